@@ -1,0 +1,229 @@
+"""Abstract values: what is known of an array before it exists.
+
+A `ShapedArray` is a shape, a dtype and the weak-type bit.  Avals are interned: equal avals are the
+same object, so that caches key on them by identity and comparing two costs one pointer test.
+
+`typeof(x)` gives the aval of any value that may reach a primitive: a Python scalar (weakly typed),
+a NumPy scalar or array (canonicalised as the 64-bit switch says), an Array or a Tracer.  The run
+time registers its Array here (`register_value_type`), which keeps this floor free of it.
+
+`ShapeDtypeStruct` is the user's way to name an aval without a value.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from tapeless import dtypes
+
+__all__ = [
+    "AbstractValue",
+    "ShapeDtypeStruct",
+    "ShapedArray",
+    "is_value",
+    "register_value_type",
+    "shaped",
+    "typeof",
+]
+
+
+class AbstractValue:
+    """The base class of what a variable of a jaxpr may be typed with."""
+
+    __slots__ = ()
+
+
+_interned: weakref.WeakValueDictionary[tuple, ShapedArray] = weakref.WeakValueDictionary()
+
+
+class ShapedArray(AbstractValue):
+    """The type of an array: `shape`, `dtype` and whether the dtype is weak (a Python scalar's)."""
+
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    weak_type: bool
+    ndim: int
+    size: int
+
+    def __new__(
+        cls, shape: tuple[int, ...], dtype: object, weak_type: bool = False
+    ) -> ShapedArray:
+        """Return the one aval with these fields."""
+        if not isinstance(dtype, (np.dtype, dtypes.ExtendedDtype)):
+            dtype = np.dtype(dtype)
+        key = (shape, dtype, weak_type) if type(shape) is tuple else (tuple(shape), dtype, weak_type)
+        found = _interned.get(key)
+        if found is not None:
+            return found
+        self = object.__new__(cls)
+        fields = (key[0], dtype, bool(weak_type), len(key[0]), int(np.prod(key[0], dtype=object)))
+        for name, value in zip(("shape", "dtype", "weak_type", "ndim", "size"), fields, strict=True):
+            object.__setattr__(self, name, value)
+        _interned[key] = self
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: avals are shared."""
+        raise AttributeError(f"ShapedArray is immutable; cannot set {name}. Use .update().")
+
+    def __reduce__(self) -> tuple:
+        """Pickle by fields, so that an unpickled aval is the interned one."""
+        return (ShapedArray, (self.shape, self.dtype, self.weak_type))
+
+    def update(self, **changes: object) -> ShapedArray:
+        """Return the aval with some of shape, dtype and weak_type replaced."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        return ShapedArray(**(fields | changes))
+
+    def strong(self) -> ShapedArray:
+        """Return the aval without its weak-type bit."""
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def tangent(self) -> ShapedArray:
+        """Return the type of its tangents: itself for inexact dtypes, else float0."""
+        if dtypes.issubdtype(self.dtype, np.inexact):
+            return self.strong() if not self.weak_type else self
+        return ShapedArray(self.shape, dtypes.float0)
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """Return the printed form, `float32[3,4]`, or `f32[3,4]` with short dtypes."""
+        name = dtypes.short_dtype_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        """Return JAX's form, with the weak-type bit when it is set."""
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short(False)}{weak})"
+
+    def __str__(self) -> str:
+        """Return the form used in messages, `float32[3]`, with `~` before a weak type."""
+        return ("~" if self.weak_type else "") + self.str_short(False)
+
+
+def shaped(shape: tuple[int, ...], dtype: object, weak_type: bool = False) -> ShapedArray:
+    """Return the aval of this shape and dtype."""
+    return ShapedArray(shape, dtype, weak_type)
+
+
+class ShapeDtypeStruct:
+    """A shape and dtype without a value: stands for an argument of `eval_shape` or `lower`."""
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: object,
+        *,
+        sharding: object = None,
+        weak_type: bool = False,
+        vma: object = None,
+        is_ref: bool = False,
+    ) -> None:
+        """shape: a sequence of ints; dtype: anything that names one."""
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(shape)
+        self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDtype) else np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=object))
+
+    def __len__(self) -> int:
+        """Return the length of the first axis."""
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        """Return JAX's form."""
+        weak = ", weak_type=True" if self.weak_type else ""
+        name = dtypes.dtype_name(self.dtype)
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{weak})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the fields."""
+        if not isinstance(other, ShapeDtypeStruct):
+            return False
+        mine = (self.shape, self.dtype, self.weak_type, self.sharding)
+        return mine == (other.shape, other.dtype, other.weak_type, other.sharding)
+
+    def __hash__(self) -> int:
+        """Hash the fields."""
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def update(self, **changes: object) -> ShapeDtypeStruct:
+        """Return a copy with some fields replaced."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
+
+
+_aval_of_type: dict[type, Callable[[object], ShapedArray]] = {}
+
+
+def register_value_type(kind: type, aval_of: Callable[[object], ShapedArray]) -> None:
+    """Let values of the type `kind` reach primitives; `aval_of(x)` is their aval."""
+    _aval_of_type[kind] = aval_of
+
+
+def is_value(x: object) -> bool:
+    """Tell whether `x` may be an operand of a primitive."""
+    return type(x) in _aval_of_type or _find_base(type(x)) is not None
+
+
+def typeof(x: object) -> ShapedArray:
+    """Return the aval of a value.
+
+    >>> typeof(1.5)
+    ShapedArray(float32[], weak_type=True)
+    """
+    aval_of = _aval_of_type.get(type(x)) or _find_base(type(x))
+    if aval_of is None:
+        aval = getattr(x, "aval", None)
+        if isinstance(aval, ShapedArray):
+            return aval
+        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+    return aval_of(x)
+
+
+def _find_base(kind: type) -> Callable[[object], ShapedArray] | None:
+    """Find the entry of a base class, and remember it for the subclass."""
+    for base in kind.__mro__[1:-1]:
+        if base in _aval_of_type:
+            _aval_of_type[kind] = _aval_of_type[base]
+            return _aval_of_type[base]
+    return None
+
+
+def _numpy_aval(x: np.ndarray | np.generic) -> ShapedArray:
+    """Return the aval of a NumPy array or scalar, its dtype canonicalised."""
+    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+
+
+def _scalar_aval(kind: type) -> Callable[[object], ShapedArray]:
+    """Return the function that types a Python scalar of this kind; bools are not weak."""
+
+    def aval_of(x: object) -> ShapedArray:
+        """Return the aval of one such scalar."""
+        return ShapedArray((), dtypes.python_scalar_dtype(kind), kind is not bool)
+
+    return aval_of
+
+
+for _kind in (bool, int, float, complex):
+    register_value_type(_kind, _scalar_aval(_kind))
+register_value_type(np.ndarray, _numpy_aval)
+register_value_type(np.generic, _numpy_aval)

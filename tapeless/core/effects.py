@@ -1,0 +1,36 @@
+"""What an operation may do besides returning values.
+
+An `Effect` is a frozen value that answers three questions: must its occurrences keep their order,
+may it run once per row of a batch, may it run again when a checkpoint recomputes.  Primitives state
+their effects from their parameters; equations and jaxprs carry the union; dead-code elimination
+keeps equations with effects; fusion and caching treat them as fences.  Programs run in program
+order, so no tokens are needed to keep ordered effects in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CALLBACK", "DEBUG", "NO_EFFECTS", "ORDERED_CALLBACK", "ORDERED_DEBUG", "Effect", "Effects"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One kind of effect; `name` is what messages and printed programs call it."""
+
+    name: str
+    ordered: bool
+    batchable: bool
+    replayable: bool
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
+
+Effects = frozenset[Effect]
+NO_EFFECTS: Effects = frozenset()
+DEBUG = Effect("Debug", ordered=False, batchable=True, replayable=True)
+ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, batchable=False, replayable=True)
+CALLBACK = Effect("IO", ordered=False, batchable=True, replayable=False)
+ORDERED_CALLBACK = Effect("OrderedIO", ordered=True, batchable=False, replayable=False)

@@ -1,0 +1,237 @@
+"""Jaxprs: programs as data, immutable and compared by identity.
+
+    { lambda a:f32[3]; b:f32[3]. let c:f32[3] = mul a b in (c,) }
+
+A `Jaxpr` has constant variables with their values attached, input variables, equations and outputs.
+An equation applies a primitive to atoms (variables or literals) under parameters and binds new
+variables.  Nothing is ever changed in place: a pass makes a new jaxpr, and what is derived from one
+(its jvp, its batched form, its compiled program) is cached weakly on its identity.
+
+The `Builder` is the one mutable thing.  It belongs to a staging trace, collects equations, and dies
+when it has built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.effects import NO_EFFECTS, Effects
+from tapeless.core.primitive import Primitive
+from tapeless.core.source import Source
+
+__all__ = [
+    "Atom",
+    "Builder",
+    "DebugInfo",
+    "Eqn",
+    "Jaxpr",
+    "Literal",
+    "Var",
+    "is_literal_value",
+    "jaxprs_in",
+    "subjaxprs",
+]
+
+
+class Var:
+    """A variable; compared by identity, named only when printed."""
+
+    __slots__ = ("__weakref__", "aval")
+
+    def __init__(self, aval: ShapedArray) -> None:
+        """aval: its type."""
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        """Return `Var:f32[3]`."""
+        return f"Var:{self.aval.str_short()}"
+
+
+class Literal:
+    """A scalar constant in the place of a variable: `val` is a Python or NumPy scalar."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        """val: the value, of the type `aval`."""
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        """Return `2.0:f32[]`."""
+        return f"{self.val}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class DebugInfo:
+    """Names for messages: the function, its arguments (one per input), and its results."""
+
+    function: str = ""
+    arguments: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
+
+
+class Eqn:
+    """One application of a primitive."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source")
+    primitive: Primitive
+    invars: tuple[Atom, ...]
+    outvars: tuple[Var, ...]
+    params: Mapping[str, Any]
+    effects: Effects
+    source: Source
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        invars: Sequence[Atom],
+        outvars: Sequence[Var],
+        params: Mapping[str, Any],
+        effects: Effects,
+        source: Source,
+    ) -> None:
+        """Freeze the fields."""
+        self.primitive = primitive
+        self.invars = tuple(invars)
+        self.outvars = tuple(outvars)
+        self.params = params if type(params) is MappingProxyType else MappingProxyType(dict(params))
+        self.effects = effects
+        self.source = source
+
+    def replace(self, **changes: Any) -> Eqn:
+        """Return a copy with some fields replaced."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return Eqn(**fields)
+
+
+class Jaxpr:
+    """A typed program.  `consts` are the values of `constvars`.
+
+    `jaxpr` is the jaxpr itself, `in_avals` and `out_avals` the types of inputs and outputs.
+    """
+
+    __slots__ = ("__weakref__", "consts", "constvars", "debug", "effects", "eqns", "invars", "outvars")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        eqns: Sequence[Eqn],
+        consts: Sequence[Any] = (),
+        debug: DebugInfo = DebugInfo(),
+    ) -> None:
+        """Freeze the fields; the effects are those of the equations."""
+        self.constvars = tuple(constvars)
+        self.invars = tuple(invars)
+        self.outvars = tuple(outvars)
+        self.eqns = tuple(eqns)
+        self.consts = tuple(consts)
+        self.debug = debug
+        effects = NO_EFFECTS
+        for eqn in self.eqns:
+            if eqn.effects:
+                effects |= eqn.effects
+        self.effects = effects
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The jaxpr itself: there is no closed and open form."""
+        return self
+
+    @property
+    def in_avals(self) -> tuple[ShapedArray, ...]:
+        """The types of the inputs."""
+        return tuple(var.aval for var in self.invars)
+
+    @property
+    def out_avals(self) -> tuple[ShapedArray, ...]:
+        """The types of the outputs."""
+        return tuple(atom.aval for atom in self.outvars)
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """Return a copy with some of the constructor's fields replaced."""
+        names = ("constvars", "invars", "outvars", "eqns", "consts", "debug")
+        return Jaxpr(**({name: getattr(self, name) for name in names} | changes))
+
+    def lift_consts(self) -> Jaxpr:
+        """Return the jaxpr with its constants as leading inputs and no constants."""
+        if not self.constvars:
+            return self
+        debug = DebugInfo(self.debug.function)
+        return Jaxpr((), self.constvars + self.invars, self.outvars, self.eqns, (), debug)
+
+
+def is_literal_value(x: Any) -> bool:
+    """Tell whether a constant is printed in place: a Python or NumPy scalar of a plain dtype."""
+    if isinstance(x, (bool, int, float, complex, np.generic)):
+        return True
+    return isinstance(x, np.ndarray) and x.shape == ()
+
+
+def jaxprs_in(value: Any) -> list[Jaxpr]:
+    """Return the jaxprs that a parameter holds: itself, or the elements of a sequence."""
+    if isinstance(value, Jaxpr):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [item for item in value if isinstance(item, Jaxpr)]
+    return []
+
+
+def subjaxprs(params: Mapping[str, Any]) -> list[Jaxpr]:
+    """Return the programs that an equation contains, in the order of its parameters."""
+    return [jaxpr for value in params.values() for jaxpr in jaxprs_in(value)]
+
+
+class Builder:
+    """Collects the equations of a program that is being traced."""
+
+    __slots__ = ("const_vars", "consts", "debug", "eqns", "invars")
+
+    def __init__(self, debug: DebugInfo = DebugInfo()) -> None:
+        """debug: the names that the finished program carries."""
+        self.debug = debug
+        self.invars: list[Var] = []
+        self.eqns: list[Eqn] = []
+        self.consts: list[Any] = []
+        self.const_vars: dict[int, Var] = {}
+
+    def new_input(self, aval: ShapedArray) -> Var:
+        """Add an input variable."""
+        var = Var(aval)
+        self.invars.append(var)
+        return var
+
+    def constant(self, x: Any) -> Atom:
+        """Return the atom of a value from outside: a literal, or a constant variable.
+
+        A value that is captured twice gets one variable; `consts` keeps it alive, so that its id
+        stays its own.
+        """
+        if is_literal_value(x):
+            return Literal(x if not isinstance(x, np.ndarray) else x[()], typeof(x))
+        var = self.const_vars.get(id(x))
+        if var is None:
+            var = Var(typeof(x))
+            self.const_vars[id(x)] = var
+            self.consts.append(x)
+        return var
+
+    def emit(self, eqn: Eqn) -> None:
+        """Append an equation."""
+        self.eqns.append(eqn)
+
+    def build(self, outs: Sequence[Atom]) -> Jaxpr:
+        """Return the finished program."""
+        constvars = tuple(self.const_vars.values())
+        return Jaxpr(constvars, self.invars, outs, self.eqns, self.consts, self.debug)

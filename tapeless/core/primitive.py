@@ -1,0 +1,172 @@
+"""Primitives: the verbs of the language, each a class with all its rules on one page.
+
+A primitive is an instance of a subclass of `Primitive`; its rules are methods, in a fixed order, and
+every rule has a default here.  A rule that is missing raises one error which says which operation
+lacks which rule and what asked for it.
+
+Arguments and results are always sequences: there is no single-result mode.  A *value* is a Python
+scalar, a NumPy array, an Array or a Tracer.  Rules are ordinary Python functions over values that
+call user functions of other primitives; whatever trace is current decides what these calls do.
+
+    rule       receives                                     returns
+    abstract   avals, params                                out avals
+    effects    params                                       set of effects
+    jvp        primals, tangents (value or Zero), params    outs, out tangents (value or Zero)
+    transpose  cotangents (value or Zero), args (Linear     per argument a cotangent, a Zero, or
+               where wanted), params                        None where it was not wanted
+    batch      axis, args, dims (int or None), params       outs, out dims (int or None)
+    split      which inputs are unknown, params             a `Split`
+    dce        which outputs are used, params               which inputs are needed, new params
+    stage      trace, args, params                          tracers
+    lower      kernel builder, args, out avals, params      kernel values
+    decompose  args, params                                 values, by simpler operations
+    hlo        text builder, args, out avals, params        names of the results
+    reference  NumPy arrays, params                         NumPy arrays; for tests only
+
+A new transformation adds a `RuleTable` instead of a slot: `table.rule(sin_p)` registers a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import NO_EFFECTS, Effects
+from tapeless.core.linear import Zero
+from tapeless.core.trace import Axis, Value, context
+
+__all__ = ["Primitive", "RuleTable", "Split", "Values", "registry"]
+
+Values = Sequence[Value]
+Mask = tuple[bool, ...]
+registry: dict[str, Primitive] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How an operation with some unknown inputs becomes a known and a staged one.
+
+    known: the primitive and params of the known half, which takes the known inputs and returns the
+    known outputs and then `n_residuals` residuals; None if there is nothing to run.
+    staged: the primitive and params of the staged half, which takes the residuals, then the inputs
+    that `staged_inputs` marks, and returns the unknown outputs.
+    unknown_outputs: which outputs come from the staged half.
+    """
+
+    known: tuple[Primitive, dict[str, Any]] | None
+    staged: tuple[Primitive, dict[str, Any]]
+    unknown_outputs: Mask
+    n_residuals: int
+    staged_inputs: Mask
+
+
+class Primitive:
+    """One operation.  `name` is what programs print; it is unique, see `registry`."""
+
+    name: str
+    collective_axes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        """Enter the operation in the registry."""
+        if self.name in registry:
+            raise ValueError(f"two primitives are called {self.name}")
+        registry[self.name] = self
+
+    def __repr__(self) -> str:
+        """Return the name."""
+        return self.name
+
+    def bind(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Apply the operation under the current trace."""
+        return context.trace.process(self, args, params)
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the avals of the results, or raise TypeError for operands that do not fit."""
+        self.missing("abstract", "typing it")
+
+    def effects(self, **params: Any) -> Effects:
+        """Return what it does besides returning values."""
+        return NO_EFFECTS
+
+    def axis_names(self, **params: Any) -> tuple[object, ...]:
+        """Return the named axes that it communicates over; none but for collectives."""
+        return ()
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Return the results and their tangents."""
+        raise NotImplementedError(f"Differentiation rule for '{self}' not implemented")
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Return the cotangents of the `Linear` arguments."""
+        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{self}' not implemented")
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Apply the operation to every row; at least one of `dims` is not None."""
+        raise NotImplementedError(f"Batching rule for '{self}' not implemented")
+
+    def split(self, unknown: Mask, **params: Any) -> Split | None:
+        """Divide it into a known and a staged half; None stages it whole."""
+        return None
+
+    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple[Mask, dict[str, Any]]:
+        """Return which inputs are needed for the outputs `used`, and the params of what is left.
+
+        The operation that is left takes the needed inputs and returns the used outputs; the
+        default keeps everything, and then all outputs remain.
+        """
+        return (True,) * n_inputs, params
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Return the kernel values of the results, or NotImplemented to be decomposed."""
+        return NotImplemented
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Return the results by simpler operations."""
+        self.missing("lower", "compiling it")
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write the operation as StableHLO, or return NotImplemented to be decomposed."""
+        return NotImplemented
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Compute the results with NumPy, for tests."""
+        self.missing("reference", "testing it")
+
+    def missing(self, rule: str, purpose: str) -> NoReturn:
+        """Raise the one error for a rule that is not there."""
+        where = type(self).__module__.replace(".", "/")
+        raise NotImplementedError(
+            f"{self.name} has no `{rule}` rule, which {purpose} needs; add it to class "
+            f"{type(self).__name__} in {where}.py"
+        )
+
+
+class RuleTable:
+    """The rules of a transformation that has no slot in `Primitive`."""
+
+    def __init__(self, name: str) -> None:
+        """name: what error messages call the transformation."""
+        self.name = name
+        self._rules: dict[Primitive, Callable] = {}
+
+    def rule(self, prim: Primitive) -> Callable[[Callable], Callable]:
+        """Return the decorator that registers the rule of `prim`."""
+
+        def register(rule: Callable) -> Callable:
+            """Enter the rule."""
+            self._rules[prim] = rule
+            return rule
+
+        return register
+
+    def __getitem__(self, prim: Primitive) -> Callable:
+        """Return the rule of `prim`, or raise NotImplementedError."""
+        if prim not in self._rules:
+            raise NotImplementedError(f"{self.name} rule for '{prim}' not implemented")
+        return self._rules[prim]
+
+    def __contains__(self, prim: Primitive) -> bool:
+        """Tell whether `prim` has a rule."""
+        return prim in self._rules

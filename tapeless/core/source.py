@@ -1,0 +1,74 @@
+"""Where an equation comes from: the user's frame, and the names of the scopes around it.
+
+Recording must cost next to nothing while tracing, so that a `Source` keeps the code object and the
+instruction offset of the first frame outside the package, and turns them into file, line, column
+and function only when somebody prints them.
+
+The name stack is a tuple of strings kept per thread: `named_scope` pushes user names,
+transformations push `jvp`, `transpose`, `vmap`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tapeless.util import frames
+
+__all__ = ["UNKNOWN_SOURCE", "Source", "current_source", "name_scope", "override_source"]
+
+
+class _State(threading.local):
+    """The name stack of this thread, and the source that overrides the frame, if any."""
+
+    names: tuple[str, ...] = ()
+    override: Source | None = None
+
+
+_state = _State()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The user frame (None when there is none) and the name stack of an equation."""
+
+    frame: frames.FrameMark | None
+    names: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return `file:line:column (function)`, or `unknown`."""
+        return "unknown" if self.frame is None else str(self.frame)
+
+
+UNKNOWN_SOURCE = Source(None)
+
+
+def current_source() -> Source:
+    """Return the source of an operation that is being bound now."""
+    if _state.override is not None:
+        return _state.override
+    return Source(frames.user_mark(), _state.names)
+
+
+@contextmanager
+def override_source(source: Source) -> Iterator[None]:
+    """Attribute what is traced inside to `source`: rules work on behalf of an older equation."""
+    previous = _state.override
+    _state.override = source
+    try:
+        yield
+    finally:
+        _state.override = previous
+
+
+@contextmanager
+def name_scope(name: str) -> Iterator[None]:
+    """Push `name` on the name stack."""
+    previous = _state.names
+    _state.names = (*previous, name)
+    try:
+        yield
+    finally:
+        _state.names = previous

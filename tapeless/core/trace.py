@@ -1,0 +1,196 @@
+"""Traces and tracers: one current trace, each knowing its parent.
+
+A thread has one current trace.  `Primitive.bind` hands every operation to it; nothing scans the
+arguments to find out who is responsible.  A trace is a pair of a parent and a tag.  Given an
+operation it unwraps the tracers that carry its tag, treats everything else (tracers of other traces
+included) as constants, and runs the rule of its transformation with its parent current.  The
+outermost parent is the base trace, which evaluates; the run time installs it.
+
+Ownership is the identity of the tag, not a depth, so that perturbations cannot be confused, and a
+rule may enter the same transformation again under another parent.
+
+A tracer stands for a value while a function is traced.  Arithmetic operators, methods and
+properties of arrays are filled in from one table (`array_methods`), which the array library owns.
+
+Named axes (`vmap(axis_name=)`) live in the context beside the current trace.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tapeless import errors
+from tapeless.core.aval import ShapedArray, register_value_type
+
+__all__ = [
+    "Axis",
+    "Context",
+    "Tag",
+    "Trace",
+    "Tracer",
+    "Value",
+    "array_methods",
+    "bind_axis",
+    "context",
+    "current_trace",
+    "find_axis",
+    "install_base_trace",
+    "leaked",
+    "under",
+]
+
+Value = Any  # a Python scalar, a NumPy array, an Array or a Tracer
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A mapped axis: its size and, for collectives, its name (None if it has none)."""
+
+    size: int
+    name: object = None
+
+
+class Tag:
+    """The identity of one use of a transformation; tracers carry it.
+
+    what: the words for messages, such as `jit of f at file:line`.
+    alive: False once the transformation has returned, which tells a leaked tracer from a live one.
+    """
+
+    __slots__ = ("alive", "what")
+
+    def __init__(self, what: str = "") -> None:
+        """what: a description for messages."""
+        self.what = what
+        self.alive = True
+
+
+class Trace:
+    """One interpretation of operations, above the interpretation `parent`."""
+
+    __slots__ = ("parent", "tag")
+
+    def __init__(self, parent: Trace | None, tag: Tag) -> None:
+        """parent: the trace in which the rules run; None for the base trace."""
+        self.parent = parent
+        self.tag = tag
+
+    def process(self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]) -> tuple[Value, ...]:
+        """Apply the operation `prim` to `args`."""
+        raise NotImplementedError
+
+    def owns(self, x: object) -> bool:
+        """Tell whether `x` is a tracer of this trace."""
+        return isinstance(x, Tracer) and x.tag is self.tag
+
+
+class Tracer:
+    """A value of a function that is being traced; subclasses say what stands behind it."""
+
+    __slots__ = ("__weakref__", "tag")
+    __array_priority__ = 1000
+    tag: Tag
+    aval: ShapedArray
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError for what arrays have not, in JAX's words."""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+    def __repr__(self) -> str:
+        """Return the kind of tracer and its type."""
+        return f"{type(self).__name__}<{self.aval.str_short(True)}>"
+
+    def origin(self) -> str:
+        """Return words on where the value comes from, for messages."""
+        return ""
+
+    def concrete(self) -> Any:
+        """Return the concrete value behind it, or None if there is none."""
+        return None
+
+
+register_value_type(Tracer, lambda tracer: tracer.aval)
+array_methods: dict[str, Any] = {}
+
+
+class _Uninstalled(Trace):
+    """The base trace before the run time is imported: it can only say so."""
+
+    __slots__ = ()
+
+    def process(self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]) -> tuple[Value, ...]:
+        """Refuse: there is nothing that evaluates."""
+        raise RuntimeError(f"no run time is installed that could evaluate {prim}")
+
+
+class Context(threading.local):
+    """What is current in this thread: the trace and the named axes in scope."""
+
+    base: Trace = _Uninstalled(None, Tag("base"))
+    axes: tuple[Axis, ...] = ()
+
+    def __init__(self) -> None:
+        """Start each thread at the base trace."""
+        self.trace = Context.base
+
+
+context = Context()
+
+
+def install_base_trace(trace: Trace) -> None:
+    """Make `trace` the one that evaluates; called once, by the run time."""
+    Context.base = trace
+    context.trace = trace
+
+
+def current_trace() -> Trace:
+    """Return the current trace of this thread."""
+    return context.trace
+
+
+def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call `function` with `trace` current."""
+    previous = context.trace
+    context.trace = trace
+    try:
+        return function(*args, **kwargs)
+    finally:
+        context.trace = previous
+
+
+@contextmanager
+def bind_axis(axis: Axis) -> Iterator[None]:
+    """Bring a named axis into scope; an axis without a name changes nothing."""
+    previous = context.axes
+    if axis.name is not None:
+        context.axes = (*previous, axis)
+    try:
+        yield
+    finally:
+        context.axes = previous
+
+
+def find_axis(name: object) -> Axis:
+    """Return the innermost axis in scope of this name."""
+    for axis in reversed(context.axes):
+        if axis.name == name:
+            return axis
+    raise NameError(
+        f"Found an unbound axis name: {name}. To fix this, please call the collective under "
+        f"`vmap` with `axis_name={name!r}`."
+    )
+
+
+def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:
+    """Return the error for a tracer that reached a trace which does not know it."""
+    return errors.UnexpectedTracerError(
+        f"Encountered an unexpected tracer. A function transformed by JAX had a side effect, "
+        f"allowing for a reference to an intermediate value with type {tracer.aval.str_short()} "
+        f"to escape the scope of the transformation ({tracer.tag.what}). {tracer.origin()}\n"
+        f"JAX transformations require that functions explicitly return their outputs, and "
+        f"disallow saving intermediate values to global state. Return the value instead."
+    )
