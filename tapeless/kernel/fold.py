@@ -125,7 +125,7 @@ def _fold_convert(value: Number, source: np.dtype, dtype: np.dtype) -> Number | 
         if not math.isfinite(value) or value != int(value) or _wrap(int(value), dtype) != value:
             return None
         return int(value)
-    if source.name == "float64" and dtype.name not in ("float32", "float64"):
+    if dtype.name not in ("float32", "float64") or abs(value) > 2**53 and is_integer(source):
         return None
     with np.errstate(all="ignore"):
         return float(dtype.type(value))

@@ -138,6 +138,7 @@ class Op(Scalar):
                             shift_right_arithmetic popcount clz mulhi
     bool results            eq ne lt le gt ge (same dtype operands) is_finite
     select                  (bool, a, b) -> a where the condition is true, else b
+    rare                    the same; a is wanted seldom and is computed only if some lane wants it
     convert                 x -> the op's dtype, as JAX converts (float to int saturates, NaN to 0)
     bitcast                 x -> the op's dtype, of the same width
 

@@ -299,8 +299,8 @@ class Nodes:
         terms = dict(left.terms)
         for term, coefficient in right.terms:
             terms[term] = terms.get(term, 0) + coefficient
-        self._rejoin(terms)
-        return self._affine_of(terms, left.const + right.const)
+        extra = self._rejoin(terms)
+        return self._affine_of(terms, left.const + right.const + extra)
 
     def index_mul(self, x: Operand, factor: int) -> Affine:
         """Multiply an index by an integer."""
@@ -374,9 +374,7 @@ class Nodes:
             _check(is_floating(first), name, operands)
         return _BOOL if name in _BOOLEAN_RESULT else first
 
-    def _simplify(
-        self, name: str, operands: tuple[Scalar, ...], dtype: np.dtype
-    ) -> Scalar | None:
+    def _simplify(self, name: str, operands: tuple[Scalar, ...], dtype: np.dtype) -> Scalar | None:
         """Return an operand, or a simpler node, that equals the operation exactly."""
         first = operands[0]
         if name in _CHOICE:
@@ -422,7 +420,9 @@ class Nodes:
         if x.dtype == _BOOL and value:
             if name == "or":
                 return constant
-            return {"and": x, "eq": x, "xor": self.not_(x), "ne": self.not_(x)}.get(name)
+            if name in ("and", "eq"):
+                return x
+            return self.not_(x) if name in ("xor", "ne") else None
         return None
 
     def _affine_of(self, terms: dict[Scalar, int], const: int) -> Affine:
@@ -437,22 +437,40 @@ class Nodes:
         free = frozenset().union(*(term.free for term, _ in kept))
         return self._intern(("affine", kept, const), lambda: Affine(kept, const, free))
 
-    def _rejoin(self, terms: dict[Scalar, int]) -> None:
-        """Replace (x // d) * (d * k) + (x % d) * k by x * k, in place."""
+    def _rejoin(self, terms: dict[Scalar, int]) -> int:
+        """Replace (x // d) * (d * k) + (x % d) * k by x * k in `terms`; return the constant."""
         for term in list(terms):
-            if not (isinstance(term, Op) and term.name == "rem" and terms.get(term)):
+            if not (isinstance(term, Op) and term.name == "rem" and terms[term]):
                 continue
+            whole, divisor = term.args
             quotient = self._interned.get(("div", term.args, _INT64))
-            factor, divisor = terms[term], term.args[1].value
-            if quotient is None or terms.get(quotient) != factor * divisor:
+            if not isinstance(divisor, Const) or quotient is None:
                 continue
-            whole = term.args[0]
-            if isinstance(whole, Affine) and whole.const == 0:
-                del terms[term], terms[quotient]
-                for part, coefficient in whole.terms:
-                    terms[part] = terms.get(part, 0) + coefficient * factor
-                self._rejoin(terms)
-                return
+            factor = terms[term]
+            if terms.get(quotient) != factor * divisor.value:
+                continue
+            del terms[term], terms[quotient]
+            joined = self.index_mul(whole, factor)
+            for part, coefficient in joined.terms:
+                terms[part] = terms.get(part, 0) + coefficient
+            return joined.const + self._rejoin(terms)
+        return 0
+
+    def _natural(self, x: Affine) -> bool:
+        """Tell whether x is known not to be negative."""
+        bounds = self.index_range(x)
+        if bounds is not None:
+            return bounds[0] >= 0
+        return x.const >= 0 and all(
+            coefficient >= 0 and self._least(term) >= 0 for term, coefficient in x.terms
+        )
+
+    def _least(self, term: Scalar) -> int:
+        """Give a lower bound of an index term (-1: it may be negative)."""
+        bounds = self._ranges.get(term)
+        if bounds is not None:
+            return bounds[0]
+        return 0 if isinstance(term, Index) else -1
 
     def _index_divmod(self, x: Affine, divisor: int) -> tuple[Affine, Affine]:
         """Give quotient and remainder; see the module's docstring."""
@@ -460,16 +478,12 @@ class Nodes:
             return x, self.affine(0)
         exact = {t: c // divisor for t, c in x.terms if c % divisor == 0}
         rest = {t: c for t, c in x.terms if c % divisor}
-        quotient = self._affine_of(exact, x.const // divisor)
         remainder = self._affine_of(rest, x.const % divisor)
-        bounds = self.index_range(remainder)
-        if bounds is not None and bounds[0] >= 0:
-            high, low = self._divmod_small(remainder, divisor)
-            return self.index_add(quotient, high), low
-        if not exact:
-            quotient, remainder = self.affine(0), x
+        if not self._natural(remainder):
             return self._divmod_opaque(x, divisor)
-        return self._divmod_opaque(x, divisor)
+        high, low = self._divmod_small(remainder, divisor)
+        quotient = self._affine_of(exact, x.const // divisor)
+        return self.index_add(quotient, high), low
 
     def _divmod_small(self, x: Affine, divisor: int) -> tuple[Affine, Affine]:
         """Divide x >= 0: drop the part that is too small to carry, divide the rest by the gcd."""
