@@ -1,0 +1,83 @@
+# `make` does what CI runs. Each target makes the virtual environment that it needs.
+#
+#   PYTHON=/path/to/python   the Python to use instead of the newest that suits
+#   K=expression             only the tests that match (test, test-long, tiny, test-lowest)
+#   ARGS="..."               further arguments for the program that the target runs
+
+VENV ?= .venv
+ARGS ?=
+
+# $(call venv,EXTRAS): in a recipe, sets $$python or ends the recipe.
+venv = python=$$(dev/python.sh $(VENV) $(1)) || exit 1
+select = $(if $(K),-k "$(K)")
+pytest = "$$python" -m pytest --failed-first $(select) $(ARGS)
+parallel = -n auto --dist worksteal
+
+.PHONY: all run test test-long test-eco test-lowest tiny lint format types floors sizes \
+	bench show golden docs package clean
+
+all: lint types floors sizes test
+
+run:
+	@$(call venv,examples) && exec "$$python" examples/digits.py $(ARGS)
+
+# jax, which some tests compare with, is installed where it has a release (Python >= 3.12).
+test:
+	@$(call venv,test$(,)examples$(,)oracle) && $(pytest) $(parallel)
+
+test-long:
+	@$(call venv,test$(,)examples$(,)oracle) && \
+		HYPOTHESIS_PROFILE=long $(pytest) $(parallel) -m "" --timeout 1200
+
+# Third-party libraries on top of tapeless.
+test-eco:
+	@$(call venv,test$(,)examples$(,)oracle) && $(pytest) $(parallel) -m "" tests/ecosystem
+
+# The oldest Python and the oldest releases that pyproject.toml allows.
+test-lowest: VENV = .venv-lowest
+test-lowest:
+	@mkdir -p build && sed -n 's/^ *"\([a-z_]*\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml \
+		| grep -E '^(numpy|scipy|llvmlite|ml_dtypes|opt_einsum)=' > build/lowest.txt
+	@python=$$(MAX_PYTHON=3.11 dev/python.sh $(VENV) test$(,)examples build/lowest.txt) || exit 1; \
+		"$$python" -m pip freeze --disable-pip-version-check | grep -x -F -f build/lowest.txt && \
+		$(pytest) $(parallel)
+
+tiny:
+	@$(call venv,test$(,)examples$(,)oracle) && $(pytest) -q tests/test_tiny.py
+
+lint:
+	@$(call venv,dev) && "$$python" -m ruff check . && "$$python" -m ruff format --check .
+
+format:
+	@$(call venv,dev) && "$$python" -m ruff check --fix . && "$$python" -m ruff format .
+
+types:
+	@$(call venv,dev) && "$$python" -m pyrefly check
+
+floors:
+	@$(call venv,test) && "$$python" dev/floors.py
+
+sizes:
+	@$(call venv,test) && "$$python" dev/sizes.py
+
+# ARGS="--only 'kernels|loops' --rounds 9 --json out.json"; BENCH_JAX_PYTHON has jax if $(VENV) has not.
+bench:
+	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m dev.bench $(ARGS)
+
+# F=module:function AT=stage
+show:
+	@$(call venv,test) && "$$python" dev/show.py "$(F)" $(if $(AT),--at "$(AT)") $(ARGS)
+
+golden:
+	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m tests.golden.rewrite $(ARGS)
+
+docs:
+	@$(call venv,docs) && "$$python" -m mkdocs build --strict --site-dir build/site
+
+package:
+	@$(call venv,dev) && dev/package_check.sh "$$python"
+
+clean:
+	rm -rf .venv .venv-lowest build dist .pytest_cache .ruff_cache
+
+, := ,
