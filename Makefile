@@ -14,7 +14,7 @@ pytest = "$$python" -m pytest --failed-first $(select) $(ARGS)
 parallel = -n auto --dist worksteal
 
 .PHONY: all run test test-long test-eco test-lowest tiny lint format types floors sizes \
-	bench show golden docs package clean
+	bench show golden docs conformance package clean
 
 all: lint types floors sizes test
 
@@ -73,6 +73,10 @@ golden:
 
 docs:
 	@$(call venv,docs) && "$$python" -m mkdocs build --strict --site-dir build/site
+
+# The seed chapters, where they are beside the repository; ARGS=--record raises the floor.
+conformance:
+	@$(call venv,test$(,)examples$(,)oracle) && "$$python" dev/conformance.py $(ARGS)
 
 package:
 	@$(call venv,dev) && dev/package_check.sh "$$python"

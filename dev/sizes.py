@@ -6,7 +6,7 @@ Lines alone can be bought with density, so tokens are counted too. Words used he
     tokens a line   tokens per code line, averaged over a file; an f-string counts as one token, so
                     that every Python counts alike
     function size   its lines without decorators and docstring
-    flag            a distinct TAPELESS_... name in the package: a switch of our own
+    flag            a switch of our own: a `tapeless_...` row in config.py, or a TAPELESS_... name
     reader's floors F0 to F7, where every function and class has a docstring. Not asked of: nested
                     functions, double-underscore methods, and methods that fill a slot documented on
                     a base class in core/ (a primitive's rules, a trace's `process`)
@@ -39,8 +39,9 @@ READERS_FLOORS = set(
     "dtypes.py config.py errors.py".split()
 )
 SLOT_FOLDERS = ("core",)
-FLAG = re.compile(r"\bTAPELESS_[A-Z][A-Z_]*")
-TODO_WITHOUT_ISSUE = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(#\d+\))")
+FLAG = re.compile(r"\bTAPELESS_[A-Z][A-Z_]*|(?<=\bFlag\(\")tapeless_\w+")
+# The brackets keep this line from matching itself.
+TODO_WITHOUT_ISSUE = re.compile(r"#.*\b(?:TO[D]O|FI[X]ME|XX[X])\b(?!\(#\d+\))")
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SKIPPED |= {tokenize.ENCODING, tokenize.ENDMARKER}
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -167,7 +168,7 @@ def measure(path: Path, slots: set[str]) -> FileSize:
         longest_function=longest_function_in(tree),
         undocumented=undocumented_in(tree, slots),
         has_all=assigns_all(tree),
-        flags=frozenset(FLAG.findall(text)),
+        flags=frozenset(name.upper() for name in FLAG.findall(text)),
         todos=tuple(n for n, line in enumerate(lines, 1) if TODO_WITHOUT_ISSUE.search(line)),
     )
 
