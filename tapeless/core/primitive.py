@@ -110,13 +110,16 @@ class Primitive:
         """Divide it into a known and a staged half; None stages it whole."""
         return None
 
-    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple[Mask, dict[str, Any]]:
+    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple[Mask, dict[str, Any]] | None:
         """Return which inputs are needed for the outputs `used`, and the params of what is left.
 
-        The operation that is left takes the needed inputs and returns the used outputs; the
-        default keeps everything, and then all outputs remain.
+        What is left takes the needed inputs and returns the used outputs; None keeps all of it.
         """
-        return (True,) * n_inputs, params
+        return None
+
+    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
+        """Enter the operation in the program that `trace` builds; one equation by default."""
+        return trace.emit(self, args, params)
 
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
         """Return the kernel values of the results, or NotImplemented to be decomposed."""

@@ -1,0 +1,123 @@
+"""Batching: carry a mapped axis inside every value.
+
+The problem: apply a function to every row of a batch, at the cost of one pass over whole arrays.
+The idea: a `BatchTracer` is an array together with the number of its mapped axis; to the function
+it has the shape of one row.  An operation on such values runs the `batch` rule of its primitive
+under the parent.  A value without a mapped axis is not wrapped, so that work which does not depend
+on the batch is not done per row.
+
+A mapped axis may have a name; the collectives of that name (`psum` and its kin) reduce over it, by
+their `batch_collective` rule.
+
+`batch_jaxpr` is the same for programs, with mapped axes in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.primitive import Primitive
+from tapeless.core.trace import Axis, Tag, Trace, Tracer, Value, bind_axis, context, under
+from tapeless.prims.common import batch_dim_to
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.util.cache import weak_identity_cache
+
+__all__ = ["BatchTrace", "BatchTracer", "batch_flat", "batch_jaxpr"]
+
+Mask = tuple[bool, ...]
+Dim = int | None
+
+
+class BatchTracer(Tracer):
+    """An array with a mapped axis: the axis `dim` of `value` is the batch."""
+
+    __slots__ = ("aval", "dim", "value")
+
+    def __init__(self, tag: Tag, value: Value, dim: int) -> None:
+        """dim: 0 <= dim < ndim of `value`."""
+        self.tag = tag
+        self.value = value
+        self.dim = dim
+        whole = typeof(value)
+        shape = whole.shape[:dim] + whole.shape[dim + 1 :]
+        self.aval = ShapedArray(shape, whole.dtype, whole.weak_type)
+
+
+class BatchTrace(Trace):
+    """Applies operations to whole batches by the `batch` rules."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, parent: Trace, axis: Axis) -> None:
+        """axis: size and name of the batch."""
+        super().__init__(parent, Tag("vmap"))
+        self.axis = axis
+
+    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+        """Run the batch rule, or plainly the operation when no operand is batched."""
+        tag = self.tag
+        batched = any(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
+        name = self.axis.name
+        collective = name is not None and name in prim.axis_names(**params)
+        if not batched and not collective:
+            return self.parent.process(prim, args, params)
+        values, dims = zip(*map(self.unwrap, args), strict=True) if args else ((), ())
+        rule = prim.batch_collective if collective else prim.batch
+        outs, out_dims = under(self.parent, rule, self.axis, values, dims, **params)
+        return tuple(map(self.wrap, outs, out_dims))
+
+    def unwrap(self, x: Value) -> tuple[Value, Dim]:
+        """Return the array and its mapped axis, None if it has none."""
+        if isinstance(x, Tracer) and x.tag is self.tag:
+            return x.value, x.dim
+        return x, None
+
+    def wrap(self, value: Value, dim: Dim) -> Value:
+        """Return the tracer of a batched value; the value itself when it is not batched."""
+        return value if dim is None else BatchTracer(self.tag, value, dim)
+
+
+def batch_flat(
+    function: Callable[..., Sequence[Value]], axis: Axis, args: Sequence[Value], dims: Sequence[Dim]
+) -> tuple[list[Value], list[Dim]]:
+    """Map a flat function over the axes `dims`; return whole results and their mapped axes."""
+    trace = BatchTrace(context.trace, axis)
+    try:
+        with bind_axis(axis):
+            outs = under(trace, function, *map(trace.wrap, args, dims))
+        pairs = [trace.unwrap(out) for out in outs]
+    finally:
+        trace.tag.alive = False
+    return [value for value, _ in pairs], [dim for _, dim in pairs]
+
+
+@weak_identity_cache
+def batch_jaxpr(jaxpr: Jaxpr, axis: Axis, batched: Mask, forced: Mask) -> tuple[Jaxpr, Mask]:
+    """Return the program over batches, with mapped axes in front, and which outputs are batched.
+
+    batched: per input, whether it has a mapped axis.  forced: per output, whether it must have one.
+    """
+    out_batched: list[bool] = []
+
+    def program(*inputs: Value) -> tuple[Value, ...]:
+        """Evaluate the jaxpr."""
+        return eval_jaxpr(jaxpr, jaxpr.consts, *inputs)
+
+    def run(*args: Any) -> list[Value]:
+        """Evaluate under a batch trace, mapped axes to the front."""
+        outs, dims = batch_flat(program, axis, args, [0 if flag else None for flag in batched])
+        out_batched.extend(dim is not None or flag for dim, flag in zip(dims, forced, strict=True))
+        return [
+            batch_dim_to(out, dim, 0, axis.size) if flag else out
+            for out, dim, flag in zip(outs, dims, out_batched, strict=True)
+        ]
+
+    avals = [
+        aval.update(shape=(axis.size, *aval.shape)) if flag else aval
+        for aval, flag in zip(jaxpr.in_avals, batched, strict=True)
+    ]
+    return stage_jaxpr(run, jaxpr, avals), tuple(out_batched)

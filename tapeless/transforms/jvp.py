@@ -1,0 +1,124 @@
+"""Forward mode: carry a tangent beside every value.
+
+The problem: the derivative of a program in a direction, at the cost of about one more evaluation.
+The idea: a `JVPTracer` is a pair (primal, tangent).  An operation on such pairs runs the `jvp` rule
+of its primitive under the parent trace, which may again be a JVP trace, a batch trace or a stage
+trace.  A tangent that is known to be zero is a `Zero`; a value with a zero tangent is not wrapped.
+
+`jvp_jaxpr` is the same for programs: primals and the tangents that may be non-zero in, primals and
+the tangents that may be non-zero out.  The results are cached on the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.linear import Zero, zero_tangent
+from tapeless.core.primitive import Primitive
+from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
+from tapeless.prims.common import instantiate
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import merge, select
+
+__all__ = ["JVPTrace", "JVPTracer", "jvp_flat", "jvp_jaxpr"]
+
+Mask = tuple[bool, ...]
+Tangent = Any  # a value or a Zero
+
+
+class JVPTracer(Tracer):
+    """A primal value and its tangent, which is not a Zero."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, tag: Tag, primal: Value, tangent: Value) -> None:
+        """tangent: of the tangent type of the primal."""
+        self.tag = tag
+        self.primal = primal
+        self.tangent = tangent
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The type of the primal."""
+        return typeof(self.primal)
+
+    def concrete(self) -> Any:
+        """Return the concrete primal, if there is one."""
+        primal = self.primal
+        return primal.concrete() if isinstance(primal, Tracer) else primal
+
+
+class JVPTrace(Trace):
+    """Propagates tangents by the `jvp` rules."""
+
+    __slots__ = ()
+
+    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+        """Run the jvp rule, or plainly the operation when no tangent is there."""
+        tag = self.tag
+        if not any(isinstance(arg, Tracer) and arg.tag is tag for arg in args):
+            return self.parent.process(prim, args, params)
+        primals, tangents = zip(*map(self.unwrap, args), strict=True)
+        outs, out_tangents = under(self.parent, prim.jvp, primals, tangents, **params)
+        return tuple(map(self.wrap, outs, out_tangents))
+
+    def unwrap(self, x: Value) -> tuple[Value, Tangent]:
+        """Return the primal and the tangent of a value."""
+        if isinstance(x, Tracer) and x.tag is self.tag:
+            return x.primal, x.tangent
+        return x, zero_tangent(x)
+
+    def wrap(self, primal: Value, tangent: Tangent) -> Value:
+        """Return the tracer of a pair; the primal alone where the tangent is zero."""
+        return primal if type(tangent) is Zero else JVPTracer(self.tag, primal, tangent)
+
+
+def jvp_flat(
+    function: Callable[..., Sequence[Value]],
+    primals: Sequence[Value],
+    tangents: Sequence[Tangent],
+    parent: Trace | None = None,
+) -> tuple[list[Value], list[Tangent]]:
+    """Return the results of a flat function and their tangents (values or Zeros)."""
+    trace = JVPTrace(parent or context.trace, Tag("jvp"))
+    try:
+        outs = under(trace, function, *map(trace.wrap, primals, tangents))
+        pairs = [trace.unwrap(out) for out in outs]
+    finally:
+        trace.tag.alive = False
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+@weak_identity_cache
+def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, Mask]:
+    """Return the program of values and tangents, and which tangents come out.
+
+    nonzero: per input, whether it has a tangent.  instantiated: per output, whether its tangent is
+    wanted even if it is zero.  The program maps (*primals, *nonzero tangents) to (*outs, *tangents).
+    """
+    n_inputs = len(jaxpr.invars)
+    nonzero_out: list[bool] = []
+
+    def run(*args: Value) -> list[Value]:
+        """Evaluate under a JVP trace."""
+        primals = args[:n_inputs]
+        zeros = [Zero(var.aval.tangent()) for var in jaxpr.invars]
+        tangents = merge(nonzero, select(zeros, [not flag for flag in nonzero]), args[n_inputs:])
+
+        def program(*inputs: Value) -> tuple[Value, ...]:
+            """Evaluate the jaxpr."""
+            return eval_jaxpr(jaxpr, jaxpr.consts, *inputs)
+
+        outs, out_tangents = jvp_flat(program, primals, tangents)
+        for tangent, wanted in zip(out_tangents, instantiated, strict=True):
+            nonzero_out.append(wanted or type(tangent) is not Zero)
+        return outs + [instantiate(t) for t, flag in zip(out_tangents, nonzero_out, strict=True) if flag]
+
+    tangent_avals = [aval.tangent() for aval in select(jaxpr.in_avals, nonzero)]
+    result = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals, *tangent_avals])
+    return result, tuple(nonzero_out)

@@ -1,0 +1,165 @@
+"""Linearisation, and partial evaluation, by one mechanism: the splitter.
+
+The problem: reverse mode needs the derivative of a function at a point as a *linear program* that
+can be transposed.  The idea: the tangents of forward mode depend linearly on the input tangents, so
+run forward mode with known primals and unknown tangents, do at once what is known, and write down
+the rest.
+
+`SplitTrace` does the dividing.  Its parent evaluates what is known (now, or into a program of its
+own), and a stage trace takes every operation with an unknown input.  Known values that such an
+operation needs become constants of the staged program: they are the *residuals*.
+
+    linearize    = JVPTrace over SplitTrace over the current trace
+    split_jaxpr  = SplitTrace over a StageTrace: a program becomes a known and a staged program
+
+First-order operations need no rule for this.  Operations that contain programs have one, `split`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import DebugInfo, Jaxpr
+from tapeless.core.linear import Zero, zero_tangent
+from tapeless.core.primitive import Primitive
+from tapeless.core.trace import Trace, Tracer, Value, context, under
+from tapeless.transforms.jvp import jvp_flat
+from tapeless.transforms.stage import StageTrace
+from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import merge, select
+
+__all__ = ["Linearized", "SplitJaxpr", "SplitTrace", "linearize_flat", "split_jaxpr"]
+
+Mask = tuple[bool, ...]
+
+
+class SplitTrace(Trace):
+    """Sends operations with unknown inputs to `staged`, and all others to the parent."""
+
+    __slots__ = ("staged",)
+
+    def __init__(self, parent: Trace, staged: StageTrace) -> None:
+        """A value is unknown if it is a tracer of `staged`."""
+        super().__init__(parent, staged.tag)
+        self.staged = staged
+
+    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+        """Do it now, stage it, or let a primitive that contains programs do some of both."""
+        tag = self.tag
+        unknown = tuple(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
+        if not any(unknown):
+            return self.parent.process(prim, args, params)
+        split = under(self.parent, prim.split, unknown, **params)
+        if split is None:
+            return self.staged.process(prim, args, params)
+        known_outs, residuals = self.run_known(split, select(args, [not flag for flag in unknown]))
+        inputs = [*residuals, *select(args, split.staged_inputs)]
+        staged_prim, staged_params = split.staged
+        staged_outs = self.staged.process(staged_prim, inputs, staged_params)
+        return tuple(merge(split.unknown_outputs, known_outs, staged_outs))
+
+    def run_known(self, split: object, known: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+        """Run the known half; return its outputs and its residuals."""
+        if split.known is None:
+            return (), ()
+        prim, params = split.known
+        outs = self.parent.process(prim, tuple(known), params)
+        n_outs = len(outs) - split.n_residuals
+        return outs[:n_outs], outs[n_outs:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linearized:
+    """A function at a point: its results, and its derivative as a linear program.
+
+    jaxpr maps the tangents of the inputs that were marked to those of the outputs in
+    `nonzero_outputs`; its constants are the residuals.
+    """
+
+    outs: list[Value]
+    jaxpr: Jaxpr
+    nonzero_outputs: Mask
+
+
+def linearize_flat(
+    function: Callable[..., Sequence[Value]], primals: Sequence[Value], wanted: Mask | None = None
+) -> Linearized:
+    """Linearise a flat function at `primals`, with respect to the inputs `wanted` (default: all)."""
+    staged = StageTrace(context.trace, "the linearised function", DebugInfo("linear"))
+    splitter = SplitTrace(context.trace, staged)
+    wanted = wanted or (True,) * len(primals)
+    tangents = [
+        staged.new_input(typeof(x).tangent()) if flag else zero_tangent(x)
+        for x, flag in zip(primals, wanted, strict=True)
+    ]
+    try:
+        outs, out_tangents = jvp_flat(function, primals, tangents, splitter)
+        nonzero = tuple(type(tangent) is not Zero for tangent in out_tangents)
+        atoms = [staged.atom(tangent) for tangent in select(out_tangents, nonzero)]
+    finally:
+        staged.tag.alive = False
+    return Linearized(outs, staged.builder.build(atoms), nonzero)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitJaxpr:
+    """A program divided in two.
+
+    known: (*known inputs) -> (*known outputs, *residuals).
+    staged: (*residuals, *unknown inputs) -> (*unknown outputs).
+    unknown_outputs: which outputs of the whole come from `staged`.
+    residual_inputs: per residual, the number of the known input that it is, or None.
+    """
+
+    known: Jaxpr
+    staged: Jaxpr
+    unknown_outputs: Mask
+    residual_avals: tuple[ShapedArray, ...]
+    residual_inputs: tuple[int | None, ...]
+
+
+@weak_identity_cache
+def split_jaxpr(jaxpr: Jaxpr, unknown: Mask, forced: Mask) -> SplitJaxpr:
+    """Divide a program by which inputs are unknown.
+
+    forced: per output, whether it must come from the staged half even if it is known (carries).
+    """
+    known_trace = StageTrace(context.trace, jaxpr.debug.function, DebugInfo(jaxpr.debug.function))
+    staged = StageTrace(known_trace, jaxpr.debug.function, DebugInfo(jaxpr.debug.function))
+    splitter = SplitTrace(known_trace, staged)
+    inputs = [
+        (staged if flag else known_trace).new_input(aval)
+        for aval, flag in zip(jaxpr.in_avals, unknown, strict=True)
+    ]
+    try:
+        outs = under(splitter, eval_jaxpr, jaxpr, jaxpr.consts, *inputs)
+        unknown_outs = tuple(f or staged.owns(x) for f, x in zip(forced, outs, strict=True))
+        atoms = [staged.atom(out) for out in select(outs, unknown_outs)]
+        # Only what the known program computes is a residual; an array from outside is a constant.
+        residuals = [x for x in staged.builder.consts if known_trace.owns(x)]
+        known_outs = select(outs, [not flag for flag in unknown_outs])
+        known_atoms = [known_trace.atom(x) for x in [*known_outs, *residuals]]
+    finally:
+        known_trace.tag.alive = staged.tag.alive = False
+    known = known_trace.builder.build(known_atoms)
+    positions = {var: number for number, var in enumerate(known.invars)}
+    residual_inputs = tuple(positions.get(x.atom) for x in residuals)
+    avals = tuple(x.aval for x in residuals)
+    return SplitJaxpr(known, _lift(staged.builder.build(atoms), residuals), unknown_outs, avals, residual_inputs)
+
+
+def _lift(jaxpr: Jaxpr, residuals: Sequence[Value]) -> Jaxpr:
+    """Turn the constants that are residuals into leading inputs."""
+    lifted = {id(x) for x in residuals}
+    pairs = list(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    leading = [var for var, value in pairs if id(value) in lifted]
+    kept = [(var, value) for var, value in pairs if id(value) not in lifted]
+    return jaxpr.replace(
+        constvars=[var for var, _ in kept],
+        consts=[value for _, value in kept],
+        invars=(*leading, *jaxpr.invars),
+        debug=DebugInfo(jaxpr.debug.function),
+    )

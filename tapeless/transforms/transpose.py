@@ -1,0 +1,137 @@
+"""Transposition: run a linear program backwards.
+
+The problem: a linear program maps tangents forwards; reverse mode wants cotangents mapped back.
+The idea: walk the equations in reverse.  An equation whose outputs have cotangents asks its
+primitive's `transpose` rule for those of its linear inputs; cotangents of one variable are added up.
+
+Equations that do not depend on the linear inputs (what a checkpoint replays, for instance) are
+evaluated first, forwards.  In the arguments of a transpose rule a linear input is `Linear`, every
+other one a value.  A cotangent that is zero is a `Zero` and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.source import override_source
+from tapeless.core.trace import Value
+from tapeless.prims.common import add_tangents, instantiate
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import select
+
+__all__ = ["backward", "transpose_jaxpr"]
+
+Mask = tuple[bool, ...]
+Cotangent = Any  # a value or a Zero
+
+
+class Cotangents:
+    """The sum of the cotangents seen so far, per variable."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.sums: dict[Var, Value] = {}
+
+    def add(self, atom: Atom, cotangent: Cotangent | None) -> None:
+        """Add one; literals have none, and a zero adds nothing."""
+        if cotangent is None or type(cotangent) is Zero or type(atom) is Literal:
+            return
+        previous = self.sums.get(atom)
+        self.sums[atom] = cotangent if previous is None else add_tangents(previous, cotangent)
+
+    def pop(self, var: Var) -> Cotangent:
+        """Take the sum out; it is complete when the variable's equation is reached."""
+        return self.sums.pop(var, None) if var in self.sums else Zero(var.aval.tangent())
+
+
+def backward(
+    jaxpr: Jaxpr, consts: Sequence[Value], args: Sequence[Value | Linear], cotangents: Sequence[Cotangent]
+) -> list[Cotangent | None]:
+    """Return the cotangents of the `Linear` args (None for the others) from those of the outputs."""
+    env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
+    linear: set[Var] = set()
+    for var, arg in zip(jaxpr.invars, args, strict=True):
+        if type(arg) is Linear:
+            linear.add(var)
+        else:
+            env[var] = arg
+    linear_eqns = _run_nonlinear(jaxpr, env, linear)
+    sums = Cotangents()
+    for atom, cotangent in zip(jaxpr.outvars, cotangents, strict=True):
+        if atom in linear:
+            sums.add(atom, cotangent)
+    for eqn in reversed(linear_eqns):
+        _transpose_eqn(eqn, env, linear, sums)
+    return [sums.pop(var) if var in linear else None for var in jaxpr.invars]
+
+
+def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Var]) -> list[Eqn]:
+    """Evaluate the equations without linear inputs; return the others, their outputs marked."""
+    linear_eqns = []
+    for eqn in jaxpr.eqns:
+        if any(type(atom) is Var and atom in linear for atom in eqn.invars):
+            linear.update(eqn.outvars)
+            linear_eqns.append(eqn)
+            continue
+        with override_source(eqn.source):
+            outs = eqn.primitive.bind(*[_read(env, atom) for atom in eqn.invars], **eqn.params)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return linear_eqns
+
+
+def _read(env: dict[Var, Value], atom: Atom) -> Value:
+    """Return the value of an atom."""
+    return atom.val if type(atom) is Literal else env[atom]
+
+
+def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Var], sums: Cotangents) -> None:
+    """Hand the cotangents of one equation's outputs to its inputs."""
+    outs = [sums.pop(var) for var in eqn.outvars]
+    if all(type(ct) is Zero for ct in outs) and not eqn.effects:
+        return
+    args = [
+        Linear(atom.aval) if type(atom) is Var and atom in linear else _read(env, atom)
+        for atom in eqn.invars
+    ]
+    with override_source(eqn.source):
+        results = eqn.primitive.transpose(outs, args, **eqn.params)
+    if len(results) != len(eqn.invars):
+        raise AssertionError(f"transpose rule of {eqn.primitive}: one result per argument is due")
+    for atom, arg, result in zip(eqn.invars, args, results, strict=True):
+        if type(arg) is Linear:
+            sums.add(atom, result)
+
+
+@weak_identity_cache
+def transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, nonzero: Mask) -> tuple[Jaxpr, Mask]:
+    """Return the program that maps cotangents back, and which cotangents it returns.
+
+    linear: which inputs are.  nonzero: which outputs have cotangents.  The program maps
+    (*other inputs, *nonzero cotangents) to the cotangents of the linear inputs that are not zero.
+    """
+    returned: list[bool] = []
+    n_values = len(linear) - sum(linear)
+
+    def run(*inputs: Value) -> list[Value]:
+        """Transpose under a staging trace."""
+        values, given = iter(inputs[:n_values]), iter(inputs[n_values:])
+        args = [
+            Linear(aval) if flag else next(values)
+            for aval, flag in zip(jaxpr.in_avals, linear, strict=True)
+        ]
+        cotangents = [
+            next(given) if flag else Zero(aval.tangent())
+            for aval, flag in zip(jaxpr.out_avals, nonzero, strict=True)
+        ]
+        results = select(backward(jaxpr, jaxpr.consts, args, cotangents), linear)
+        returned.extend(type(ct) is not Zero for ct in results)
+        return [instantiate(ct) for ct in results if type(ct) is not Zero]
+
+    values = select(jaxpr.in_avals, [not flag for flag in linear])
+    given = [aval.tangent() for aval in select(jaxpr.out_avals, nonzero)]
+    result = stage_jaxpr(run, jaxpr, [*values, *given])
+    return result, tuple(returned)
