@@ -1,0 +1,1 @@
+"""The first-order primitives: one class each, all rules of an operation on one page."""

@@ -1,0 +1,408 @@
+"""What the rules of all primitives lean on: helpers over values, and the elementwise base class.
+
+Rules are Python functions over values that apply other operations.  A handful of operations is
+needed by nearly every rule (`add_any`, `broadcast_in_dim`, `transpose`, `reduce_sum`, `reshape`),
+while their own pages need this file.  `apply(name, ...)` breaks the circle: it looks the operation
+up in the registry when a rule runs, at which time all pages have been read.
+
+Zeros stay symbolic as long as possible: `add_tangents` and the rules treat `Zero` as what it is, and
+`instantiate` makes an array of it only where an operation needs one.
+
+`Elementwise` covers the operations that act on one element at a time.  Operands have equal ranks,
+in which an extent of 1 stretches to the others', or rank 0.  A page then needs five facts:
+
+    accepts    per operand, the kinds of dtypes that it takes
+    partials   per operand, the function (tangent, result, *operands, **params) -> its contribution
+               to the result's tangent; None for an operand on which the result does not depend
+               differentiably
+    scalar     the result for one element, by the scalar constructors of the kernel builder
+    hlo_name   the operation of StableHLO, or "" when there is none
+    numpy      the reference, for tests
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values, registry
+from tapeless.core.trace import Axis, Value
+
+__all__ = [
+    "ANY",
+    "BITS",
+    "COMPLEX",
+    "FLOAT",
+    "INEXACT",
+    "INTEGER",
+    "NUMBER",
+    "Elementwise",
+    "add_tangents",
+    "apply",
+    "batch_dim_to",
+    "broadcast_elements",
+    "dtype_of",
+    "expand_to",
+    "full_like",
+    "instantiate",
+    "is_float0",
+    "linear_positions",
+    "move_dim",
+    "ones_like",
+    "scalar_like",
+    "shape_of",
+    "stretched_hlo",
+    "unbroadcast",
+    "zeros",
+    "zeros_like",
+]
+
+Kinds = tuple[type, ...]
+Partial = Callable[..., "Value | Zero"]
+
+FLOAT: Kinds = (np.floating,)
+COMPLEX: Kinds = (np.complexfloating,)
+INEXACT: Kinds = (np.floating, np.complexfloating)
+INTEGER: Kinds = (np.integer,)
+NUMBER: Kinds = (np.integer, np.floating, np.complexfloating)
+BITS: Kinds = (np.integer, np.bool_)
+ANY: Kinds = (np.bool_, np.integer, np.floating, np.complexfloating)
+_KIND_NAMES = {
+    np.bool_: "bool",
+    np.integer: "integer",
+    np.floating: "floating",
+    np.complexfloating: "complexfloating",
+    np.signedinteger: "signedinteger",
+    np.unsignedinteger: "unsignedinteger",
+}
+
+
+# Values
+
+
+def apply(name: str, *args: Value, **params: Any) -> Value:
+    """Apply the operation called `name`, which has one result."""
+    return registry[name].bind(*args, **params)[0]
+
+
+def shape_of(x: Value) -> tuple[int, ...]:
+    """Return the shape of a value."""
+    return typeof(x).shape
+
+
+def dtype_of(x: Value) -> np.dtype:
+    """Return the dtype of a value."""
+    return typeof(x).dtype
+
+
+def is_float0(aval: ShapedArray) -> bool:
+    """Tell whether values of this type carry no tangent information."""
+    return aval.dtype == dtypes.float0
+
+
+def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:
+    """Return the rank-0 constant `fill` of the dtype, and the weakness, of `aval`."""
+    if aval.weak_type:
+        kind = type(np.zeros((), aval.dtype).item())
+        if dtypes.python_scalar_dtype(kind) == aval.dtype:
+            return kind(fill)
+    return aval.dtype.type(fill)
+
+
+def full_like(x: Value | ShapedArray, fill: bool | int | float | complex) -> Value:
+    """Return the array of `fill` that has the type of `x`."""
+    aval = x if isinstance(x, ShapedArray) else typeof(x)
+    scalar = scalar_like(aval, fill)
+    if not aval.shape:
+        return scalar
+    return apply(
+        "broadcast_in_dim", scalar, shape=aval.shape, broadcast_dimensions=(), sharding=None
+    )
+
+
+def zeros(aval: ShapedArray) -> Value:
+    """Return zeros of the type `aval`."""
+    if is_float0(aval):
+        return np.zeros(aval.shape, dtypes.float0)
+    return full_like(aval, 0)
+
+
+def zeros_like(x: Value) -> Value:
+    """Return zeros of the type of `x`."""
+    return full_like(x, 0)
+
+
+def ones_like(x: Value) -> Value:
+    """Return ones of the type of `x`."""
+    return full_like(x, 1)
+
+
+# Tangents and cotangents
+
+
+def instantiate(x: Value | Zero) -> Value:
+    """Return `x` itself, or an array of zeros for a `Zero`."""
+    return zeros(x.aval) if isinstance(x, Zero) else x
+
+
+def add_tangents(x: Value | Zero, y: Value | Zero) -> Value | Zero:
+    """Return the sum of two tangents, or cotangents, of one type."""
+    if isinstance(x, Zero):
+        return y
+    if isinstance(y, Zero):
+        return x
+    return apply("add_any", x, y)
+
+
+def unbroadcast(ct: Value | Zero, aval: ShapedArray) -> Value | Zero:
+    """Sum a cotangent over the axes along which an operand of type `aval` was stretched."""
+    if isinstance(ct, Zero):
+        return Zero(aval)
+    shape = shape_of(ct)
+    if shape == aval.shape:
+        return ct
+    axes = tuple(
+        axis
+        for axis, extent in enumerate(shape)
+        if not aval.shape or (aval.shape[axis] == 1 and extent != 1)
+    )
+    summed = apply("reduce_sum", ct, axes=axes, out_sharding=None)
+    if not aval.shape:
+        return summed
+    return apply("reshape", summed, new_sizes=aval.shape, dimensions=None, sharding=None)
+
+
+def broadcast_elements(x: Value | Zero, aval: ShapedArray) -> Value | Zero:
+    """Stretch an operand's tangent to the type `aval` of an elementwise result."""
+    if isinstance(x, Zero):
+        return Zero(aval)
+    shape = shape_of(x)
+    if shape == aval.shape:
+        return x
+    kept = tuple(axis for axis, extent in enumerate(shape) if extent == aval.shape[axis])
+    if len(kept) < len(shape):
+        sizes = tuple(shape[axis] for axis in kept)
+        x = apply("reshape", x, new_sizes=sizes, dimensions=None, sharding=None)
+    return apply(
+        "broadcast_in_dim", x, shape=aval.shape, broadcast_dimensions=kept, sharding=None
+    )
+
+
+# Batch dimensions
+
+
+def move_dim(x: Value, source: int, destination: int) -> Value:
+    """Move one axis of `x`, as `moveaxis` does."""
+    rank = len(shape_of(x))
+    source, destination = source % rank, destination % rank
+    if source == destination:
+        return x
+    order = [axis for axis in range(rank) if axis != source]
+    order.insert(destination, source)
+    return apply("transpose", x, permutation=tuple(order))
+
+
+def batch_dim_to(x: Value, dim: int | None, destination: int, size: int) -> Value:
+    """Bring the batch axis of `x` to `destination`; repeat `x` `size` times if it has none."""
+    if dim is not None:
+        return move_dim(x, dim, destination)
+    shape = shape_of(x)
+    rank = len(shape) + 1
+    target = (*shape[:destination], size, *shape[destination:])
+    return apply(
+        "broadcast_in_dim",
+        x,
+        shape=target,
+        broadcast_dimensions=tuple(np.delete(np.arange(rank), destination)),
+        sharding=None,
+    )
+
+
+def expand_to(x: Value, dim: int | None, rank: int) -> Value:
+    """Give an operand of an elementwise operation its batch axis in front, and `rank` axes in all.
+
+    An operand without a batch axis gets one of extent 1; an operand of rank 0 stays as it is, since
+    it goes with every shape.
+    """
+    shape = shape_of(x)
+    if dim is None:
+        return batch_dim_to(x, None, 0, 1) if shape else x
+    x = move_dim(x, dim, 0)
+    if len(shape) == rank:
+        return x
+    shape = shape_of(x)
+    return apply(
+        "broadcast_in_dim",
+        x,
+        shape=(shape[0], *(1,) * (rank - len(shape)), *shape[1:]),
+        broadcast_dimensions=(0, *range(rank - len(shape) + 1, rank)),
+        sharding=None,
+    )
+
+
+# Elementwise operations
+
+
+class Elementwise(Primitive):
+    """An operation whose result at an index depends on its operands at that index only."""
+
+    accepts: tuple[Kinds, ...] = (ANY,)
+    partials: tuple[Partial | None, ...] = ()
+    hlo_name: str = ""
+    tip: str = ""
+    numpy: Callable[..., Any]
+
+    def out_dtype(self, *operands: np.dtype, **params: Any) -> np.dtype:
+        """Return the dtype of the result; by default, that of the first operand."""
+        return operands[0]
+
+    def same_dtypes(self, *operands: np.dtype) -> None:
+        """Raise TypeError unless the operands have one dtype."""
+        if any(dtype != operands[0] for dtype in operands[1:]):
+            got = ", ".join(map(dtypes.dtype_name, operands))
+            text = f"lax.{self.name} requires arguments to have the same dtypes, got {got}."
+            if self.tip:
+                text += (
+                    f" (Tip: jnp.{self.tip} is a similar function that does automatic type "
+                    "promotion on inputs)."
+                )
+            raise TypeError(text)
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check the dtypes and stretch the shapes."""
+        self._check_kinds(avals)
+        operands = tuple(aval.dtype for aval in avals)
+        self.same_dtypes(*operands)
+        weak = all(aval.weak_type for aval in avals)
+        dtype = self.out_dtype(*operands, **params)
+        return (ShapedArray(self._out_shape(avals), dtype, weak),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Add up the contributions of the operands with a tangent."""
+        out = self.bind(*primals, **params)[0]
+        aval = typeof(out).tangent()
+        total: Value | Zero = Zero(aval)
+        if is_float0(aval):
+            return (out,), (total,)
+        for tangent, partial in zip(tangents, self._partials(), strict=True):
+            if partial is not None and not isinstance(tangent, Zero):
+                part = partial(tangent, out, *primals, **params)
+                total = add_tangents(total, broadcast_elements(part, aval))
+        return (out,), (total,)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Align the batch axes: in place when nothing forbids it, else in front."""
+        batched = [
+            (dim, shape_of(x)) for x, dim in zip(args, dims, strict=True) if dim is not None
+        ]
+        loose = all(
+            dim is not None or shape_of(x) == () for x, dim in zip(args, dims, strict=True)
+        )
+        if loose and all(pair == batched[0] for pair in batched):
+            return self.bind(*args, **params), (batched[0][0],)
+        rank = max(
+            len(shape_of(x)) + (dim is None) for x, dim in zip(args, dims, strict=True)
+        )
+        args = [expand_to(x, dim, rank) for x, dim in zip(args, dims, strict=True)]
+        return self.bind(*args, **params), (0,)
+
+    def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
+        """Return the result for one element."""
+        self.missing("scalar", "compiling it")
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Pull the operands' elements at the result's index."""
+        if type(self).scalar is Elementwise.scalar:
+            return NotImplemented
+
+        def pull(index: tuple) -> Any:
+            """Return the element at `index`."""
+            return self.scalar(b, *(_element(arg, index) for arg in args), **params)
+
+        return (b.virtual(outs[0], pull),)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Stretch the operands, which StableHLO does not, and apply `hlo_name`."""
+        if not self.hlo_name:
+            return NotImplemented
+        args = [stretched_hlo(b, arg, outs[0].shape) for arg in args]
+        return b.op(self.hlo_name, args, outs, self.hlo_attributes(*outs, **params))
+
+    def hlo_attributes(self, *outs: ShapedArray, **params: Any) -> dict[str, str]:
+        """Return the attributes of the StableHLO operation, as text."""
+        return {}
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Compute with NumPy, then round to the result's dtype."""
+        with np.errstate(all="ignore"):
+            result = type(self).numpy(*arrays, **params)
+            aval = self.abstract(*map(typeof, arrays), **params)[0]
+            return (np.asarray(result).astype(aval.dtype).reshape(aval.shape),)
+
+    def _partials(self) -> tuple[Partial | None, ...]:
+        """Return the partials, or the error for an operation that has none."""
+        if not self.partials:
+            raise NotImplementedError(f"Differentiation rule for '{self}' not implemented")
+        return self.partials
+
+    def _check_kinds(self, avals: Sequence[ShapedArray]) -> None:
+        """Raise TypeError for an operand of a dtype that is not accepted."""
+        for position, aval in enumerate(avals):
+            kinds = self.accepts[position if len(self.accepts) > 1 else 0]
+            if any(dtypes.issubdtype(aval.dtype, kind) for kind in kinds):
+                continue
+            accepted = ", ".join(_KIND_NAMES[kind] for kind in kinds)
+            where = f" at position {position}" if len(avals) > 1 else ""
+            raise TypeError(
+                f"{self.name} does not accept dtype {dtypes.dtype_name(aval.dtype)}{where}. "
+                f"Accepted dtypes{where} are subtypes of {accepted}."
+            )
+
+    def _out_shape(self, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+        """Return the shape of the result, or raise TypeError for shapes that do not fit."""
+        shapes = [aval.shape for aval in avals if aval.shape]
+        if not shapes:
+            return ()
+        first = shapes[0]
+        if all(shape == first for shape in shapes):
+            return first
+        ranks = {len(shape) for shape in shapes}
+        if len(ranks) > 1:
+            raise TypeError(
+                f"{self.name}: arrays must have the same number of dimensions, got {ranks}"
+            )
+        out = []
+        for extents in zip(*shapes, strict=True):
+            wide = {extent for extent in extents if extent != 1}
+            if len(wide) > 1:
+                got = ", ".join(map(str, shapes))
+                raise TypeError(f"{self.name} got incompatible shapes for broadcasting: {got}.")
+            out.append(wide.pop() if wide else 1)
+        return tuple(out)
+
+
+def _element(x: Any, index: tuple) -> Any:
+    """Return the scalar of the kernel value `x` that goes with the result's element at `index`."""
+    if not x.shape:
+        return x.at()
+    return x.at(*(0 if extent == 1 else i for extent, i in zip(x.shape, index, strict=True)))
+
+
+def stretched_hlo(b: Any, arg: Any, shape: tuple[int, ...]) -> Any:
+    """Return the StableHLO value `arg` stretched to `shape`."""
+    if arg.aval.shape == shape:
+        return arg
+    dims = ", ".join(map(str, range(len(arg.aval.shape))))
+    aval = arg.aval.update(shape=shape)
+    attributes = {"broadcast_dimensions": f"array<i64: {dims}>" if dims else "array<i64>"}
+    return b.op("stablehlo.broadcast_in_dim", [arg], (aval,), attributes)[0]
+
+
+def linear_positions(args: Sequence) -> tuple[int, ...]:
+    """Return which arguments of a transpose rule are `Linear`."""
+    return tuple(position for position, x in enumerate(args) if isinstance(x, Linear))
