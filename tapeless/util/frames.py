@@ -1,0 +1,173 @@
+"""Where the user was: source positions for equations, warnings and errors, and clean tracebacks.
+
+A traced operation is reached through many frames of this package; the one that matters to a reader is
+the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one of
+a few modules of the standard library that only pass calls on.
+
+``user_frame()`` runs once per equation, so it does little: it walks to the first user frame and keeps
+its code object and instruction offset. File, line and column are worked out from these when
+somebody asks, which is seldom.
+
+``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
+are taken out of its traceback, so that what remains are the user's own lines and the boundary.
+``jax_traceback_filtering="off"`` leaves everything in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from tapeless import config
+
+__all__ = [
+    "Frame", "api_boundary", "filter_traceback", "hide_file", "is_internal", "user_frame",
+    "user_frames", "warn",
+]  # fmt: skip
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PASSING = (
+    contextlib.__file__,
+    functools.__file__,
+    "<frozen runpy>",
+    "<frozen importlib._bootstrap>",
+)
+
+# File name -> whether its frames are internal. Filled as files are met.
+_internal: dict[str, bool] = dict.fromkeys(_PASSING, True)
+
+
+def is_internal(filename: str) -> bool:
+    """Whether frames of the file are none of the user's business."""
+    answer = _internal.get(filename)
+    if answer is None:
+        answer = _internal[filename] = filename.startswith(_PACKAGE)
+    return answer
+
+
+def hide_file(filename: str) -> None:
+    """Declare a file internal: a library built on this one may hide its own frames."""
+    _internal[filename] = True
+
+
+class Frame:
+    """A place in user code: a code object and an instruction in it."""
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: types.CodeType, lasti: int) -> None:
+        """Keep the code object and the instruction's offset in bytes."""
+        self.code = code
+        self.lasti = lasti
+
+    @property
+    def filename(self) -> str:
+        """The file's path."""
+        return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        """The function's name."""
+        return self.code.co_name
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The line, counted from one, and the column, counted from zero, as Python counts them."""
+        positions = self.code.co_positions()
+        found = next(itertools.islice(positions, self.lasti // 2, None), (None,) * 4)
+        line, _, column, _ = found
+        return line or self.code.co_firstlineno, column or 0
+
+    @property
+    def line(self) -> int:
+        """The line, counted from one."""
+        return self.position[0]
+
+    @property
+    def column(self) -> int:
+        """The column, counted from zero."""
+        return self.position[1]
+
+    def __str__(self) -> str:
+        """Print as ``file:line:column (function)``, with the column counted from one."""
+        line, column = self.position
+        return f"{self.filename}:{line}:{column + 1} ({self.function})"
+
+    def __repr__(self) -> str:
+        """Print with the class's name."""
+        return f"Frame({self})"
+
+
+def user_frame() -> Frame | None:
+    """Return the innermost user frame of this call, or None outside user code."""
+    frame: types.FrameType | None = sys._getframe(1)
+    known = _internal
+    while frame is not None:
+        code = frame.f_code
+        filename = code.co_filename
+        internal = known.get(filename)
+        if internal is False or (internal is None and not is_internal(filename)):
+            return Frame(code, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def user_frames(limit: int | None = None) -> tuple[Frame, ...]:
+    """Return the user frames of this call, innermost first, at most ``limit``."""
+    found: list[Frame] = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and (limit is None or len(found) < limit):
+        if not is_internal(frame.f_code.co_filename):
+            found.append(Frame(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points at the user's line, however deep the call."""
+    depth = 2
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(message, category, stacklevel=depth if frame is not None else 2)
+
+
+def filter_traceback(error: BaseException) -> None:
+    """Take the internal frames out of the traceback that ``error`` carries, if filtering is on."""
+    if config.current.jax_traceback_filtering == "off":
+        return
+    entries: list[types.TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not is_internal(entry.tb_frame.f_code.co_filename):
+            entries.append(entry)
+        entry = entry.tb_next
+    kept: types.TracebackType | None = None
+    for entry in reversed(entries):
+        kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = kept
+
+
+def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a function that users call, so that its errors show user code only."""
+
+    @functools.wraps(function)
+    def boundary(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return boundary
