@@ -50,8 +50,8 @@ class Split:
 
     known: the primitive and params of the known half, which takes the known inputs and returns the
     known outputs and then `n_residuals` residuals; None if there is nothing to run.
-    staged: the primitive and params of the staged half, which takes the residuals, then the inputs
-    that `staged_inputs` marks, and returns the unknown outputs.
+    staged: the primitive and params of the staged half, which returns the unknown outputs.
+    staged_args: its arguments, as positions in (*residuals, *all inputs of the operation).
     unknown_outputs: which outputs come from the staged half.
     """
 
@@ -59,7 +59,7 @@ class Split:
     staged: tuple[Primitive, dict[str, Any]]
     unknown_outputs: Mask
     n_residuals: int
-    staged_inputs: Mask
+    staged_args: tuple[int, ...]
 
 
 class Primitive:

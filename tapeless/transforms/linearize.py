@@ -24,7 +24,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.linear import Zero, zero_tangent
-from tapeless.core.primitive import Primitive
+from tapeless.core.primitive import Primitive, Split
 from tapeless.core.trace import Trace, Tracer, Value, context, under
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.stage import StageTrace
@@ -56,12 +56,13 @@ class SplitTrace(Trace):
         if split is None:
             return self.staged.process(prim, args, params)
         known_outs, residuals = self.run_known(split, select(args, [not flag for flag in unknown]))
-        inputs = [*residuals, *select(args, split.staged_inputs)]
+        available = (*residuals, *args)
         staged_prim, staged_params = split.staged
+        inputs = tuple(available[position] for position in split.staged_args)
         staged_outs = self.staged.process(staged_prim, inputs, staged_params)
         return tuple(merge(split.unknown_outputs, known_outs, staged_outs))
 
-    def run_known(self, split: object, known: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+    def run_known(self, split: Split, known: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
         """Run the known half; return its outputs and its residuals."""
         if split.known is None:
             return (), ()

@@ -107,11 +107,14 @@ def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Var], sums: Cota
 
 
 @weak_identity_cache
-def transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, nonzero: Mask) -> tuple[Jaxpr, Mask]:
+def transpose_jaxpr(
+    jaxpr: Jaxpr, linear: Mask, nonzero: Mask, forced: Mask | None = None
+) -> tuple[Jaxpr, Mask]:
     """Return the program that maps cotangents back, and which cotangents it returns.
 
-    linear: which inputs are.  nonzero: which outputs have cotangents.  The program maps
-    (*other inputs, *nonzero cotangents) to the cotangents of the linear inputs that are not zero.
+    linear: which inputs are.  nonzero: which outputs have cotangents.  forced: per linear input,
+    whether its cotangent is wanted even if it is zero.  The program maps (*other inputs, *nonzero
+    cotangents) to the cotangents of the linear inputs that are wanted or not zero.
     """
     returned: list[bool] = []
     n_values = len(linear) - sum(linear)
@@ -128,8 +131,9 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, nonzero: Mask) -> tuple[Jaxpr, M
             for aval, flag in zip(jaxpr.out_avals, nonzero, strict=True)
         ]
         results = select(backward(jaxpr, jaxpr.consts, args, cotangents), linear)
-        returned.extend(type(ct) is not Zero for ct in results)
-        return [instantiate(ct) for ct in results if type(ct) is not Zero]
+        wanted = forced or (False,) * len(results)
+        returned.extend(f or type(ct) is not Zero for f, ct in zip(wanted, results, strict=True))
+        return [instantiate(ct) for ct in select(results, returned)]
 
     values = select(jaxpr.in_avals, [not flag for flag in linear])
     given = [aval.tangent() for aval in select(jaxpr.out_avals, nonzero)]

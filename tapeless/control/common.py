@@ -1,0 +1,105 @@
+"""What the operations that contain programs share.
+
+Their rules all turn masks into programs: which tangents are not zero, which inputs are batched,
+linear or unknown.  For loops a carry's mask must be a fixed point: an output of the body that is
+batched makes the carry batched, and that may make more outputs batched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import NO_EFFECTS, Effects
+from tapeless.core.jaxpr import subjaxprs
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import move_dim
+
+__all__ = [
+    "ProgramPrimitive",
+    "batch_to_front",
+    "fixed_point",
+    "join_tangents",
+    "nonzero_mask",
+    "transposed_results",
+]
+
+Mask = tuple[bool, ...]
+
+
+class ProgramPrimitive(Primitive):
+    """The base of operations whose parameters hold programs; effects and named axes are theirs."""
+
+    def effects(self, **params: Any) -> Effects:
+        """Return the union of the programs' effects."""
+        effects = NO_EFFECTS
+        for jaxpr in subjaxprs(params):
+            effects |= jaxpr.effects
+        return effects
+
+    def axis_names(self, **params: Any) -> tuple[object, ...]:
+        """Return the named axes that the programs communicate over."""
+        return tuple(
+            name
+            for jaxpr in subjaxprs(params)
+            for eqn in jaxpr.eqns
+            for name in eqn.primitive.axis_names(**eqn.params)
+        )
+
+    def batch_collective(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Do as `batch`: the collectives inside the programs see the named axis."""
+        return self.batch(axis, args, dims, **params)
+
+
+def nonzero_mask(tangents: Sequence[Any]) -> Mask:
+    """Return which tangents or cotangents are values."""
+    return tuple(type(tangent) is not Zero for tangent in tangents)
+
+
+def join_tangents(values: Sequence[Value], nonzero: Mask, avals: Sequence[ShapedArray]) -> tuple:
+    """Return one tangent per output: the next value where `nonzero`, else a Zero."""
+    rest = iter(values)
+    return tuple(
+        next(rest) if flag else Zero(aval.tangent())
+        for flag, aval in zip(nonzero, avals, strict=True)
+    )
+
+
+def transposed_results(outs: Sequence[Value], linear: Mask, returned: Mask, args: Sequence) -> tuple:
+    """Return one result per argument of a transpose rule.
+
+    outs: the cotangents that the backward program returns, for the linear inputs `returned`.
+    """
+    rest, flags = iter(outs), iter(returned)
+    results: list[Any] = []
+    for is_linear, arg in zip(linear, args, strict=True):
+        if not is_linear:
+            results.append(None)
+        elif next(flags):
+            results.append(next(rest))
+        else:
+            assert type(arg) is Linear, "a linear argument is a placeholder"
+            results.append(Zero(arg.aval.tangent()))
+    return tuple(results)
+
+
+def batch_to_front(args: Sequence[Value], dims: Sequence[int | None]) -> list[Value]:
+    """Move the mapped axes to the front."""
+    return [
+        arg if dim is None or dim == 0 else move_dim(arg, dim, 0)
+        for arg, dim in zip(args, dims, strict=True)
+    ]
+
+
+def fixed_point(step: Callable[[Mask], Mask], start: Mask) -> Mask:
+    """Return the least mask above `start` that `step` does not enlarge."""
+    mask = start
+    for _ in range(len(start) + 1):
+        grown = tuple(a or b for a, b in zip(mask, step(mask), strict=True))
+        if grown == mask:
+            return mask
+        mask = grown
+    raise AssertionError("a fixed point is reached after one step per carry")

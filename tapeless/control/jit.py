@@ -1,0 +1,130 @@
+"""The `jit` primitive: a program as one equation.
+
+Its parameter `jaxpr` may have constants (arrays that the function captured); captured tracers of
+enclosing transformations have been made arguments by the caller.  Every rule transforms the program
+and binds the result, so that `vmap(jit(f))`, `grad(jit(f))` and the like are compiled programs, too.
+
+The compiler inlines it; the run time compiles it whole when it is reached eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless.control.common import (
+    ProgramPrimitive,
+    batch_to_front,
+    join_tangents,
+    nonzero_mask,
+    transposed_results,
+)
+from tapeless.core.aval import ShapedArray
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.linear import Linear
+from tapeless.core.primitive import Mask, Primitive, Split, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.dce import dce_jaxpr
+from tapeless.transforms.jvp import jvp_jaxpr
+from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
+from tapeless.transforms.transpose import transpose_jaxpr
+from tapeless.util.seqs import select
+
+__all__ = ["Jit", "jit_p", "split_with_forwarding"]
+
+
+class Jit(ProgramPrimitive):
+    """Run `jaxpr` on the arguments.
+
+    name: the function's name, for printing.  jaxpr: the program, with constants.
+    inline: whether staging writes the equations instead of one `jit` equation.
+    """
+
+    name = "jit"
+    inline_program = True
+
+    def abstract(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the program's output types."""
+        return jaxpr.out_avals
+
+    def jvp(self, primals: Values, tangents: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program of values and tangents."""
+        nonzero = nonzero_mask(tangents)
+        n_outs = len(jaxpr.outvars)
+        tangent_jaxpr, nonzero_out = jvp_jaxpr(jaxpr, nonzero, (False,) * n_outs)
+        outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=tangent_jaxpr, **params)
+        return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program that runs backwards."""
+        linear = tuple(type(arg) is Linear for arg in args)
+        nonzero = nonzero_mask(cotangents)
+        back, returned = transpose_jaxpr(jaxpr, linear, nonzero)
+        values = [arg for arg in args if type(arg) is not Linear]
+        outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
+        return transposed_results(outs, linear, returned, args)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program over batches."""
+        batched = tuple(dim is not None for dim in dims)
+        fronted = batch_to_front(args, dims)
+        mapped, out_batched = batch_jaxpr(jaxpr, axis, batched, (False,) * len(jaxpr.outvars))
+        outs = self.bind(*fronted, jaxpr=mapped, **params)
+        return outs, tuple(0 if flag else None for flag in out_batched)
+
+    def split(self, unknown: Mask, *, jaxpr: Jaxpr, **params: Any) -> Split:
+        """Divide the program; a residual that is a known input is passed, not returned."""
+        halves = split_jaxpr(jaxpr, unknown, (False,) * len(jaxpr.outvars))
+        return split_with_forwarding(self, halves, unknown, params)
+
+    def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple | None:
+        """Shrink the program."""
+        shrunk, needed = dce_jaxpr(jaxpr, used, (False,) * n_inputs)
+        return needed, {**params, "jaxpr": shrunk}
+
+    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
+        """Write one equation, or the program's equations when `inline` is set."""
+        if params.get("inline"):
+            jaxpr = params["jaxpr"]
+            return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        return trace.emit(self, args, params)
+
+    def decompose(self, *args: Value, jaxpr: Jaxpr, **params: Any) -> tuple[Value, ...]:
+        """Evaluate the program by its equations."""
+        return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Inline the program."""
+        return b.sub(jaxpr, args)
+
+
+def split_with_forwarding(prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict) -> Split:
+    """Return the split of a program whose residuals may be known inputs.
+
+    Those are taken out of the known program's outputs and passed to the staged half directly.
+    """
+    n_known_outs = len(halves.known.outvars) - len(halves.residual_avals)
+    computed = [number is None for number in halves.residual_inputs]
+    outvars = halves.known.outvars
+    kept = (*outvars[:n_known_outs], *select(outvars[n_known_outs:], computed))
+    known = halves.known.replace(outvars=kept)
+    n_residuals = sum(computed)
+    known_inputs = [n_residuals + i for i, flag in enumerate(unknown) if not flag]
+    unknown_inputs = [n_residuals + i for i, flag in enumerate(unknown) if flag]
+    position = iter(range(n_residuals))
+    residual_args = [
+        next(position) if number is None else known_inputs[number]
+        for number in halves.residual_inputs
+    ]
+    return Split(
+        (prim, {**params, "jaxpr": known}) if kept or known.effects else None,
+        (prim, {**params, "jaxpr": halves.staged}),
+        halves.unknown_outputs,
+        n_residuals,
+        (*residual_args, *unknown_inputs),
+    )
+
+
+jit_p = Jit()
