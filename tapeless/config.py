@@ -1,15 +1,15 @@
 """The switches: what a user may turn, who reads each of them, and JAX's names for them.
 
 A *flag* is one row of the table below and has one of three standings. *Effective* flags name the
-module that reads them. *Accepted* flags are JAX's, are validated and remembered, and change nothing;
-they are grouped by the reason. *Refused* settings would change the meaning of a program in a way
-that this system does not offer, so asking for them raises. Unknown names raise, as in JAX.
+module that reads them. *Accepted* flags are JAX's, are validated and remembered, and change
+nothing; they are grouped by the reason. *Refused* settings would change the meaning of a program in
+a way that this system does not offer, so asking for them raises. Unknown names raise, as in JAX.
 
-A value is looked up in two places: an override of this thread (context managers, ``with
+A value is looked up in two places: an override of this thread (context managers, such as ``with
 enable_x64(True):``) and the process-wide setting (``config.update``, or an environment variable at
-import). Both live in one ``threading.local`` object: overrides are its instance attributes, settings
-are attributes of its class. So Python's own attribute lookup is the whole mechanism, and reading
-a flag is one attribute get.
+import). Both live in one ``threading.local`` object: overrides are its instance attributes,
+settings are attributes of its class. So Python's own attribute lookup is the whole mechanism, and
+reading a flag is one attribute get.
 
 Programs are cached; what staging may read must be part of their key. ``trace_context()`` returns
 that part as one interned object, compared and hashed by identity. It is rebuilt only after an

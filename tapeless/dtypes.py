@@ -1,29 +1,28 @@
-"""Element types: which exist, how they combine, and what 64-bit mode does to them.
+r"""Element types: which exist, how they combine, and what 64-bit mode does to them.
 
-A *dtype* is a NumPy dtype (with ml_dtypes' narrow floats and integers), or an *extended* dtype, which
-NumPy does not know: the only one is ``KeyDtype``, for arrays of random keys. ``float0`` is the dtype of
+A *dtype* is a NumPy dtype (with ml_dtypes' narrow floats and integers), or an *extended* dtype,
+which NumPy does not know: the only one is ``KeyDtype``, for random keys. ``float0`` is the dtype of
 tangents of integers; it holds nothing.
 
-*Promotion* finds the dtype that two or more operands share. It is the least upper bound in a lattice
-whose nodes are dtypes and, for *weakly typed* values, the three Python types ``int``, ``float``
-and ``complex``. A Python scalar is weak, and so is an array computed from Python scalars only:
-weak values do not widen their partners. With the arrows upward::
+*Promotion* finds the dtype that operands share. It is the least upper bound in a lattice whose
+*nodes* are dtypes and, for *weakly typed* values, the Python types ``int``, ``float`` and
+``complex``. A Python scalar is weak, and so is an array computed from Python scalars only: weak
+values do not widen their partners. With the arrows upward (a star marks a weak node)::
 
-    bool -> int* -> u8 -> u16 -> u32 -> u64 ---.
-             |  \\       X      X      X       -> float* -> bf16, f16 -> f32 -> f64
-             |   '-> i8 -> i16 -> i32 -> i64 -'     |                     \\       \\
-             '----> u1 .. i4                       |'-> f8, f6, f4         v       v
-                                                   '-> complex* --------> c64 -> c128
+    bool -> int* -> u8 -> u16 -> u32 -> u64 --.
+             | \     \      \      \         >-> float* -> bf16, f16 -> f32 -> f64
+             |  '--> i8 -> i16 -> i32 -> i64 -'     | |                   \       \
+             '-> u1 ... i4                          | '-> f8, f6, f4      v       v
+                                                    '-> complex* ------> c64 -> c128
 
-(the star marks a weak node, X that each unsigned type is below the next wider signed one). The
-narrow types at the edge combine with nothing but themselves and what is below them. In *strict* mode the only arrows
-are those between weak nodes and from a weak node to the dtypes of its kind and above.
+The narrow types combine only with themselves and with what is below them. In *strict* mode the
+arrows are those between weak nodes, and from a weak node to the dtypes of its kind and above.
 
-With ``jax_enable_x64`` off, 64-bit dtypes are *canonicalised* to 32 bits: silently for
-values, with a warning where the user asks by name (``check_user_dtype_supported``).
+With ``jax_enable_x64`` off, 64-bit dtypes are *canonicalised* to 32 bits: silently for values, with
+a warning where the user asks by name (``check_user_dtype_supported``).
 
-Invariant: the answers to promotion questions are memoised per mode; a mode is the triple of flags that
-they depend on, so flags never make a memo stale.
+Invariant: answers about promotion are remembered together with the flags that they depend on, so
+a change of a flag never leaves a stale answer.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ import ml_dtypes
 import numpy as np
 
 from tapeless import config
-from tapeless.util import frames
+from tapeless.util import frames, lattice
 
 __all__ = [
     "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "TypePromotionError", "bfloat16",
     "canonicalize_dtype", "check_user_dtype_supported", "default_complex_dtype",
     "default_dtype_bits", "default_float_dtype", "default_int_dtype", "default_uint_dtype",
     "dtype", "extended", "finfo", "float0", "iinfo", "is_python_scalar", "is_supported",
-    "is_weakly_typed", "isdtype", "issubdtype", "itemsize_bits", "key_dtype",
+    "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
     "lattice_result_type", "prng_key", "promote_types", "python_scalar_types", "result_type",
     "scalar_type_of", "short_dtype_name", "supports_inf", "to_complex_dtype", "to_floating_dtype",
-    "to_inexact_dtype", "to_numeric_dtype", "weak_node_of",
+    "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
 
 
@@ -64,11 +63,11 @@ class TypePromotionError(ValueError):
 
 
 class extended(np.generic):  # noqa: N801 - a scalar type, named as NumPy names its own
-    """The abstract scalar type above all extended dtypes, for ``issubdtype``; never instantiated."""
+    """The abstract scalar type of all extended dtypes, for ``issubdtype``."""
 
 
 class prng_key(extended):  # noqa: N801
-    """The abstract scalar type above all key dtypes, for ``issubdtype``; never instantiated."""
+    """The abstract scalar type of all key dtypes, for ``issubdtype``."""
 
 
 class ExtendedDtype:
@@ -310,8 +309,10 @@ def dtype(x: object) -> Dtype:
         return _default(scalar)
     if isinstance(x, (type, str, np.dtype)):
         return check_user_dtype_supported(x, "dtype")
-    node = _node_of(x)
-    return _default(node) if isinstance(node, type) else node
+    operand = _operand_of(x)
+    if isinstance(operand, type):
+        return _default(operand)
+    return operand[0] if isinstance(operand, tuple) else operand
 
 
 def scalar_type_of(x: object) -> type:
@@ -374,44 +375,6 @@ def _scalar_class(spec: DTypeLike) -> type:
     return spec.type if isinstance(spec, ExtendedDtype) else np.dtype(spec).type
 
 
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "bool": (np.bool_,),
-    "signed integer": (np.signedinteger,),
-    "unsigned integer": (np.unsignedinteger,),
-    "integral": (np.integer,),
-    "real floating": (np.floating,),
-    "complex floating": (np.complexfloating,),
-    "numeric": (np.integer, np.floating, np.complexfloating),
-}
-
-
-def isdtype(dtype: DTypeLike, kind: object) -> bool:
-    """Whether a dtype is of a kind (the array API's words), is a dtype, or any of a tuple of them.
-
-    >>> isdtype("float32", ("integral", "real floating"))
-    True
-    """
-    element = _named(dtype)
-    for each in kind if isinstance(kind, tuple) else (kind,):
-        if isinstance(each, str) and each in _KINDS:
-            if any(issubdtype(element, abstract) for abstract in _KINDS[each]):
-                return True
-        elif element == _named_kind(each):
-            return True
-    return False
-
-
-def _named_kind(kind: object) -> Dtype:
-    """Return the dtype that stands where a kind may stand."""
-    try:
-        return _named(kind)
-    except TypeError:
-        raise ValueError(
-            f"Unrecognized {kind=} expected one of {list(_KINDS)}, "
-            "or a compatible input for jnp.dtype()"
-        ) from None
-
-
 def itemsize_bits(dtype: DTypeLike) -> int:
     """Return the number of bits of an element, which for narrow types is less than is stored."""
     element = _named(dtype)
@@ -426,7 +389,8 @@ def supports_inf(dtype: DTypeLike) -> bool:
     """Whether the dtype has an infinity."""
     if not issubdtype(dtype, np.inexact):
         return False
-    return bool(np.isinf(np.array(np.inf).astype(np.dtype(dtype)).astype(np.float64)))
+    element = to_floating_dtype(dtype)
+    return bool(np.isinf(np.array(np.inf, element).astype(np.float64)))
 
 
 _short_names: dict[Dtype, str] = {float0: "float0", _BOOL: "bool", _BF16: "bf16"}
@@ -512,29 +476,15 @@ def _arrows(x64: bool) -> dict[Node, tuple[Node, ...]]:
 
 def _strict_arrows() -> dict[Node, tuple[Node, ...]]:
     """Return the arrows of strict mode: only weak nodes have anything above them."""
-    return {int: (*_INTS, float), float: (*_FLOATS, complex), complex: _COMPLEX}
-
-
-def _upper_sets(arrows: Mapping[Node, tuple[Node, ...]]) -> dict[Node, frozenset[Node]]:
-    """Return, for each node, the set of the nodes that are it or above it."""
-    above: dict[Node, frozenset[Node]] = {}
-
-    def visit(node: Node) -> frozenset[Node]:
-        if node not in above:
-            above[node] = frozenset((node,)).union(*map(visit, arrows.get(node, ())))
-        return above[node]
-
-    for node in (_BOOL, int, float, complex, *_INTS, *_FLOATS, *_COMPLEX):
-        visit(node)
-    return above
+    return {_BOOL: (), int: (*_INTS, float), float: (*_FLOATS, complex), complex: _COMPLEX}
 
 
 # The lattice of each (strict, x64).
 _LATTICES: Mapping[tuple[bool, bool], dict[Node, frozenset[Node]]] = {
-    (False, False): _upper_sets(_arrows(x64=False)),
-    (False, True): _upper_sets(_arrows(x64=True)),
-    (True, False): _upper_sets(_strict_arrows()),
-    (True, True): _upper_sets(_strict_arrows()),
+    (False, False): lattice.upper_sets(_arrows(x64=False)),
+    (False, True): lattice.upper_sets(_arrows(x64=True)),
+    (True, False): lattice.upper_sets(_strict_arrows()),
+    (True, True): lattice.upper_sets(_strict_arrows()),
 }
 
 
@@ -543,15 +493,14 @@ def _join(nodes: Iterable[Node], strict: bool, x64: bool) -> Node:
     distinct = tuple(dict.fromkeys(nodes))
     if len(distinct) == 1:
         return distinct[0]
-    lattice = _LATTICES[strict, x64]
+    order = _LATTICES[strict, x64]
     for node in distinct:
-        if node not in lattice:
+        if node not in order:
             raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
-    common = frozenset.intersection(*(lattice[node] for node in distinct))
-    for node in common:
-        if lattice[node] == common:
-            return node
-    raise TypePromotionError(_no_join_message(distinct, strict))
+    bound = lattice.least_upper_bound(distinct, order)
+    if bound is None:
+        raise TypePromotionError(_no_join_message(distinct, strict))
+    return bound
 
 
 def _no_join_message(nodes: tuple[Node, ...], strict: bool) -> str:
@@ -608,18 +557,24 @@ _promotions: dict[tuple[object, ...], Dtype] = {}
 # ---------------------------------------------------------------------------------------------
 # Promotion of values.
 
-_WEAK: Mapping[np.dtype, type] = {
-    **dict.fromkeys(_INTS, int),
-    **dict.fromkeys(_FLOATS, float),
-    **dict.fromkeys(_COMPLEX, complex),
+# What an argument is to promotion: a dtype, a Python type for a Python scalar, or (dtype, node) for
+# a weakly typed array.
+_Operand: TypeAlias = Dtype | type | tuple[np.dtype, Node]
+
+_WEAK: Mapping[Dtype, _Operand] = {
+    float0: (float0, float0),
+    _BOOL: (_BOOL, _BOOL),
+    **{element: (element, int) for element in _INTS},
+    **{element: (element, float) for element in _FLOATS},
+    **{element: (element, complex) for element in _COMPLEX},
 }
 
-_SCALAR_NODES: Mapping[type, Node] = {bool: _BOOL, int: int, float: float, complex: complex}
-
-
-def weak_node_of(element: Dtype) -> Node:
-    """Return the lattice node of a weakly typed value of dtype ``element``."""
-    return _WEAK.get(element, element)
+_SCALAR_OPERANDS: Mapping[type, Dtype | type] = {
+    bool: _BOOL,
+    int: int,
+    float: float,
+    complex: complex,
+}
 
 
 def is_weakly_typed(x: object) -> bool:
@@ -629,31 +584,37 @@ def is_weakly_typed(x: object) -> bool:
     return bool(getattr(x, "weak_type", False))
 
 
-def _node_of(x: object) -> Node:
-    """Return the lattice node of a value, or of a type, dtype or string."""
-    node = _SCALAR_NODES.get(type(x))
-    if node is not None:
-        return node
+# Types whose values have a ``dtype`` and say whether they are weak; filled as they are met.
+_typed_values: set[type] = set()
+
+
+def _operand_of(x: object) -> _Operand:
+    """Return what promotion needs to know of a value, or of a type, dtype or dtype's name."""
+    kind = type(x)
+    if kind in _typed_values:
+        return _WEAK[x.dtype] if x.weak_type else x.dtype
+    if kind in _SCALAR_OPERANDS:
+        return _SCALAR_OPERANDS[kind]
     if isinstance(x, (type, str, np.dtype)):
-        if isinstance(x, type) and x in _SCALAR_NODES:
-            return _SCALAR_NODES[x]
+        if isinstance(x, type) and x in _SCALAR_OPERANDS:
+            return _SCALAR_OPERANDS[x]
         return check_user_dtype_supported(x, "dtype")
-    element = getattr(x, "dtype", None)
-    if isinstance(element, np.dtype):
-        if isinstance(x, (np.ndarray, np.generic)):
-            return canonicalize_dtype(element)
-        return _WEAK.get(element, element) if getattr(x, "weak_type", False) else element
-    if isinstance(element, ExtendedDtype):
-        return element
     if isinstance(x, ExtendedDtype):
         return x
+    element = getattr(x, "dtype", None)
+    if isinstance(element, (np.dtype, ExtendedDtype)):
+        if hasattr(x, "weak_type"):
+            _typed_values.add(kind)
+            return _WEAK[element] if x.weak_type else element
+        return canonicalize_dtype(element, allow_extended_dtype=True)
     for scalar in python_scalar_types:
         if isinstance(x, scalar):
-            return _SCALAR_NODES[scalar]
+            return _SCALAR_OPERANDS[scalar]
     raise TypeError(f"Cannot determine dtype of {x}")
 
 
-_results: dict[tuple[object, ...], tuple[Dtype, bool]] = {}
+# For each trace context, the answers by operands.
+_results: dict[config.TraceContext, dict[tuple[_Operand, ...], tuple[Dtype, bool]]] = {}
 
 
 def lattice_result_type(*args: object) -> tuple[Dtype, bool]:
@@ -662,32 +623,44 @@ def lattice_result_type(*args: object) -> tuple[Dtype, bool]:
     Each argument is a value (of Python, NumPy, or anything with ``dtype`` and perhaps
     ``weak_type``), a dtype, a type or a dtype's name.
     """
-    mode = config.current
-    key = (
-        mode.jax_enable_x64,
-        mode.jax_numpy_dtype_promotion,
-        mode.jax_explicit_x64_dtypes,
-        *map(_node_of, args),
-    )
-    answer = _results.get(key)
-    if answer is None:
-        answer = _results[key] = _lattice_result_type(*key)
-    return answer
+    operands = tuple(map(_operand_of, args))
+    try:
+        return _results[config.trace_context()][operands]
+    except KeyError:
+        pass
+    answers = _results.setdefault(config.trace_context(), {})
+    return answers.setdefault(operands, _lattice_result_type(operands))
 
 
-def _lattice_result_type(
-    x64: bool, promotion: str, explicit: str, *nodes: Node
-) -> tuple[Dtype, bool]:
-    """Answer ``lattice_result_type`` afresh for one mode."""
-    if not nodes:
+def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
+    """Answer ``lattice_result_type`` afresh."""
+    if not operands:
         raise ValueError("at least one array or dtype is required")
-    node = _join(nodes, promotion == "strict", x64)
+    mode = config.current
+    x64, strict = mode.jax_enable_x64, mode.jax_numpy_dtype_promotion == "strict"
+    narrow = {} if x64 or mode.jax_explicit_x64_dtypes == "allow" else _HALVED
+    weak = not any(isinstance(operand, (np.dtype, ExtendedDtype)) for operand in operands)
+    if weak and (not strict or len(operands) == 1):
+        # Nothing strong is there to be protected from widening: compare the dtypes themselves.
+        elements = [each[0] if isinstance(each, tuple) else _default(each) for each in operands]
+        return _default_of_kind(_join(elements, strict, x64))
+    nodes = [each[1] if isinstance(each, tuple) else each for each in operands]
+    if len(nodes) > 1:
+        # (A lone value keeps its dtype even when it was made under another mode.)
+        nodes = [narrow.get(node, node) for node in nodes]
+    node = _join(nodes, strict, x64)
     if isinstance(node, type):
-        return _DEFAULTS[node][0 if x64 else 1], True
-    # A lone value keeps its dtype even when it was made under another mode.
-    if not x64 and explicit != "allow" and len(nodes) > 1:
-        node = _HALVED.get(node, node)
-    return node, False
+        return _default(node), True
+    return (narrow.get(node, node) if len(nodes) > 1 else node), False
+
+
+def _default_of_kind(node: Node) -> tuple[np.dtype, bool]:
+    """Return the default dtype of the kind of a weak result, and whether it is weak at all."""
+    if node in (_BOOL, float0):
+        return node, False
+    if node in _UNSIGNED or node in _NARROW_UNSIGNED:
+        return default_uint_dtype(), True
+    return _default(_WEAK[node][1] if node in _WEAK else node), True
 
 
 def result_type(*args: object, return_weak_type_flag: bool = False) -> Dtype | tuple[Dtype, bool]:

@@ -1,11 +1,11 @@
 """Where the user was: source positions for equations, warnings and errors, and clean tracebacks.
 
-A traced operation is reached through many frames of this package; the one that matters to a reader is
-the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one of
-a few modules of the standard library that only pass calls on.
+A traced operation is reached through many frames of this package; the one that matters to a reader
+is the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one
+of a few modules of the standard library that only pass calls on.
 
-``user_frame()`` runs once per equation, so it does little: it walks to the first user frame and keeps
-its code object and instruction offset. File, line and column are worked out from these when
+``user_frame()`` runs once per equation, so it does little: it walks to the first user frame and
+keeps its code object and instruction offset. File, line and column are worked out from these when
 somebody asks, which is seldom.
 
 ``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
