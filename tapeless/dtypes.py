@@ -40,9 +40,10 @@ __all__ = [
     "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "TypePromotionError", "bfloat16",
     "canonicalize_dtype", "check_user_dtype_supported", "default_complex_dtype",
     "default_dtype_bits", "default_float_dtype", "default_int_dtype", "default_uint_dtype",
-    "dtype", "extended", "finfo", "float0", "iinfo", "is_python_scalar", "is_supported",
+    "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar", "is_supported",
     "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
-    "lattice_result_type", "prng_key", "promote_types", "python_scalar_types", "result_type",
+    "lattice_result_type", "prng_key", "promote_types", "python_scalar_dtype",
+    "python_scalar_types", "result_type",
     "scalar_type_of", "short_dtype_name", "supports_inf", "to_complex_dtype", "to_floating_dtype",
     "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
@@ -208,6 +209,11 @@ def _default(scalar: type) -> np.dtype:
     """Return the dtype that a Python scalar of type ``scalar`` becomes."""
     wide, short = _DEFAULTS[scalar]
     return wide if config.current.jax_enable_x64 else short
+
+
+def python_scalar_dtype(scalar: type) -> np.dtype:
+    """Return the dtype that a Python scalar of type ``scalar`` becomes."""
+    return _default(scalar)
 
 
 def default_int_dtype() -> np.dtype:
@@ -407,6 +413,12 @@ def short_dtype_name(dtype: DTypeLike) -> str:
                 name = name.replace(word, word[0])
         _short_names[element] = name
     return name
+
+
+def dtype_name(dtype: DTypeLike) -> str:
+    """Return the name used in messages: ``float32``, ``bool``, ``float0``, ``key<fry>``."""
+    element = _named(dtype)
+    return "float0" if element == float0 else element.name
 
 
 # ---------------------------------------------------------------------------------------------
