@@ -40,12 +40,11 @@ __all__ = [
     "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "TypePromotionError", "bfloat16",
     "canonicalize_dtype", "check_user_dtype_supported", "default_complex_dtype",
     "default_dtype_bits", "default_float_dtype", "default_int_dtype", "default_uint_dtype",
-    "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar", "is_supported",
-    "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
+    "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar",
+    "is_supported", "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
     "lattice_result_type", "prng_key", "promote_types", "python_scalar_dtype",
-    "python_scalar_types", "result_type",
-    "scalar_type_of", "short_dtype_name", "supports_inf", "to_complex_dtype", "to_floating_dtype",
-    "to_inexact_dtype", "to_numeric_dtype",
+    "python_scalar_types", "result_type", "scalar_type_of", "short_dtype_name", "supports_inf",
+    "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ A traced operation is reached through many frames of this package; the one that 
 is the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one
 of a few modules of the standard library that only pass calls on.
 
-``user_frame()`` runs once per equation, so it does little: it walks to the first user frame and
+``user_mark()`` runs once per equation, so it does little: it walks to the first user frame and
 keeps its code object and instruction offset. File, line and column are worked out from these when
 somebody asks, which is seldom.
 
@@ -28,8 +28,8 @@ from typing import ParamSpec, TypeVar
 from tapeless import config
 
 __all__ = [
-    "Frame", "api_boundary", "filter_traceback", "hide_file", "is_internal", "user_frame",
-    "user_frames", "warn",
+    "FrameMark", "api_boundary", "filter_traceback", "hide_file", "is_internal", "user_mark",
+    "user_marks", "warn",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -60,8 +60,8 @@ def hide_file(filename: str) -> None:
     _internal[filename] = True
 
 
-class Frame:
-    """A place in user code: a code object and an instruction in it."""
+class FrameMark:
+    """A place in user code: a code object and an instruction in it, resolved when asked."""
 
     __slots__ = ("code", "lasti")
 
@@ -105,10 +105,10 @@ class Frame:
 
     def __repr__(self) -> str:
         """Print with the class's name."""
-        return f"Frame({self})"
+        return f"FrameMark({self})"
 
 
-def user_frame() -> Frame | None:
+def user_mark() -> FrameMark | None:
     """Return the innermost user frame of this call, or None outside user code."""
     frame: types.FrameType | None = sys._getframe(1)
     known = _internal
@@ -117,18 +117,18 @@ def user_frame() -> Frame | None:
         filename = code.co_filename
         internal = known.get(filename)
         if internal is False or (internal is None and not is_internal(filename)):
-            return Frame(code, frame.f_lasti)
+            return FrameMark(code, frame.f_lasti)
         frame = frame.f_back
     return None
 
 
-def user_frames(limit: int | None = None) -> tuple[Frame, ...]:
+def user_marks(limit: int | None = None) -> tuple[FrameMark, ...]:
     """Return the user frames of this call, innermost first, at most ``limit``."""
-    found: list[Frame] = []
+    found: list[FrameMark] = []
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and (limit is None or len(found) < limit):
         if not is_internal(frame.f_code.co_filename):
-            found.append(Frame(frame.f_code, frame.f_lasti))
+            found.append(FrameMark(frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return tuple(found)
 

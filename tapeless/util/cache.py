@@ -1,0 +1,181 @@
+"""Caches: keyed weakly on identity, or bounded in size.
+
+What is derived from a program (its jvp, its compiled form) is cached under the program itself and
+some hashable parameters. Programs are compared by identity, and a cache must not keep one alive. So
+``weak_identity_cache`` keeps one table per first argument; a weak reference empties the table when
+that argument dies. ``bounded_cache`` is for keys that are values (shapes, dtypes): it forgets what
+was used least recently.
+
+Neither remembers a call that raised. Every cache is listed, so that ``clear_caches()`` empties them
+all. Two threads may compute the same entry at once; the first to finish wins, and both get its
+result, so that a key never has two results.
+
+A result that refers strongly to the first argument keeps it alive: results must not do that,
+unless they are stored on objects that may live as long.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Hashable, MutableMapping
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+__all__ = ["CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches", "weak_identity_cache"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+Table = MutableMapping[Hashable, R]
+
+# All caches that still exist.
+_caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache] = weakref.WeakSet()
+
+_MISSING = object()
+
+
+class CacheInfo:
+    """How often a cache had the answer, and how often not."""
+
+    __slots__ = ("hits", "misses")
+
+    def __init__(self) -> None:
+        """Start counting."""
+        self.hits = 0
+        self.misses = 0
+
+    def __repr__(self) -> str:
+        """Print both counts."""
+        return f"CacheInfo(hits={self.hits}, misses={self.misses})"
+
+
+def clear_caches() -> None:
+    """Empty every cache made here."""
+    for cache in tuple(_caches):
+        cache.cache_clear()
+
+
+class WeakIdentityCache(Generic[T, P, R]):
+    """A function that remembers its results while its first argument lives.
+
+    The first argument needs to be weakly referable; the others, positional or by keyword, hashable.
+    """
+
+    def __init__(self, function: Callable[Concatenate[T, P], R]) -> None:
+        """Wrap ``function``."""
+        functools.update_wrapper(self, function)
+        self._function = function
+        # id of a first argument -> (weak reference to it, results by the other arguments)
+        self._tables: dict[int, tuple[weakref.ref[T], Table[R]]] = {}
+        _caches.add(self)
+
+    def __call__(self, subject: T, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the remembered result, or compute it."""
+        key: Hashable = (args, *sorted(kwargs.items())) if kwargs else args
+        entry = self._tables.get(id(subject))
+        table = self._new_table(subject) if entry is None else entry[1]
+        found = table.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        return table.setdefault(key, self._function(subject, *args, **kwargs))
+
+    def _new_table(self, subject: T) -> Table[R]:
+        """Return a table for ``subject`` that goes when it does."""
+        tables, number = self._tables, id(subject)
+
+        def forget(reference: weakref.ref[T]) -> None:
+            """Drop the table of a dead subject, unless the number is in use again."""
+            entry = tables.get(number)
+            if entry is not None and entry[0] is reference:
+                del tables[number]
+
+        return tables.setdefault(number, (weakref.ref(subject, forget), {}))[1]
+
+    def cache_clear(self) -> None:
+        """Forget everything."""
+        self._tables.clear()
+
+    def cache_size(self) -> int:
+        """Return the number of remembered results."""
+        return sum(len(table) for _, table in tuple(self._tables.values()))
+
+
+def weak_identity_cache(
+    function: Callable[Concatenate[T, P], R],
+) -> WeakIdentityCache[T, P, R]:
+    """Make a function remember its results for as long as its first argument lives.
+
+    The key is the identity of the first argument and the equality of the others.
+
+    >>> @weak_identity_cache
+    ... def count_letters(cls: type, letter: str) -> int:
+    ...     print("counting")
+    ...     return cls.__name__.count(letter)
+    >>> count_letters(CacheInfo, "C"), count_letters(CacheInfo, "C")
+    counting
+    (1, 1)
+    """
+    return WeakIdentityCache(function)
+
+
+class _BoundedCache(Generic[P, R]):
+    """A function that remembers its ``size`` most recently used results."""
+
+    def __init__(self, function: Callable[P, R], size: int) -> None:
+        """Wrap ``function``."""
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._size = size
+        self._results: dict[Hashable, R] = {}
+        self._lock = threading.Lock()
+        self.info = CacheInfo()
+        _caches.add(self)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the remembered result, or compute it."""
+        key: Hashable = (args, *sorted(kwargs.items())) if kwargs else args
+        with self._lock:
+            found = self._results.pop(key, _MISSING)
+            if found is not _MISSING:
+                # A dict keeps the order of insertion: the last is the most recent.
+                self._results[key] = found
+                self.info.hits += 1
+                return found
+        result = self._function(*args, **kwargs)
+        with self._lock:
+            self.info.misses += 1
+            result = self._results.setdefault(key, result)
+            while len(self._results) > self._size:
+                del self._results[next(iter(self._results))]
+        return result
+
+    def cache_clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._results.clear()
+
+    def cache_size(self) -> int:
+        """Return the number of remembered results."""
+        return len(self._results)
+
+
+def bounded_cache(size: int) -> Callable[[Callable[P, R]], _BoundedCache[P, R]]:
+    """Make a function remember its ``size`` most recently used results.
+
+    Unlike ``functools.lru_cache`` it is emptied by ``clear_caches`` and computes a key's result
+    outside the lock, so the function may call itself.
+
+    >>> @bounded_cache(2)
+    ... def double(x: int) -> int:
+    ...     return 2 * x
+    >>> double(3), double(3), double.info
+    (6, 6, CacheInfo(hits=1, misses=1))
+    """
+
+    def wrap(function: Callable[P, R]) -> _BoundedCache[P, R]:
+        """Wrap one function."""
+        return _BoundedCache(function, size)
+
+    return wrap
