@@ -1,0 +1,643 @@
+"""The builder that `lower` rules write kernels with.
+
+A rule receives `b`, a `KernelBuilder`, and kernel values; it returns kernel values.  It may describe a
+result as a function of the index (`b.virtual`), which costs nothing until a consumer pulls it, or write
+statements (`b.store` in `b.loop`s, `b.call`) into buffers that it made (`b.buffer`, `b.writable`).
+
+Memory and time.  Statements run in the order in which they are made.  An element that was pulled is
+an expression, evaluated by the statement that uses it: what must survive a later write to the memory
+that it reads goes through `b.let`.  Loads of memory that a rule writes itself carry a version (`after`),
+so that a load before a write and a load after it are different nodes.
+
+Nests.  `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has the same
+shape; the nest is written out before anything that could observe the difference: another
+statement, or a pull of a value in it at a foreign index.  Small arrays (`LOCAL_SIZE`) are local: their
+elements are stored one by one, at constant indices, and end up in registers.
+
+Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be overwritten
+(`may_overwrite`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray
+from tapeless.kernel.graph import collapse, substitute, walk
+from tapeless.kernel.ir import (
+    Affine,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    If,
+    Index,
+    Loop,
+    Reduce,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
+from tapeless.kernel.parts import Element, Pair, PartNodes, Parts, parts_of, storage
+from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
+
+__all__ = ["LOCAL_SIZE", "KernelBuilder", "KernelValue"]
+
+LOCAL_SIZE = 16
+UNROLLED_FOLD = 8
+NEST_STORES = 8
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+_IDENTITY = {"add": 0, "mul": 1, "xor": 0}
+
+
+class KernelBuilder(PartNodes):
+    """Makes scalars, kernel values and statements; see the module's docstring."""
+
+    def __init__(self) -> None:
+        """Start an empty program."""
+        super().__init__()
+        self.epoch = 0
+        self._blocks: list[list[Statement]] = [[]]
+        self._nest: Nest | None = None
+        self._version: dict[Buffer, int] = {}
+        self._scope_version = 0
+        self._loops: list[object] = [None]
+        self._home: dict[Buffer, object] = {}
+        self._n_buffers = 0
+
+    # Values
+
+    def virtual(self, aval: ShapedArray, pull: Pull) -> KernelValue:
+        """Make the value whose element at `index` is `pull(index)`."""
+        return KernelValue(self, aval, pull=pull)
+
+    def constant(self, value: Any, aval: ShapedArray) -> KernelValue:
+        """Make the value that is the scalar `value` everywhere."""
+        element = self.const(value, aval.dtype)
+        return KernelValue(self, aval, pull=lambda index: element)
+
+    def buffer(self, aval: ShapedArray) -> KernelValue:
+        """Make fresh memory, of undefined contents."""
+        value = KernelValue(self, aval, buffer=self.new_buffer(aval))
+        self._version[value.buffer] = self.epoch
+        return value
+
+    def new_buffer(self, aval: ShapedArray, space: str = "") -> Buffer:
+        """Make the buffer of an array; `space` is local or temp, by its size, unless given."""
+        dtype, n_parts = storage(aval)
+        shape = aval.shape if n_parts == 1 else (*aval.shape, n_parts)
+        small = aval.size * n_parts <= LOCAL_SIZE
+        space = space or ("local" if small else "temp")
+        self._n_buffers += 1
+        buffer = Buffer(shape, dtype, space, f"{space[0]}{self._n_buffers}")
+        self._home[buffer] = self._loops[-1]
+        return buffer
+
+    def stored(self, value: KernelValue) -> KernelValue:
+        """Force a value into memory; return the value, which is stored from then on."""
+        if value.buffer is None:
+            self.store_in(value, self.new_buffer(value.aval))
+        return value
+
+    def store_in(self, value: KernelValue, buffer: Buffer) -> None:
+        """Store a virtual value in `buffer`, which nothing has read."""
+        if value.aval.size == 0:
+            value.store_in(buffer)
+        elif buffer.space == "local" or not value.shape:
+            self._store_elements(value, buffer, ())
+            value.store_in(buffer)
+        else:
+            self._join(value, buffer)
+
+    def reshape(self, value: KernelValue, aval: ShapedArray) -> KernelValue:
+        """View a value in another shape with the same elements in row-major order."""
+        if value.buffer is not None:
+            return KernelValue(self, aval, buffer=value.buffer)
+        groups = _matching_groups(value.shape, aval.shape)
+
+        def pull(index: tuple[IndexLike, ...]) -> Element:
+            """Find the element of `value`."""
+            old: list[IndexLike] = []
+            for old_shape, new_dims in groups:
+                old += self._renumber(index, aval.shape, new_dims, old_shape)
+            return value.at(*old)
+
+        return self.virtual(aval, pull)
+
+    def writable(self, value: KernelValue) -> KernelValue:
+        """Return memory that starts with the elements of `value`: its own if nothing else needs it."""
+        if value.buffer is not None and self.may_overwrite(value):
+            self.flush()
+            self._version.setdefault(value.buffer, self.epoch)
+            return KernelValue(self, value.aval, buffer=value.buffer)
+        copy = self.buffer(value.aval)
+        self.assign(copy, value)
+        return copy
+
+    def may_overwrite(self, value: KernelValue) -> bool:
+        """Tell whether a stored value's memory may be overwritten now."""
+        return False
+
+    def sub(self, x: Any, y: Any) -> Any:
+        """Subtract two elements; of a jaxpr and kernel values, give the results (see `inline`)."""
+        if isinstance(y, (list, tuple)) and not isinstance(y, Parts):
+            return self.inline(x, y)
+        return self.op("sub", x, y)
+
+    def inline(self, jaxpr: Any, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:
+        """Lower a nested program here; its constants are its leading inputs."""
+        raise NotImplementedError("this builder cannot lower programs; the compiler's can")
+
+    # Reading
+
+    def read(self, value: KernelValue, index: tuple[IndexLike, ...]) -> Element:
+        """Return an element of a stored value; rules call `value.at`."""
+        buffer = value.buffer
+        nest = self._nest
+        if nest is not None and buffer in nest.elements:
+            if value.shape == nest.shape and index == nest.index:
+                return nest.elements[buffer]
+            self.flush()
+        flat = self.flat_index(index, value.shape)
+        version = self._version.get(buffer)
+        after = 0 if version is None else max(version, self._scope_version)
+        if len(buffer.shape) == len(value.shape) and storage(value.aval)[1] == 1:
+            return self.load(buffer, flat, after=after)
+        parts = [self.load(buffer, i, after=after) for i in self._part_indices(flat, value.aval)]
+        if len(parts) == 1:
+            return parts[0]
+        return Pair(*parts) if value.dtype.kind == "c" else Parts(parts)
+
+    def flat_index(self, index: Sequence[IndexLike], shape: Sequence[int]) -> Affine:
+        """Return the row-major position of `index`."""
+        flat = self.affine(0)
+        for i, extent in zip(index, shape, strict=True):
+            flat = self.index_add(self.index_mul(flat, extent), i) if extent != 1 else flat
+        return flat
+
+    def iadd(self, x: IndexLike, y: IndexLike) -> Affine:
+        """Add two indices."""
+        return self.index_add(x, y)
+
+    def imul(self, x: IndexLike, factor: int) -> Affine:
+        """Multiply an index by an integer."""
+        return self.index_mul(x, factor)
+
+    def idiv(self, x: IndexLike, divisor: int) -> Affine:
+        """Divide an index that is not negative, rounding down."""
+        return self.index_div(x, divisor)
+
+    def imod(self, x: IndexLike, divisor: int) -> Affine:
+        """Give the remainder of an index that is not negative."""
+        return self.index_mod(x, divisor)
+
+    # Reductions
+
+    def fold(
+        self,
+        extents: Sequence[int],
+        element: Callable[[tuple[IndexLike, ...]], Any],
+        combine: str | Callable,
+        init: Any,
+    ) -> Any:
+        """Fold the elements at all indices below `extents`, in row-major order, from `init`.
+
+        combine: the name of an associative operation (add, mul, min, max, and, or, xor), or a
+        function of an accumulator and an element, each what `element` gives: an element, or a tuple
+        of elements, and then `init` is a tuple too.
+        """
+        total = math.prod(extents)
+        if total == 0:
+            probe = element(tuple(0 for _ in extents))
+            return self._as_elements(init, probe)
+        if total <= UNROLLED_FOLD:
+            unrolled = self._fold_unrolled(extents, element, combine, init)
+            if unrolled is not None:
+                return unrolled
+        if isinstance(combine, str):
+            return self._fold_named(extents, element, combine, init)
+        return self._fold_general(extents, element, combine, init)
+
+    def _fold_unrolled(
+        self, extents: Sequence[int], element: Callable, combine: str | Callable, init: Any
+    ) -> Any:
+        """Fold a few cheap elements without a loop; None when they are not cheap."""
+        first = element(tuple(0 for _ in extents))
+        nodes = walk(_scalars(first))
+        if len(nodes) > 64 or any(type(node) is Reduce for node in nodes):
+            return None
+        total = self._as_elements(init, first)
+        for position in np.ndindex(*extents):
+            value = element(tuple(position)) if any(position) else first
+            if isinstance(combine, str):
+                total = self.op(combine, total, value)
+            else:
+                total = combine(total, value)
+        return total
+
+    def _fold_named(
+        self, extents: Sequence[int], element: Callable, combine: str, init: Any
+    ) -> Element:
+        """Fold by nested reductions, as few as the indices allow."""
+        variables, index = self._fresh_index(extents, "r")
+        value = element(index)
+        start = self._as_elements(init, value)
+        sizes = [extent for extent in extents if extent != 1]
+        roots, variables, sizes = self._collapsed(variables, sizes, parts_of(value))
+        results = []
+        for part, first in zip(roots, parts_of(start), strict=True):
+            if type(value) is Pair and combine not in ("add", "sub"):
+                return self._fold_general(extents, element, getattr(self, combine), init)
+            inner = first
+            if combine in _IDENTITY:
+                inner = self.const(_IDENTITY[combine], first.dtype)
+            for depth in reversed(range(len(sizes))):
+                begin = first if depth == 0 else inner
+                part = self.reduce(variables[depth], sizes[depth], (part,), (begin,), combine)[0]
+            if not sizes:
+                part = self.op(combine, first, part)
+            results.append(part)
+        return Pair(*results) if isinstance(value, Pair) else results[0]
+
+    def _fold_general(
+        self, extents: Sequence[int], element: Callable, combine: Callable, init: Any
+    ) -> Any:
+        """Fold by one reduction, in index order, with a function of two accumulators."""
+        total = math.prod(extents)
+        var = self.index(self._name("r"), total)
+        value = element(self.unravel(var, extents))
+        start = self._as_elements(init, value)
+
+        def step(accumulators: tuple[Scalar, ...], new: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+            """Combine flat tuples of scalars."""
+            return _scalars(combine(_like(start, accumulators), _like(value, new)))
+
+        results = self.reduce(var, total, _scalars(value), _scalars(start), step)
+        return _like(start, results)
+
+    def unravel(self, flat: IndexLike, shape: Sequence[int]) -> tuple[IndexLike, ...]:
+        """Return the index of the row-major position `flat`."""
+        index: list[IndexLike] = []
+        for position in reversed(range(len(shape))):
+            if position == 0:
+                index.append(flat)
+            else:
+                index.append(self.index_mod(flat, shape[position]))
+                flat = self.index_div(flat, shape[position])
+        return tuple(reversed(index))
+
+    # Statements
+
+    def store(
+        self,
+        target: KernelValue,
+        index: Sequence[IndexLike] | IndexLike,
+        element: Any,
+        guard: Scalar | None = None,
+        accumulate: str | None = None,
+    ) -> None:
+        """Write an element of a writable value; where `guard` is false, do nothing."""
+        index = tuple(index) if isinstance(index, (tuple, list)) else (index,)
+        if not isinstance(element, (Scalar, Parts)):
+            element = self.const(element, target.dtype)
+        flat = self.flat_index(index, target.shape)
+        parts = parts_of(element)
+        if len(parts) > 1 and accumulate not in (None, "add"):
+            raise TypeError(f"cannot accumulate complex numbers with {accumulate}")
+        self.flush()
+        if len(parts) > 1:
+            parts = [self.let(part) for part in parts]
+        flats = self._part_indices(flat, target.aval)
+        for position, part in zip(flats, parts, strict=True):
+            self._emit(Store(target.buffer, position, part, guard, accumulate))
+        self._changed(target.buffer)
+
+    def let(self, element: Element) -> Element:
+        """Evaluate an element now; the result survives later writes to what it was computed of."""
+        if isinstance(element, Parts):
+            return type(element)(*map(self.let, element)) if isinstance(element, Pair) else Parts(
+                map(self.let, element)
+            )
+        if isinstance(element, Const):
+            return element
+        self._n_buffers += 1
+        buffer = Buffer((), element.dtype, "local", f"x{self._n_buffers}")
+        self.flush()
+        self._emit(Store(buffer, self.affine(0), element))
+        self._version[buffer] = self.epoch
+        return self.load(buffer, 0, after=max(self.epoch, self._scope_version))
+
+    def assign(
+        self, target: KernelValue, value: KernelValue, prefix: Sequence[IndexLike] = ()
+    ) -> None:
+        """Store all elements of `value` at the leading index `prefix` of `target`."""
+        self.flush()
+        if value.aval.size:
+            if value.buffer is not None and value.buffer is target.buffer:
+                value = self._copied(value)
+            self._store_elements(value, target.buffer, tuple(prefix), target)
+            self.flush()
+        self._changed(target.buffer)
+
+    def loop(
+        self,
+        extent: int | Scalar,
+        body: Callable[[Index], None],
+        independent: bool = True,
+        reverse: bool = False,
+    ) -> None:
+        """Run `body(i)` for i below `extent`; the iterations may run in any order if independent."""
+        self.flush()
+        if isinstance(extent, Const):
+            extent = extent.value
+        var = self.index(self._name("i"), extent if isinstance(extent, int) else None)
+        block = self._block(lambda: body(var))
+        self._emit(Loop(var, extent, block, independent, reverse))
+
+    def nest(self, shape: Sequence[int], body: Callable[[tuple[IndexLike, ...]], None]) -> None:
+        """Run `body(index)` for all indices below `shape`, in any order."""
+
+        def level(index: tuple[IndexLike, ...]) -> None:
+            """Open the loop over the next axis."""
+            if len(index) == len(shape):
+                body(index)
+            elif shape[len(index)] == 1:
+                level((*index, 0))
+            else:
+                self.loop(shape[len(index)], lambda i: level((*index, i)))
+
+        level(())
+
+    def when(self, condition: Scalar, body: Callable[[], None]) -> None:
+        """Run `body` if the bool `condition` holds."""
+        self.flush()
+        block = self._block(body, loop=False)
+        self._emit(If(self.convert(condition, _INT32), ((), block)))
+
+    def switch(self, which: Scalar, bodies: Sequence[Callable[[], None]]) -> None:
+        """Run the body that the integer `which`, clamped, names."""
+        self.flush()
+        if which.dtype == np.bool_:
+            which = self.convert(which, _INT32)
+        clamped = self.max(self.min(which, len(bodies) - 1), 0)
+        blocks = tuple(self._block(body, loop=False) for body in bodies)
+        self._emit(If(self.convert(clamped, _INT32), blocks))
+
+    def while_loop(self, condition: Callable[[], Scalar], body: Callable[[], None]) -> None:
+        """Run `body` as long as `condition()`, which may make statements, holds."""
+        self.flush()
+        results: list[Scalar] = []
+        before = self._block(lambda: results.append(condition()))
+        block = self._block(body)
+        self._emit(While(before, results[0], block))
+
+    def call(
+        self,
+        symbol: str,
+        args: Sequence[Any],
+        reads: Sequence[KernelValue],
+        writes: Sequence[KernelValue],
+    ) -> None:
+        """Call a foreign routine.
+
+        args: kernel values (pointers), pairs of a value and an index (displaced pointers), scalars,
+        and Python integers (int64).
+        """
+        for value in reads:
+            self.stored(value)
+        self.flush()
+        operands = tuple(self._call_operand(arg) for arg in args)
+        read, written = (tuple(value.buffer for value in values) for values in (reads, writes))
+        self._emit(Call(symbol, operands, read, written))
+        for buffer in written:
+            self._changed(buffer)
+
+    def flush(self) -> None:
+        """Write out the open nest."""
+        nest, self._nest = self._nest, None
+        if nest is None or not nest.stores:
+            return
+        self._blocks[-1].extend(self._nest_statements(nest))
+
+    def finish(self) -> Block:
+        """Return the statements of the whole program."""
+        self.flush()
+        return tuple(self._blocks[0])
+
+    # Private parts
+
+    def _emit(self, statement: Statement) -> None:
+        """Append a statement to the current block."""
+        self.flush()
+        self._blocks[-1].append(statement)
+
+    def _block(self, body: Callable[[], None], loop: bool = True) -> Block:
+        """Collect the statements that `body` makes."""
+        self._blocks.append([])
+        if loop:
+            self._loops.append(object())
+        self._enter_scope()
+        try:
+            body()
+            self.flush()
+        finally:
+            if loop:
+                self._loops.pop()
+            statements = self._blocks.pop()
+            self._enter_scope()
+        return tuple(statements)
+
+    def _enter_scope(self) -> None:
+        """Make loads of memory that changes different on the two sides of a block's edge."""
+        self.epoch += 1
+        self._scope_version = self.epoch
+
+    def _changed(self, buffer: Buffer) -> None:
+        """Note that memory has been written."""
+        self.epoch += 1
+        self._version[buffer] = self.epoch
+
+    def _name(self, letter: str) -> str:
+        """Make a name for a loop variable."""
+        self._n_buffers += 1
+        return f"{letter}{self._n_buffers}"
+
+    def _fresh_index(
+        self, shape: Sequence[int], letter: str
+    ) -> tuple[tuple[Index, ...], tuple[IndexLike, ...]]:
+        """Make a variable for each axis whose extent is not 1; return them, and the index."""
+        index = tuple(
+            0 if extent == 1 else self.index(self._name(letter), extent) for extent in shape
+        )
+        return tuple(i for i in index if isinstance(i, Index)), index
+
+    def _part_indices(self, flat: Affine, aval: ShapedArray) -> list[Affine]:
+        """Return the positions of the parts of the element at `flat`."""
+        n_parts = storage(aval)[1]
+        if n_parts == 1:
+            return [flat]
+        start = self.index_mul(flat, n_parts)
+        return [self.index_add(start, part) for part in range(n_parts)]
+
+    def _join(self, value: KernelValue, buffer: Buffer) -> None:
+        """Store a value in the open nest if it has the same shape, else in a new one."""
+        nest = self._nest
+        if nest is None or nest.shape != value.shape or len(nest.stores) >= NEST_STORES:
+            self.flush()
+            nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+        element = value.at(*nest.index)
+        if nest.stores and self._nest is not nest:
+            # The pull has closed the nest: the value needs the nest's results elsewhere.
+            nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+            element = value.at(*nest.index)
+        if self._nest is not nest:
+            self.flush()
+        flat = self.flat_index(nest.index, value.shape)
+        nest.add(buffer, flat, element, self._part_indices(flat, value.aval))
+        self._nest = nest
+        value.store_in(buffer)
+
+    def _store_elements(
+        self,
+        value: KernelValue,
+        buffer: Buffer,
+        prefix: tuple[IndexLike, ...],
+        target: KernelValue | None = None,
+    ) -> None:
+        """Store all elements of a value: one by one if they are few, else by a nest of its own."""
+        shape = value.shape if target is None else target.shape
+        small = buffer.space == "local" or not value.shape
+        if small:
+            for position in np.ndindex(*value.shape):
+                element = value.at(*position)
+                flat = self.flat_index((*prefix, *position), shape)
+                flats = self._part_indices(flat, value.aval)
+                for i, part in zip(flats, parts_of(element), strict=True):
+                    self._blocks[-1].append(Store(buffer, i, part))
+            return
+        nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+        element = value.at(*nest.index)
+        flat = self.flat_index((*prefix, *nest.index), shape)
+        nest.add(buffer, flat, element, self._part_indices(flat, value.aval))
+        self.flush()
+        self._nest = nest
+
+    def _nest_statements(self, nest: Nest) -> list[Statement]:
+        """Make the loops of a nest, as few as the indices allow."""
+        sizes = [extent for extent in nest.shape if extent != 1]
+        roots = [part for store in nest.stores for part in (store.index, store.value)]
+        roots, variables, sizes = self._collapsed(nest.variables, sizes, roots)
+        stores: list[Statement] = [
+            Store(store.buffer, roots[2 * i], roots[2 * i + 1])
+            for i, store in enumerate(nest.stores)
+        ]
+        for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
+            stores = [Loop(var, extent, tuple(stores))]
+        return stores
+
+    def _collapsed(
+        self, variables: Sequence[Index], extents: Sequence[int], roots: Sequence[Scalar]
+    ) -> tuple[tuple[Scalar, ...], list[Index], list[int]]:
+        """Join loops where the indices allow; return the changed roots, variables and extents."""
+        groups = collapse(variables, extents, roots)
+        if len(groups) == len(variables):
+            return tuple(roots), list(variables), list(extents)
+        mapping: dict[Index, Affine] = {}
+        kept: list[Index] = []
+        sizes: list[int] = []
+        for group in groups:
+            size = math.prod(extents[position] for position in group)
+            var = variables[group[0]]
+            if len(group) > 1:
+                var = self.index(self._name("i"), size)
+                mapping.update((variables[position], self.affine(0)) for position in group)
+                mapping[variables[group[-1]]] = self.affine(var)
+            kept.append(var)
+            sizes.append(size)
+        return substitute(self, roots, mapping), kept, sizes
+
+    def _renumber(
+        self,
+        index: tuple[IndexLike, ...],
+        shape: tuple[int, ...],
+        dims: Sequence[int],
+        old_shape: tuple[int, ...],
+    ) -> tuple[IndexLike, ...]:
+        """Return the index into axes of extents `old_shape` for the new axes `dims`."""
+        flat = self.flat_index([index[dim] for dim in dims], [shape[dim] for dim in dims])
+        if len(old_shape) == 1 and len(dims) == 1:
+            return (index[dims[0]],)
+        return self.unravel(flat, old_shape)
+
+    def _as_elements(self, init: Any, like: Any) -> Any:
+        """Turn numbers into constants of the dtypes of the elements `like`."""
+        if type(like) is tuple:
+            return tuple(self._as_elements(x, y) for x, y in zip(init, like, strict=True))
+        return init if isinstance(init, (Scalar, Parts)) else self.const(init, like.dtype)
+
+    def _call_operand(self, arg: Any) -> Any:
+        """Turn an argument of `call` into one of the statement."""
+        if isinstance(arg, KernelValue):
+            return self.stored(arg).buffer
+        if isinstance(arg, tuple):
+            value, index = arg
+            flat = self.flat_index(index, value.shape) if isinstance(index, tuple) else index
+            return value.buffer, self._part_indices(self.affine(flat), value.aval)[0]
+        return self.const(arg, _INT64) if isinstance(arg, int) else arg
+
+    def _copied(self, value: KernelValue) -> KernelValue:
+        """Return a copy of a value in fresh memory."""
+        copy = self.buffer(value.aval)
+        self.assign(copy, value)
+        return copy
+
+
+def _scalars(value: Any) -> tuple[Scalar, ...]:
+    """Return the scalars of an element, or of a tuple of elements."""
+    if type(value) is tuple:
+        return tuple(scalar for element in value for scalar in parts_of(element))
+    return parts_of(value)
+
+
+def _like(template: Any, scalars: Sequence[Scalar]) -> Any:
+    """Arrange scalars as the element, or tuple of elements, `template`."""
+    if type(template) is not tuple:
+        if isinstance(template, Pair):
+            return Pair(*scalars)
+        return Parts(scalars) if isinstance(template, Parts) else scalars[0]
+    result = []
+    for element in template:
+        n_parts = len(parts_of(element))
+        result.append(_like(element, scalars[:n_parts]))
+        scalars = scalars[n_parts:]
+    return tuple(result)
+
+
+def _matching_groups(
+    old: tuple[int, ...], new: tuple[int, ...]
+) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Split a reshape into independent ones: pairs of old extents and positions of new axes."""
+    groups: list[tuple[tuple[int, ...], list[int]]] = []
+    i = j = 0
+    if 0 in old:
+        return [(old, list(range(len(new))))]
+    while i < len(old) or j < len(new):
+        old_part, new_part = [old[i]] if i < len(old) else [], [j] if j < len(new) else []
+        left, right = math.prod(old_part), math.prod(new[k] for k in new_part)
+        i, j = i + len(old_part), j + len(new_part)
+        while left != right:
+            if left < right:
+                old_part.append(old[i])
+                left, i = left * old[i], i + 1
+            else:
+                new_part.append(j)
+                right, j = right * new[j], j + 1
+        groups.append((tuple(old_part), new_part))
+    return groups
+

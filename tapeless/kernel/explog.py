@@ -1,0 +1,426 @@
+"""Recipes of the exponential family: exp, exp2, expm1, logistic, log, log1p, log2, pow and kin.
+
+exp: x = n ln 2 + r with |r| <= ln 2 / 2, and exp x = 2**n (1 + r + r**2 p(r)).  The power of two is
+built in two factors, 2**(n - k) and 2**k with a constant k of the sign of x, so that results at both ends of the
+range (subnormal, or above 2**(emax)) are rounded once; arguments that give zero are
+replaced first, because computing with subnormals is slow.
+
+log: x = 2**e m with sqrt(1/2) <= m < sqrt(2), and log m from f = m - 1: f - f**2 / 2 plus a
+correction, which is f**3 p(f) in float32 and comes from s = f / (2 + f) in float64.
+
+pow: float32 goes through float64; float64 takes the logarithm to 68 bits as a sum of two floats.
+Special cases are those of C99 and IEEE 754, as in NumPy and XLA.
+
+All constants in tables are minimax fits made by dev/fits/remez.py, rounded.  The quotient form of
+the logarithm is that of FDLIBM (Sun Microsystems, 1993).
+"""
+
+from __future__ import annotations
+
+import math
+
+from tapeless.kernel.floats import (
+    FLOAT32,
+    FLOAT64,
+    Pair,
+    clamp,
+    exponent_and_mantissa,
+    fast_two_sum,
+    format_of,
+    polynomial,
+    power_of_two,
+    two_product,
+    two_sum,
+)
+from tapeless.kernel.ir import Scalar
+from tapeless.kernel.nodes import Nodes
+
+__all__ = [
+    "exp",
+    "exp2",
+    "exp_nonpositive",
+    "exp_scaled",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "logistic",
+    "pow_",
+    "tanh",
+]
+
+_LN2 = "0.69314718055994530941723212145817656807550013436025525412"
+_LOG2_E = "1.44269504088896340735992468100189213742664595415298593413"
+_TWO_LOG2_E = "2.88539008177792681471984936200378427485329190830597186827"
+
+# (exp r - 1 - r) / r**2 on |r| <= ln 2 / 2
+_EXP = {
+    FLOAT32.dtype: (
+        0.4999999403953552,
+        0.1666651964187622,
+        0.041668396443128586,
+        0.008368782699108124,
+        0.001381445094011724,
+    ),
+    FLOAT64.dtype: (
+        0.5000000000000011,
+        0.1666666666666641,
+        0.04166666666652916,
+        0.008333333333495497,
+        0.0013888888943930755,
+        0.00019841269505110722,
+        2.4801492753899863e-05,
+        2.7557586991170504e-06,
+        2.763038184509764e-07,
+        2.50000860554087e-08,
+    ),
+}
+# (2**r - 1) / r on |r| <= 1/2
+_EXP2 = {
+    FLOAT32.dtype: (
+        0.6931472420692444,
+        0.24022652208805084,
+        0.05550309643149376,
+        0.009617689065635204,
+        0.001340694958344102,
+        0.00015595521836075932,
+    ),
+    FLOAT64.dtype: (
+        0.6931471805599457,
+        0.240226506959101,
+        0.05550410866478986,
+        0.009618129107606645,
+        0.0013333558153530592,
+        0.00015403530442167776,
+        1.5252727328938065e-05,
+        1.321544231370134e-06,
+        1.0180659510767965e-07,
+        7.072642490876231e-09,
+        4.077895269756291e-10,
+    ),
+}
+# (log(1 + f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2)
+_LOG_CUBIC = (
+    0.3333333134651184,
+    -0.2500081956386566,
+    0.20001226663589478,
+    -0.1662336140871048,
+    0.14201754331588745,
+    -0.13160139322280884,
+    0.12761624157428741,
+    -0.07634700834751129,
+)
+# (2 atanh(s) / s - 2) / s**2 in z = s**2, for s = f / (2 + f)
+_LOG_QUOTIENT = (
+    0.6666666666666734,
+    0.39999999999414554,
+    0.2857142874241725,
+    0.2222219857017542,
+    0.1818356447771148,
+    0.15314046816437552,
+    0.1479598566552856,
+)
+# log2(1 + f) / f on sqrt(1/2) <= 1 + f <= sqrt(2), to 38 bits
+_LOG2_SHORT = (
+    1.4426950408865729,
+    -0.721347520327538,
+    0.48089834880326415,
+    -0.3606737931362261,
+    0.28853879569072877,
+    -0.2404464335838599,
+    0.20610712424296887,
+    -0.18043675223128283,
+    0.16021665107416488,
+    -0.14249860280296045,
+    0.13027570961773685,
+    -0.13462954864944943,
+    0.13251187374245307,
+    -0.06973864954182599,
+)
+# (2**r - 1) / r on |r| <= 1/2, to 32 bits
+_EXP2_SHORT = (
+    0.6931471838551226,
+    0.24022650923428449,
+    0.055504002921343214,
+    0.009618056346543212,
+    0.0013341984753848229,
+    0.00015461598100319164,
+    1.335978867533826e-05,
+)
+# ((atanh(s) / s - 1) / z - 1/3) / z in z = s**2, for s = f / (2 + f)
+_ATANH_FIFTH = (
+    0.20000000000000304,
+    0.14285714285452045,
+    0.11111111187698872,
+    0.09090898497470892,
+    0.07693089775426708,
+    0.06635066176157627,
+    0.06537171730443261,
+)
+# arguments of exp below the first give zero, above the second infinity
+_EXP_RANGE = {FLOAT32.dtype: (-104.0, 89.0), FLOAT64.dtype: (-745.25, 710.0)}
+# half of the range of exponents, about
+_HALF_RANGE = {FLOAT32.dtype: 64, FLOAT64.dtype: 512}
+
+
+def _exp_reduced(b: Nodes, x: Scalar, start: Scalar | float) -> tuple[Scalar, Scalar]:
+    """Return n + start, and r = x - n ln 2 with |r| <= ln 2 / 2, for `start` = magic + integer."""
+    form = format_of(x)
+    (inverse,) = form.parts(_LOG2_E, 1)
+    high, low = form.parts(_LN2, 2)
+    shifted = b.fma(x, inverse, start)
+    n = b.sub(shifted, start)
+    return shifted, b.fma(n, -low, b.fma(n, -high, x))
+
+
+def _exp_tail(b: Nodes, r: Scalar) -> Scalar:
+    """exp(r) - 1 for |r| <= ln 2 / 2."""
+    return b.fma(b.mul(r, r), polynomial(b, r, _EXP[r.dtype]), r)
+
+
+def exp(b: Nodes, x: Scalar) -> Scalar:
+    """e**x."""
+    return exp_scaled(b, x, 0)
+
+
+def exp_scaled(b: Nodes, x: Scalar, power: int) -> Scalar:
+    """e**x * 2**power with one rounding, for a small integer `power`."""
+    form = format_of(x)
+    low, high = _EXP_RANGE[x.dtype]
+    half = _HALF_RANGE[x.dtype]
+    negative = b.lt(x, 0.0)
+    start = form.magic + form.bias
+    shifted, r = _exp_reduced(
+        b,
+        clamp(b, x, low, high - power),
+        b.select(negative, start + half, b.const(start - half, x.dtype)),
+    )
+    significand = b.add(_exp_tail(b, r), 1.0)
+    significand = b.select(b.lt(x, low), 0.0, significand)
+    rest = b.select(negative, 2.0 ** (power - half), b.const(2.0 ** (power + half), x.dtype))
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), rest)
+
+
+def exp_nonpositive(b: Nodes, x: Scalar, factor: Scalar | float = 1.0) -> Scalar:
+    """e**x * factor for x <= 0, with |factor| < 2**32; cheaper than `exp`."""
+    form = format_of(x)
+    low, _ = _EXP_RANGE[x.dtype]
+    half = _HALF_RANGE[x.dtype]
+    shifted, r = _exp_reduced(b, clamp(b, x, low, None), form.magic + form.bias + half)
+    significand = b.mul(b.add(_exp_tail(b, r), 1.0), factor)
+    significand = b.select(b.lt(x, low), 0.0, significand)
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), 2.0**-half)
+
+
+def exp2(b: Nodes, x: Scalar) -> Scalar:
+    """2**x."""
+    form = format_of(x)
+    low, high = -(form.bias + form.mantissa + 1.0), form.bias + 1.0
+    half = _HALF_RANGE[x.dtype]
+    negative = b.lt(x, 0.0)
+    start = form.magic + form.bias
+    begin = b.select(negative, start + half, b.const(start - half, x.dtype))
+    bounded = clamp(b, x, low, high)
+    shifted = b.add(bounded, begin)
+    r = b.sub(bounded, b.sub(shifted, begin))
+    significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
+    significand = b.select(b.lt(x, low), 0.0, significand)
+    rest = b.select(negative, 2.0**-half, b.const(2.0**half, x.dtype))
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), rest)
+
+
+def expm1(b: Nodes, x: Scalar) -> Scalar:
+    """e**x - 1."""
+    form = format_of(x)
+    low = -(form.mantissa + 4) * math.log(2)
+    _, high = _EXP_RANGE[x.dtype]
+    bounded = clamp(b, x, low, high)
+    shifted, r = _exp_reduced(b, bounded, form.magic + form.bias - 1)
+    half_scale = power_of_two(b, shifted)
+    tail, rest = _exp_tail_pair(b, r)
+    half = b.fma(half_scale, tail, b.sub(half_scale, 0.5))
+    result = b.mul(b.fma(half_scale, rest, half), 2.0)
+    return b.select(b.lt(b.abs(x), 2.0 ** -(form.mantissa + 2)), x, result)
+
+
+def _exp_tail_pair(b: Nodes, r: Scalar) -> Pair:
+    """exp(r) - 1 as a sum of two floats."""
+    return fast_two_sum(b, r, b.mul(b.mul(r, r), polynomial(b, r, _EXP[r.dtype])))
+
+
+def tanh(b: Nodes, x: Scalar) -> Scalar:
+    """The hyperbolic tangent, from t = expm1(2 |x|) as t / (t + 2)."""
+    form = format_of(x)
+    size = clamp(b, b.abs(x), None, (form.mantissa + 4) * math.log(2) / 2)
+    shifted, r = _exp_reduced(b, b.mul(size, 2.0), form.magic + form.bias)
+    scale = power_of_two(b, shifted)
+    tail, rest = _exp_tail_pair(b, r)
+    t = b.fma(scale, rest, b.fma(scale, tail, b.sub(scale, 1.0)))
+    return b.copysign(b.div(t, b.add(t, 2.0)), x)
+
+
+def logistic(b: Nodes, x: Scalar) -> Scalar:
+    """1 / (1 + e**-x), from e**-|x|."""
+    e = exp_nonpositive(b, b.neg(b.abs(x)))
+    numerator = b.select(b.lt(x, 0.0), e, 1.0)
+    return b.div(numerator, b.add(e, 1.0))
+
+
+def _log_pair(b: Nodes, f: Scalar) -> Pair:
+    """log(1 + f) on sqrt(1/2) <= 1 + f <= sqrt(2) as f + y; returns f and y."""
+    if f.dtype == FLOAT32.dtype:
+        square = b.mul(f, f)
+        cubic = b.mul(b.mul(square, f), polynomial(b, f, _LOG_CUBIC))
+        return f, b.fma(square, -0.5, cubic)
+    half_square = b.mul(b.mul(f, f), 0.5)
+    s = b.div(f, b.add(f, 2.0))
+    z = b.mul(s, s)
+    rest = b.mul(z, polynomial(b, z, _LOG_QUOTIENT))
+    return f, b.sub(b.mul(s, b.add(half_square, rest)), half_square)
+
+
+def _log_scaled(b: Nodes, f: Scalar, exponent: Scalar) -> Scalar:
+    """log((1 + f) * 2**exponent)."""
+    high, low = format_of(f).parts(_LN2, 2)
+    f, y = _log_pair(b, f)
+    return b.fma(exponent, high, b.add(f, b.fma(exponent, low, y)))
+
+
+def _log_special(b: Nodes, x: Scalar, result: Scalar) -> Scalar:
+    """Put in the values of a logarithm for x that is not positive and finite."""
+    result = b.select(b.eq(x, math.inf), math.inf, result)
+    outside = b.select(b.eq(x, 0.0), -math.inf, b.const(math.nan, x.dtype))
+    return b.select(b.gt(x, 0.0), result, outside)
+
+
+def log(b: Nodes, x: Scalar) -> Scalar:
+    """The natural logarithm."""
+    exponent, mantissa = exponent_and_mantissa(b, x)
+    return _log_special(b, x, _log_scaled(b, b.sub(mantissa, 1.0), exponent))
+
+
+def log2(b: Nodes, x: Scalar) -> Scalar:
+    """The logarithm to base 2."""
+    exponent, mantissa = exponent_and_mantissa(b, x)
+    high, low = format_of(x).parts(_LOG2_E, 2)
+    f, y = _log_pair(b, b.sub(mantissa, 1.0))
+    total, rest = fast_two_sum(b, f, y)
+    product, error = two_product(b, total, b.const(high, x.dtype))
+    error = b.fma(rest, high, b.fma(total, low, error))
+    head, tail = fast_two_sum(b, exponent, product)
+    return _log_special(b, x, b.add(head, b.add(tail, error)))
+
+
+def log1p(b: Nodes, x: Scalar) -> Scalar:
+    """log(1 + x): the exponent e is that of 1 + x, and f = x 2**-e + (2**-e - 1)."""
+    form = format_of(x)
+    one_more = b.add(x, 1.0)
+    half_root = form.pattern(0.5**0.5)
+    offset = b.sub(b.bitcast(one_more, form.bits), half_root)
+    exponent = b.shift_right_arithmetic(offset, form.mantissa)
+    one = form.pattern(1.0)
+    field = b.shift_left(exponent, form.mantissa)
+    scale = b.bitcast(b.sub(one, field), form.dtype)
+    f = b.fma(x, scale, b.sub(scale, 1.0))
+    mantissa = b.bitcast(b.sub(b.bitcast(one_more, form.bits), field), form.dtype)
+    f = b.select(b.gt(x, 2.0 ** (form.mantissa + 2)), b.sub(mantissa, 1.0), f)
+    result = _log_scaled(b, f, b.convert(exponent, form.dtype))
+    return b.copysign(_log_special(b, one_more, result), x)
+
+
+def pow_(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
+    """x**y, with the special cases of C99: pow(x, 0) and pow(1, y) are 1 even for NaN."""
+    form = format_of(x)
+    size = b.abs(x)
+    magnitude = _power32(b, size, y) if form is FLOAT32 else _power64(b, size, y)
+    whole = b.eq(b.floor(y), y)
+    half = b.mul(y, 0.5)
+    odd = b.and_(whole, b.ne(b.floor(half), half))
+    negative = b.lt(b.bitcast(x, form.bits), 0)
+    signed = b.select(b.and_(negative, odd), b.neg(magnitude), magnitude)
+    undefined = b.and_(b.and_(b.lt(x, 0.0), b.gt(x, -math.inf)), b.not_(whole))
+    unordered = b.or_(b.ne(x, x), b.ne(y, y))
+    result = b.select(b.or_(undefined, unordered), math.nan, signed)
+    return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), 1.0, result)
+
+
+def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Scalar:
+    """2**(x + rest) for x that is bounded to low .. high."""
+    form = format_of(x)
+    half = _HALF_RANGE[x.dtype]
+    bounded = clamp(b, x, low, high)
+    negative = b.lt(x, 0.0)
+    start = form.magic + form.bias
+    begin = b.select(negative, start + half, b.const(start - half, x.dtype))
+    shifted = b.add(bounded, begin)
+    inside = b.eq(bounded, x)
+    r = b.add(b.sub(bounded, b.sub(shifted, begin)), b.select(inside, rest, 0.0))
+    significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
+    factor = b.select(negative, 2.0**-half, b.const(2.0**half, x.dtype))
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
+
+
+def _log2_limits(b: Nodes, x: Scalar, value: Scalar) -> Scalar:
+    """Put in the logarithms of 0 and infinity."""
+    value = b.select(b.eq(x, 0.0), -math.inf, value)
+    return b.select(b.eq(x, math.inf), math.inf, value)
+
+
+def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
+    """x**y for x >= 0 in float32, computed in float64 to 36 bits."""
+    wide_x, wide_y = b.convert(x, FLOAT64.dtype), b.convert(y, FLOAT64.dtype)
+    exponent, mantissa = exponent_and_mantissa(b, wide_x)
+    f = b.sub(mantissa, 1.0)
+    logarithm = _log2_limits(b, wide_x, b.fma(f, polynomial(b, f, _LOG2_SHORT), exponent))
+    power = clamp(b, b.mul(logarithm, wide_y), -160.0, 130.0)
+    shifted = b.add(power, FLOAT64.magic + FLOAT64.bias)
+    r = b.sub(power, b.sub(shifted, FLOAT64.magic + FLOAT64.bias))
+    significand = b.fma(r, polynomial(b, r, _EXP2_SHORT), 1.0)
+    return b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
+
+
+def _power64(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
+    """x**y for x >= 0 in float64."""
+    high, low = _log2_pair(b, x)
+    high = _log2_limits(b, x, high)
+    bounded = clamp(b, y, -(2.0**65), 2.0**65)
+    product, error = two_product(b, bounded, high)
+    error = b.fma(bounded, low, error)
+    return _exp2_pair(b, product, error, -1100.0, 1100.0)
+
+
+def _log2_pair(b: Nodes, x: Scalar) -> Pair:
+    """The logarithm to base 2 of positive, finite x to 68 bits, as a sum of two floats.
+
+    With s = (m - 1) / (m + 1), log m = 2 (s + s z (1/3 + z q(z))), z = s**2.
+    """
+    exponent, m = exponent_and_mantissa(b, x)
+    s, s_low = _quotient_pair(b, m)
+    z, z_low = two_product(b, s, s)
+    z_low = b.fma(b.mul(s, 2.0), s_low, z_low)
+    third, third_low = FLOAT64.parts("0." + "3" * 60, 2)
+    c, c_low = fast_two_sum(
+        b, b.const(third, x.dtype), b.mul(z, polynomial(b, z, _ATANH_FIFTH))
+    )
+    c_low = b.add(c_low, third_low)
+    w, w_low = two_product(b, z, c)
+    w_low = b.fma(z, c_low, b.fma(z_low, c, w_low))
+    v, v_low = two_product(b, s, w)
+    v_low = b.fma(s, w_low, b.fma(s_low, w, v_low))
+    total, rest = fast_two_sum(b, s, v)
+    rest = b.add(rest, b.add(v_low, s_low))
+    scale, scale_low = FLOAT64.parts(_TWO_LOG2_E, 2)
+    product, error = two_product(b, total, b.const(scale, x.dtype))
+    error = b.fma(rest, scale, b.fma(total, scale_low, error))
+    head, tail = two_sum(b, exponent, product)
+    return fast_two_sum(b, head, b.add(tail, error))
+
+
+def _quotient_pair(b: Nodes, m: Scalar) -> Pair:
+    """(m - 1) / (m + 1) as a sum of two floats, for sqrt(1/2) <= m <= sqrt(2)."""
+    f, d = b.sub(m, 1.0), b.add(m, 1.0)
+    d_low = b.sub(m, b.sub(d, 1.0))
+    inverse = b.div(1.0, d)
+    s = b.mul(f, inverse)
+    remainder = b.fma(b.neg(s), d_low, b.fma(b.neg(s), d, f))
+    return s, b.mul(remainder, inverse)

@@ -1,0 +1,141 @@
+"""Questions about expressions: what they read, what they cost, and how to change their variables.
+
+Scalars are DAGs that may be thousands of nodes deep, so that everything here is iterative and looks at
+a node once.
+
+`collapse` finds out which neighbouring loops may become one.  Loops over (a, b), b of extent n, are
+one loop over a * n + b when every index in the expressions moves n times as far for a as for b; the
+new loop then takes the place of b, and a becomes 0.  So an elementwise operation over a contiguous
+array of any rank runs in one flat loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from tapeless.kernel.ir import Affine, Const, Index, Load, Op, Reduce, Scalar
+from tapeless.kernel.nodes import Nodes
+
+__all__ = ["children", "collapse", "loads_in", "substitute", "walk"]
+
+
+def children(node: Scalar) -> tuple[Scalar, ...]:
+    """Return the operands of a node."""
+    kind = type(node)
+    if kind is Op:
+        return node.args
+    if kind is Affine:
+        return tuple(term for term, _ in node.terms)
+    if kind is Load:
+        return (node.index,) if node.guard is None else (node.index, node.guard)
+    if kind is Reduce:
+        return node.elements + node.inits
+    return ()
+
+
+def walk(roots: Iterable[Scalar]) -> list[Scalar]:
+    """Return all nodes of the DAG, operands before their users."""
+    order: list[Scalar] = []
+    done: set[int] = set()
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append(node)
+        elif id(node) not in done:
+            done.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in children(node) if id(child) not in done)
+    return order
+
+
+def loads_in(roots: Iterable[Scalar]) -> list[Load]:
+    """Return the loads of the DAG."""
+    return [node for node in walk(roots) if type(node) is Load]
+
+
+def substitute(
+    nodes: Nodes, roots: Sequence[Scalar], mapping: Mapping[Index, Affine]
+) -> tuple[Scalar, ...]:
+    """Return the expressions with some variables replaced by indices."""
+    changed = frozenset(mapping)
+    replaced: dict[int, Scalar] = {id(var): index for var, index in mapping.items()}
+    for node in walk(roots):
+        if id(node) not in replaced and not changed.isdisjoint(node.free):
+            replaced[id(node)] = _rebuild(nodes, node, lambda x: replaced.get(id(x), x))
+    return tuple(replaced.get(id(root), root) for root in roots)
+
+
+def _rebuild(nodes: Nodes, node: Scalar, new: Callable[[Scalar], Scalar]) -> Scalar:
+    """Return a node with its operands replaced."""
+    if isinstance(node, Affine):
+        total = nodes.affine(node.const)
+        for term, coefficient in node.terms:
+            total = nodes.index_add(total, nodes.index_mul(new(term), coefficient))
+        return total
+    if isinstance(node, Load):
+        guard = None if node.guard is None else new(node.guard)
+        return nodes.load(node.buffer, new(node.index), guard, node.after)
+    if isinstance(node, Reduce):
+        elements = tuple(map(new, node.elements))
+        inits = tuple(map(new, node.inits))
+        return nodes.reduce(node.var, node.extent, elements, inits, node.combine)[node.which]
+    args = tuple(map(new, node.args))
+    if node.name in ("div", "rem") and type(node.args[0]) in (Affine, Index):
+        if isinstance(args[1], Const):
+            divide = nodes.index_div if node.name == "div" else nodes.index_mod
+            return divide(args[0], args[1].value)
+    conversion = node.dtype if node.name in ("convert", "bitcast") else None
+    return nodes.op(node.name, *args, dtype=conversion)
+
+
+def collapse(
+    variables: Sequence[Index], extents: Sequence[int], roots: Iterable[Scalar]
+) -> list[list[int]]:
+    """Group the positions of neighbouring loops that may become one; outermost first."""
+    if len(variables) < 2:
+        return [[position] for position in range(len(variables))]
+    joined = [True] * (len(variables) - 1)
+    wanted = frozenset(variables)
+    roots = list(roots)
+    for root in roots:
+        if isinstance(root, Index):
+            _forbid(variables, root, joined)
+    for node in walk(roots):
+        if wanted.isdisjoint(node.free):
+            continue
+        if isinstance(node, Affine):
+            _compare_steps(node, variables, extents, joined)
+        elif not isinstance(node, Index):
+            for child in children(node):
+                if isinstance(child, Index):
+                    _forbid(variables, child, joined)
+    groups = [[0]]
+    for position, join in enumerate(joined):
+        if join:
+            groups[-1].append(position + 1)
+        else:
+            groups.append([position + 1])
+    return groups
+
+
+def _compare_steps(
+    index: Affine, variables: Sequence[Index], extents: Sequence[int], joined: list[bool]
+) -> None:
+    """Clear `joined` between loops whose steps in `index` do not fit together."""
+    steps = dict(index.terms)
+    for position in range(len(joined)):
+        outer = steps.get(variables[position], 0)
+        inner = steps.get(variables[position + 1], 0)
+        if outer != inner * extents[position + 1]:
+            joined[position] = False
+
+
+def _forbid(variables: Sequence[Index], var: Index, joined: list[bool]) -> None:
+    """Clear `joined` on both sides of a variable whose value itself is used."""
+    if var not in variables:
+        return
+    position = variables.index(var)
+    for gap in (position - 1, position):
+        if 0 <= gap < len(joined):
+            joined[gap] = False

@@ -1,0 +1,277 @@
+"""Elements that are more than one scalar: complex numbers and keys.
+
+The loop language knows real scalars only.  An element of a complex array is a `Pair` of them, an
+element of an array of keys a `Parts` with one scalar per word.  `PartNodes` extends the node
+constructors to such elements: every constructor takes them wherever it takes a scalar, so that a
+rule written for real numbers (`b.add(x, y)`, `b.select(c, x, y)`) holds for all.  What moves
+elements without looking at them (select, rare, eq, ne) works part by part.
+
+In memory the parts are the last, contiguous axis: an array of dtype complex64 and shape S is a buffer
+of float32 and shape S + (2,).  `storage(aval)` gives that dtype and number of parts.
+
+The formulas for complex arithmetic are those of C99 Annex G without its recovery of infinities;
+division scales by a power of two first, and absolute values and roots scale by the larger part, so
+that nothing overflows early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray
+from tapeless.kernel.ir import Scalar
+from tapeless.kernel.nodes import Nodes
+
+__all__ = ["Element", "Pair", "PartNodes", "Parts", "parts_of", "real_dtype", "storage"]
+
+
+class Parts(tuple):
+    """The scalars of one element of an extended dtype."""
+
+    __slots__ = ()
+
+
+class Pair(Parts):
+    """A complex number: real and imaginary part."""
+
+    __slots__ = ()
+
+    def __new__(cls, re: Scalar, im: Scalar) -> Pair:
+        """re, im: scalars of one floating-point dtype."""
+        return tuple.__new__(cls, (re, im))
+
+    @property
+    def re(self) -> Scalar:
+        """The real part."""
+        return self[0]
+
+    @property
+    def im(self) -> Scalar:
+        """The imaginary part."""
+        return self[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The complex dtype."""
+        return np.result_type(self[0].dtype, np.complex64)
+
+
+Element = Scalar | Parts
+
+
+def parts_of(element: Element) -> tuple[Scalar, ...]:
+    """Return the scalars of an element."""
+    return element if isinstance(element, Parts) else (element,)
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the parts of a complex dtype."""
+    return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+
+
+def storage(aval: ShapedArray) -> tuple[np.dtype, int]:
+    """Return the dtype of the buffer of an array, and the number of parts of an element."""
+    dtype = aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDtype):
+        return dtype.physical_dtype, int(np.prod(dtype.physical_shape, dtype=object))
+    if dtype.kind == "c":
+        return real_dtype(dtype), 2
+    return dtype, 1
+
+
+class PartNodes(Nodes):
+    """Node constructors that take elements of several parts as well as scalars."""
+
+    def const(self, value: object, dtype: np.dtype) -> Element:
+        """Make a constant; of a complex dtype, a pair of constants."""
+        if not isinstance(dtype, np.dtype):
+            dtype = np.dtype(dtype)
+        if dtype.kind == "c":
+            number, part = complex(value), real_dtype(dtype)
+            return Pair(super().const(number.real, part), super().const(number.imag, part))
+        return super().const(value, dtype)
+
+    def pair(self, re: Scalar, im: Scalar) -> Pair:
+        """Make a complex number of its parts."""
+        return Pair(re, im)
+
+    def re(self, x: Element) -> Scalar:
+        """Return the real part."""
+        return x.re if isinstance(x, Pair) else x
+
+    def im(self, x: Element) -> Scalar:
+        """Return the imaginary part."""
+        return x.im if isinstance(x, Pair) else self.const(0, x.dtype)
+
+    def conj(self, x: Element) -> Element:
+        """Return the complex conjugate."""
+        return Pair(x.re, self.neg(x.im)) if isinstance(x, Pair) else x
+
+    def op(self, name: str, *args: object, dtype: np.dtype | None = None) -> Element:
+        """Make an operation on scalars, or on elements of several parts."""
+        if dtype is not None and np.dtype(dtype).kind == "c":
+            return self._to_complex(name, args[0], np.dtype(dtype))
+        if not any(isinstance(arg, Parts) for arg in args):
+            return super().op(name, *args, dtype=dtype)
+        if name in ("select", "rare"):
+            return self._choose(name, args[0], args[1], args[2])
+        if name in ("eq", "ne"):
+            return self._compare(name, *args)
+        recipe = _RECIPES.get(name)
+        if recipe is None:
+            raise TypeError(f"{name} takes no complex operands; this is a bug in tapeless")
+        if dtype is not None:
+            return recipe(self, args[0], dtype)
+        return recipe(self, *self.pairs(*args))
+
+    def pairs(self, *args: object) -> tuple[Pair, ...]:
+        """Return operands, at least one of them complex, as complex numbers."""
+        part = next(arg for arg in args if isinstance(arg, Pair)).re.dtype
+        whole = np.dtype(np.complex64 if part == np.float32 else np.complex128)
+        return tuple(
+            arg
+            if isinstance(arg, Pair)
+            else Pair(arg, self.const(0, part))
+            if isinstance(arg, Scalar)
+            else self.const(arg, whole)
+            for arg in args
+        )
+
+    def _to_complex(self, name: str, x: Element, dtype: np.dtype) -> Pair:
+        """Convert to a complex dtype."""
+        if name != "convert":
+            raise TypeError(f"{name} cannot give {dtype}; this is a bug in tapeless")
+        part = real_dtype(dtype)
+        if isinstance(x, Pair):
+            return Pair(self.convert(x.re, part), self.convert(x.im, part))
+        return Pair(self.convert(x, part), self.const(0, part))
+
+    def _choose(self, name: str, condition: Scalar, x: Element, y: Element) -> Parts:
+        """Select part by part."""
+        if isinstance(x, Pair) or isinstance(y, Pair):
+            x, y = self.pairs(x, y)
+        choices = [
+            super(PartNodes, self).op(name, condition, left, right)
+            for left, right in zip(x, y, strict=True)
+        ]
+        return Pair(*choices) if isinstance(x, Pair) else Parts(choices)
+
+    def _compare(self, name: str, x: Element, y: Element) -> Scalar:
+        """Compare part by part."""
+        if isinstance(x, Pair) or isinstance(y, Pair):
+            x, y = self.pairs(x, y)
+        results = [self.op(name, left, right) for left, right in zip(x, y, strict=True)]
+        combined = results[0]
+        for result in results[1:]:
+            combined = self.op("and" if name == "eq" else "or", combined, result)
+        return combined
+
+
+def _add(b: PartNodes, x: Pair, y: Pair) -> Pair:
+    """x + y."""
+    return Pair(b.add(x.re, y.re), b.add(x.im, y.im))
+
+
+def _sub(b: PartNodes, x: Pair, y: Pair) -> Pair:
+    """x - y."""
+    return Pair(b.sub(x.re, y.re), b.sub(x.im, y.im))
+
+
+def _neg(b: PartNodes, x: Pair) -> Pair:
+    """-x."""
+    return Pair(b.neg(x.re), b.neg(x.im))
+
+
+def _mul(b: PartNodes, x: Pair, y: Pair) -> Pair:
+    """(a + bi)(c + di) = (ac - bd) + (ad + bc)i."""
+    re = b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im))
+    return Pair(re, b.add(b.mul(x.re, y.im), b.mul(x.im, y.re)))
+
+
+def _div(b: PartNodes, x: Pair, y: Pair) -> Pair:
+    """x / y by Smith's method: divide through by the larger part of y."""
+    wide = b.ge(b.abs(y.re), b.abs(y.im))
+    large, small = b.select(wide, y.re, y.im), b.select(wide, y.im, y.re)
+    ratio = b.div(small, large)
+    scale = b.add(large, b.mul(small, ratio))
+    first, second = b.select(wide, x.re, x.im), b.select(wide, x.im, x.re)
+    re = b.div(b.add(first, b.mul(second, ratio)), scale)
+    cross = b.sub(second, b.mul(first, ratio))
+    return Pair(re, b.div(b.select(wide, cross, b.neg(cross)), scale))
+
+
+def _abs(b: PartNodes, x: Pair) -> Scalar:
+    """sqrt(a^2 + b^2), scaled by the larger part; infinite if a part is."""
+    re, im = b.abs(x.re), b.abs(x.im)
+    large, small = b.max(re, im), b.min(re, im)
+    infinity = b.const(float("inf"), re.dtype)
+    ratio = b.div(small, large)
+    scaled = b.mul(large, b.sqrt(b.add(b.mul(ratio, ratio), 1.0)))
+    plain = b.select(b.eq(large, 0.0), large, scaled)
+    infinite = b.or_(b.eq(re, infinity), b.eq(im, infinity))
+    return b.select(infinite, infinity, plain)
+
+
+def _sign(b: PartNodes, x: Pair) -> Pair:
+    """x / |x|, and 0 at 0."""
+    size = _abs(b, x)
+    zero = b.eq(size, 0.0)
+    return Pair(
+        b.select(zero, b.const(0.0, size.dtype), b.div(x.re, size)),
+        b.select(zero, b.const(0.0, size.dtype), b.div(x.im, size)),
+    )
+
+
+def _exp(b: PartNodes, x: Pair) -> Pair:
+    """e^a (cos b + i sin b); real where b is 0."""
+    size = b.op("exp", x.re)
+    real = b.eq(x.im, 0.0)
+    im = b.select(real, x.im, b.mul(size, b.op("sin", x.im)))
+    return Pair(b.mul(size, b.op("cos", x.im)), im)
+
+
+def _log(b: PartNodes, x: Pair) -> Pair:
+    """log |x| + i arg x."""
+    return Pair(b.op("log", _abs(b, x)), b.op("atan2", x.im, x.re))
+
+
+def _sqrt(b: PartNodes, x: Pair) -> Pair:
+    """The root in the right half plane."""
+    half = b.mul(b.add(_abs(b, x), b.abs(x.re)), 0.5)
+    root = b.sqrt(half)
+    zero = b.eq(root, 0.0)
+    other = b.select(zero, b.const(0.0, root.dtype), b.div(b.abs(x.im), b.mul(root, 2.0)))
+    right = b.ge(x.re, 0.0)
+    re = b.select(right, root, other)
+    return Pair(re, b.copysign(b.select(right, other, root), x.im))
+
+
+def _convert(b: PartNodes, x: Parts, dtype: np.dtype) -> Scalar:
+    """Convert to a real dtype: the real part; to bool, whether x is not 0."""
+    if np.dtype(dtype) == np.bool_:
+        return b.or_(b.ne(x[0], 0.0), b.ne(x[1], 0.0))
+    return b.convert(x[0], dtype)
+
+
+def _is_finite(b: PartNodes, x: Pair) -> Scalar:
+    """Whether both parts are."""
+    return b.and_(b.op("is_finite", x.re), b.op("is_finite", x.im))
+
+
+_RECIPES: dict[str, Callable] = {
+    "add": _add,
+    "sub": _sub,
+    "neg": _neg,
+    "mul": _mul,
+    "div": _div,
+    "abs": _abs,
+    "sign": _sign,
+    "exp": _exp,
+    "log": _log,
+    "sqrt": _sqrt,
+    "convert": _convert,
+    "is_finite": _is_finite,
+}
