@@ -1,0 +1,214 @@
+"""Minimax polynomials, for the constants of the scalar recipes.
+
+`fit` finds the polynomial p of a given degree that minimises the maximum of |weight * (p - f)| on an
+interval, by the exchange algorithm of Remez on a dense grid of Chebyshev points, in 60 digits.
+`python dev/fits/remez.py NAME` prints the fits whose names contain NAME (all of them without),
+as tuples that start with the constant coefficient, with the error that was reached.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mpmath
+import numpy as np
+from mpmath import mpf
+
+mpmath.mp.dps = 60
+
+Function = Callable[[mpf], mpf]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A function to fit on [low, high], with one degree and one rounding per dtype."""
+
+    name: str
+    function: Function
+    weight: Function
+    low: mpf
+    high: mpf
+    degrees: dict[str, int]
+
+
+def fit(function: Function, weight: Function, low: mpf, high: mpf, degree: int) -> list[mpf]:
+    """Return the coefficients of the weighted minimax polynomial, constant first."""
+    n_points = 24 * (degree + 2)
+    middle, half = (low + high) / 2, (high - low) / 2
+    angles = [mpmath.pi * (n_points - 1 - k) / (n_points - 1) for k in range(n_points)]
+    grid = [middle + half * mpmath.cos(angle) for angle in angles]
+    usable = [x for x in grid if weight(x) != 0]
+    values = [function(x) for x in usable]
+    weights = [weight(x) for x in usable]
+    scaled = [(x - middle) / half for x in usable]
+    reference = [round(k * (len(usable) - 1) / (degree + 1)) for k in range(degree + 2)]
+    for _ in range(30):
+        coefficients, level = _solve(reference, scaled, values, weights, degree)
+        errors = [
+            w * (mpmath.polyval(coefficients[::-1], x) - v)
+            for x, v, w in zip(scaled, values, weights, strict=True)
+        ]
+        worst = max(abs(error) for error in errors)
+        if worst <= abs(level) * mpf("1.001"):
+            break
+        reference = _exchange(errors, degree + 2)
+    return _unscale(coefficients, middle, half), worst
+
+
+def _solve(
+    reference: list[int],
+    scaled: list[mpf],
+    values: list[mpf],
+    weights: list[mpf],
+    degree: int,
+) -> tuple[list[mpf], mpf]:
+    """Find the polynomial whose weighted error alternates with equal size on the reference."""
+    matrix = mpmath.matrix(degree + 2, degree + 2)
+    right = mpmath.matrix(degree + 2, 1)
+    for row, k in enumerate(reference):
+        power = mpf(1)
+        for column in range(degree + 1):
+            matrix[row, column] = power
+            power *= scaled[k]
+        matrix[row, degree + 1] = (-1) ** row / weights[k]
+        right[row] = values[k]
+    solution = mpmath.lu_solve(matrix, right)
+    return [solution[k] for k in range(degree + 1)], solution[degree + 1]
+
+
+def _exchange(errors: list[mpf], count: int) -> list[int]:
+    """Choose `count` alternating extrema of the error that include the largest."""
+    runs: list[int] = []
+    for k, error in enumerate(errors):
+        if runs and (errors[runs[-1]] > 0) == (error > 0):
+            if abs(error) > abs(errors[runs[-1]]):
+                runs[-1] = k
+        else:
+            runs.append(k)
+    while len(runs) > count:
+        weakest = min(range(len(runs)), key=lambda i: abs(errors[runs[i]]))
+        if weakest in (0, len(runs) - 1) or len(runs) == count + 1:
+            ends = (0, len(runs) - 1)
+            runs.pop(min(ends, key=lambda i: abs(errors[runs[i]])))
+        else:
+            left, right = runs[weakest - 1], runs[weakest + 1]
+            drop = left if abs(errors[left]) < abs(errors[right]) else right
+            runs.pop(weakest)
+            runs.remove(drop)
+    if len(runs) < count:
+        raise ArithmeticError(f"only {len(runs)} alternations; lower the degree")
+    return runs
+
+
+def _unscale(coefficients: list[mpf], middle: mpf, half: mpf) -> list[mpf]:
+    """Turn a polynomial in (x - middle) / half into one in x."""
+    result = [mpf(0)]
+    for coefficient in coefficients[::-1]:
+        shifted = [mpf(0), *(c / half for c in result)]
+        for k, c in enumerate(result):
+            shifted[k] -= c * middle / half
+        shifted[0] += coefficient
+        result = shifted
+    return result[: len(coefficients)]
+
+
+def _even(function: Function, order: int) -> Function:
+    """f(x) = x * (1 + z * p(z)), z = x**2 (order 1), solved for p; or the analogue for order 0."""
+    tiny = mpf(10) ** -20
+
+    def quotient(z: mpf) -> mpf:
+        z = max(z, tiny)
+        x = mpmath.sqrt(z)
+        return (function(x) / x**order - 1) / z
+
+    return quotient
+
+
+def _relative_even(function: Function, order: int) -> Function:
+    """The weight that makes the error of `_even` relative."""
+    return lambda z: z / (function(mpmath.sqrt(z)) / mpmath.sqrt(z) ** order) if z else mpf(0)
+
+
+def _odd(name: str, function: Function, high: mpf, degrees: dict[str, int]) -> Fit:
+    """Fit p in function(x) = x + x**3 * p(x**2) for 0 <= x <= high."""
+    weight = _relative_even(function, 1)
+    return Fit(name, _even(function, 1), weight, mpf(0), high**2, degrees)
+
+
+def _away(x: mpf) -> mpf:
+    """Step off zero, where the quotients below are 0 / 0."""
+    return x if abs(x) > mpf(10) ** -15 else mpf(10) ** -15
+
+
+def _exp(r: mpf) -> mpf:
+    r = _away(r)
+    return (mpmath.expm1(r) - r) / r**2
+
+
+def _exp2(r: mpf) -> mpf:
+    return mpmath.expm1(_away(r) * mpmath.ln2) / _away(r)
+
+
+def _log(f: mpf) -> mpf:
+    f = _away(f)
+    return (mpmath.log1p(f) - f + f**2 / 2) / f**3
+
+
+def _log_weight(f: mpf) -> mpf:
+    return f**3 / mpmath.log1p(_away(f))
+
+
+def _log_quotient(z: mpf) -> mpf:
+    s = mpmath.sqrt(_away(z))
+    return (2 * mpmath.atanh(s) / s - 2) / _away(z)
+
+
+def _log2_over(f: mpf) -> mpf:
+    return mpmath.log1p(_away(f)) / mpmath.ln2 / _away(f)
+
+
+def _atanh_fifth(z: mpf) -> mpf:
+    z = max(z, mpf(10) ** -12)
+    s = mpmath.sqrt(z)
+    return ((mpmath.atanh(s) / s - 1) / z - mpf(1) / 3) / z
+
+
+HALF_LN2 = mpmath.ln2 / 2 * mpf("1.001")
+ROOT = mpmath.sqrt(2)
+S_MAX = (ROOT - 1) / (ROOT + 1)
+
+FITS = [
+    Fit("log2_short", _log2_over, lambda f: f / mpmath.log1p(_away(f)), 1 / ROOT - 1, ROOT - 1, {"f64": 13}),
+    Fit("exp2_short", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f64": 6}),
+    Fit("atanh_fifth", _atanh_fifth, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
+    Fit("exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"f32": 4, "f64": 9}),
+    Fit("exp2", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f32": 5, "f64": 10}),
+    Fit("log", _log, _log_weight, 1 / ROOT - 1, ROOT - 1, {"f32": 7}),
+    Fit("log_quotient", _log_quotient, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
+    _odd("sin", mpmath.sin, mpmath.pi / 2 * mpf("1.0001"), {"f32": 3, "f64": 7}),
+    _odd("tan", mpmath.tan, mpmath.pi / 4 * mpf("1.0001"), {"f32": 5, "f64": 12}),
+    _odd("sinh", mpmath.sinh, mpf(1), {"f32": 3, "f64": 7}),
+    _odd("atan", mpmath.atan, mpf(1), {"f32": 7, "f64": 19}),
+    _odd("asin", mpmath.asin, mpf("0.5"), {"f32": 4, "f64": 12}),
+]
+
+
+def main(wanted: str) -> None:
+    """Print the fits whose names contain `wanted`."""
+    for item in FITS:
+        if wanted not in item.name:
+            continue
+        for kind, degree in item.degrees.items():
+            coefficients, worst = fit(item.function, item.weight, item.low, item.high, degree)
+            dtype = {"f32": np.float32, "f64": np.float64}[kind]
+            print(f"# {item.name} {kind}: error {mpmath.nstr(mpmath.log(worst, 2), 4)} bits")
+            print("(")
+            for coefficient in coefficients:
+                print(f"    {float(dtype(float(coefficient)))!r},".replace("np.float64", ""))
+            print(")")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
