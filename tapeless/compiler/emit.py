@@ -1,0 +1,255 @@
+"""Programs to LLVM text: statements, loops and the entry function.
+
+A loop becomes lanes when it is innermost, independent and only stores: `plan.py` says over which
+variable. Its extent then splits into whole vectors and a tail; the tail runs the same code under a
+mask (constant, if the extent is), and a body that is expensive to compile is written once, with
+a mask throughout. Loops with few iterations are unrolled, so that small local buffers are only
+indexed by constants and become registers. Everything else is a plain loop.
+
+The entry returns a status, 0 for success; what can end a program early (a host call that
+failed, a pending signal) returns at once from the function it is in.
+"""
+
+from __future__ import annotations
+
+from tapeless.compiler import plan
+from tapeless.compiler.formats import format_of
+from tapeless.compiler.program import Program
+from tapeless.compiler.reductions import emit_reduce, tail_mask
+from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
+from tapeless.compiler.target import Target
+from tapeless.compiler.values import Values
+from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Statement, Store, While
+
+__all__ = ["emit_program"]
+
+_UNROLLED = 8
+_UNROLLED_WEIGHT = 64
+_WRITTEN_ONCE = 80
+
+
+def emit_program(program: Program, target: Target) -> str:
+    """Give the LLVM text of a program; its entry function is called `entry`."""
+    module = Module(target)
+    emitter = _Emitter(module)
+    function = Function(module)
+    root = Region(None, function, "function", Code("entry"))
+    for number, buffer in enumerate((*program.inputs, *program.outputs)):
+        place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {number}")
+        root.cache[buffer] = Value(root.emit(f"load ptr, ptr {place}, align 8"), 1)
+    for buffer, offset in program.temps:
+        place = root.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
+        root.cache[buffer] = Value(place, 1)
+    emitter.block(root, program.body)
+    root.do("ret i32 0")
+    body = "\n".join(("entry:", *function.slots, *root.code.lines))
+    module.functions["entry"] = ("i32 @entry(ptr %buffers, ptr %arena)", body)
+    return module.text()
+
+
+class _Emitter:
+    """Emits statements into regions."""
+
+    def __init__(self, module: Module) -> None:
+        """Start with nothing computed."""
+        self._module = module
+        self._values = Values(emit_reduce)
+
+    def block(self, region: Region, block: Block) -> None:
+        """Emit statements in order."""
+        for statement in block:
+            self._statement(region, statement)
+            region.forget(plan.writes((statement,)))
+
+    def _statement(self, region: Region, statement: Statement) -> None:
+        """Emit one statement."""
+        if isinstance(statement, Store):
+            self._values.store(region, statement)
+        elif isinstance(statement, Loop):
+            self._loop(region, statement)
+        elif isinstance(statement, If):
+            self._if(region, statement)
+        elif isinstance(statement, While):
+            self._while(region, statement)
+        elif isinstance(statement, Call):
+            self._call(region, statement)
+        elif not isinstance(statement, Alloc):
+            raise TypeError(f"{type(statement).__name__} is not a statement; a bug in tapeless")
+
+    # Loops
+
+    def _loop(self, region: Region, loop: Loop) -> None:
+        """Emit a loop in the shape that suits it."""
+        if not isinstance(loop.extent, int):
+            self._dynamic_loop(region, loop)
+        elif loop.extent == 1:
+            self.block(region.instance(loop.var, "0"), loop.body)
+        elif loop.extent > 1 and not self._in_lanes(region, loop):
+            if loop.extent <= _UNROLLED and self._is_small(loop):
+                order = range(loop.extent)
+                for position in reversed(order) if loop.reverse else order:
+                    self.block(region.instance(loop.var, str(position)), loop.body)
+            else:
+                self._plain_loop(region, loop, str(loop.extent))
+
+    def _is_small(self, loop: Loop) -> bool:
+        """Tell whether a loop may be unrolled."""
+        return loop.extent * _block_weight(loop.body) <= _UNROLLED_WEIGHT
+
+    def _plain_loop(self, region: Region, loop: Loop, extent: str) -> None:
+        """Emit a loop that runs one iteration at a time, and at least one."""
+        counter = Counter(region, "0", writes=plan.writes(loop.body), var=loop.var)
+        if loop.reverse:
+            last = counter.region.emit(f"sub i64 {extent}, 1")
+            counter.region.position = counter.region.emit(f"sub i64 {last}, {counter.index}")
+        self.block(counter.region, loop.body)
+        counter.close(extent, 1, [])
+
+    def _dynamic_loop(self, region: Region, loop: Loop) -> None:
+        """Emit a loop whose extent is computed, behind a test that it is positive."""
+        extent = self._values.value(region, loop.extent).text
+        some = region.emit(f"icmp sgt i64 {extent}, 0")
+        after = region.function.label()
+        inside = region.branch()
+        region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
+        self._plain_loop(inside, loop, extent)
+        region.close_branch(inside, after)
+        region.code.start_block(after)
+
+    def _in_lanes(self, region: Region, loop: Loop) -> bool:
+        """Emit a loop with its variable as lanes, if that is possible and pays."""
+        if not loop.independent or region.lanes > 1:
+            return False
+        stores = [statement for statement in loop.body if isinstance(statement, Store)]
+        if len(stores) < len(loop.body) or loop.extent < 4:
+            return False
+        if any(_conflicts(store, loop) for store in stores):
+            return False
+        scalars = [s for store in stores for s in (store.value, store.index, store.guard) if s]
+        found = plan.survey(scalars)
+        width = self._module.target.vector_bytes
+        lanes = plan.vector_lanes(found, stores, loop.var, loop.extent, width)
+        if not plan.prefers_lanes(found, stores, loop.var, loop.extent, lanes):
+            return False
+        self._split(region, loop, lanes, sum(map(plan.weight, found.nodes)))
+        return True
+
+    def _split(self, region: Region, loop: Loop, lanes: int, weight: float) -> None:
+        """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
+        whole, rest = divmod(loop.extent, lanes)
+        written = plan.writes(loop.body)
+        if rest and whole and weight > _WRITTEN_ONCE:
+            self._masked_loop(region, loop, lanes)
+            return
+        if whole == 1:
+            self.block(region.instance(loop.var, "0", lanes=lanes), loop.body)
+        elif whole:
+            counter = Counter(region, "0", writes=written, var=loop.var, lanes=lanes)
+            self.block(counter.region, loop.body)
+            counter.close(str(whole * lanes), lanes, [])
+        if rest:
+            start, mask = str(whole * lanes), tail_mask(rest, lanes)
+            self.block(region.instance(loop.var, start, lanes=lanes, mask=mask), loop.body)
+
+    def _masked_loop(self, region: Region, loop: Loop, lanes: int) -> None:
+        """Emit one loop over vectors whose mask is computed in each iteration."""
+        counter = Counter(region, "0", writes=plan.writes(loop.body))
+        inside = counter.region
+        left = inside.emit(f"sub i64 {loop.extent}, {counter.index}")
+        left = inside.emit(f"call i64 @llvm.umin.i64(i64 {left}, i64 {lanes})")
+        inside.declare("llvm.umin.i64", "i64 (i64, i64)")
+        short = inside.emit(f"trunc i64 {left} to i32")
+        kind = f"<{lanes} x i32>"
+        first = inside.emit(f"insertelement {kind} poison, i32 {short}, i64 0")
+        zero = "zeroinitializer"
+        count = inside.emit(f"shufflevector {kind} {first}, {kind} poison, {kind} {zero}")
+        ramp = ", ".join(f"i32 {lane}" for lane in range(lanes))
+        mask = inside.emit(f"icmp ult {kind} <{ramp}>, {count}")
+        copy = inside.instance(loop.var, counter.index, lanes=lanes, mask=mask)
+        self.block(copy, loop.body)
+        counter.close(str(loop.extent), lanes, [])
+
+    # Control
+
+    def _if(self, region: Region, statement: If) -> None:
+        """Emit a choice among branches."""
+        which = self._values.value(region, statement.which).text
+        after = region.function.label()
+        labels = [region.function.label() for _ in statement.branches]
+        cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(labels[:-1]))
+        region.do(f"switch i32 {which}, label %{labels[-1]} [{cases}]")
+        for branch, label in zip(statement.branches, labels, strict=True):
+            inside = region.branch(label=label)
+            self.block(inside, branch)
+            region.close_branch(inside, after)
+        region.code.start_block(after)
+
+    def _while(self, region: Region, statement: While) -> None:
+        """Emit a loop that is tested before its body."""
+        written = plan.writes((statement,))
+        label, after = region.function.label(), region.function.label()
+        header = region.child("loop", Code(label), writes=written)
+        header.code.start_block(label)
+        self.block(header, statement.before)
+        more = self._values.value(header, statement.condition).text
+        body = header.branch("body")
+        header.do(f"br i1 {more}, label %{body.code.label}, label %{after}")
+        body.writes = written
+        self.block(body, statement.body)
+        header.close_branch(body, label)
+        region.do(f"br label %{label}")
+        region.code.lines.extend(header.code.lines)
+        region.code.start_block(after)
+
+    def _call(self, region: Region, call: Call) -> None:
+        """Emit a call of a foreign routine."""
+        kinds, args = [], []
+        for arg in call.args:
+            if isinstance(arg, Buffer):
+                kind, text = "ptr", self._values.base(region, arg)
+            elif isinstance(arg, tuple):
+                kind, text = "ptr", self._values.address(region, *arg)
+            else:
+                kind = format_of(arg.dtype).register
+                text = self._values.value(region, arg).text
+            kinds.append(kind)
+            args.append(f"{kind} {text}")
+        fails = call.symbol.startswith("host:")
+        result = "i32" if fails else "void"
+        region.declare(call.symbol, f"{result} ({', '.join(kinds)})")
+        invocation = f'call {result} @"{call.symbol}"({", ".join(args)})'
+        if not fails:
+            region.do(invocation)
+            return
+        _leave_unless_zero(region, region.emit(invocation))
+
+
+def _leave_unless_zero(region: Region, status: str) -> None:
+    """Return the status from the function unless it is 0."""
+    fine = region.emit(f"icmp eq i32 {status}, 0")
+    after, leave = region.function.label(), region.function.label()
+    region.do(f"br i1 {fine}, label %{after}, label %{leave}")
+    region.code.start_block(leave)
+    region.do(f"ret i32 {status}")
+    region.code.start_block(after)
+
+
+def _conflicts(store: Store, loop: Loop) -> bool:
+    """Tell whether lanes of the loop would meet in one element that is combined with."""
+    return store.accumulate is not None and store.index.stride(loop.var) == 0
+
+
+def _block_weight(block: Block) -> float:
+    """Estimate the instructions of one run of a block, or infinity if it has loops."""
+    total = 0.0
+    for statement in block:
+        if isinstance(statement, Store):
+            found = plan.survey((statement.value, statement.index))
+            total += 1 + sum(map(plan.weight, found.nodes))
+        elif isinstance(statement, Loop) and isinstance(statement.extent, int):
+            total += statement.extent * _block_weight(statement.body)
+        elif isinstance(statement, If):
+            total += sum(map(_block_weight, statement.branches))
+        elif not isinstance(statement, Alloc):
+            return float("inf")
+    return total

@@ -1,0 +1,169 @@
+"""How a loop is to be run: which variable becomes lanes, and how many of them.
+
+The choice is by a rough count of instructions. For a set of expressions one lists every node once
+and multiplies its cost by the extents of the variables it depends on: that is how often the
+emitter will compute it. With a variable as lanes, what depends on it costs a lane's share of one
+vector instruction, except loads that are not contiguous in it: those cost one each.
+
+A row-wise sum thus makes the reduction's variable the lanes (its loads are contiguous),
+a column-wise sum the loop's. Costs are relative to one addition; nothing depends on their being exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tapeless.compiler.formats import format_of
+from tapeless.compiler.operations import is_operation
+from tapeless.kernel.ir import Affine, Block, Const, If, Index, Load, Loop, Op, Reduce, Scalar
+from tapeless.kernel.ir import Buffer, Call, Statement, Store, While
+
+__all__ = ["Survey", "prefers_lanes", "survey", "vector_lanes", "weight", "writes"]
+
+_WEIGHTS = {"div": 4, "rem": 8, "sqrt": 6, "convert": 1.5, "rare": 2}
+_RECIPE = 22
+_INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The nodes of some expressions, each once, and the extents of the reductions among them."""
+
+    nodes: tuple[Scalar, ...]
+    extents: dict[Index, int]
+
+
+def survey(scalars: Iterable[Scalar]) -> Survey:
+    """List the nodes of `scalars`."""
+    seen: dict[Scalar, None] = {}
+    extents: dict[Index, int] = {}
+    stack = list(scalars)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        if isinstance(node, Op):
+            stack.extend(node.args)
+        elif isinstance(node, Affine):
+            stack.extend(term for term, _ in node.terms)
+        elif isinstance(node, Load):
+            stack.extend(term for term, _ in node.index.terms)
+            if node.guard is not None:
+                stack.append(node.guard)
+        elif isinstance(node, Reduce):
+            extents[node.var] = node.extent
+            stack.extend((*node.elements, *node.inits))
+    return Survey(tuple(seen), extents)
+
+
+def weight(node: Scalar) -> float:
+    """The cost of computing a node once, its operands being known."""
+    if isinstance(node, Const | Index):
+        return 0
+    if isinstance(node, Affine):
+        return 0.25
+    if isinstance(node, Op):
+        return _WEIGHTS.get(node.name, 1 if is_operation(node.name) else _RECIPE)
+    return 1
+
+
+def _times(node: Scalar, extents: dict[Index, int]) -> int:
+    """How often a node is computed, given the extents of the variables that matter."""
+    times = 1
+    for var in node.free:
+        times *= extents.get(var, 1)
+    if isinstance(node, Reduce):
+        times *= node.extent
+    return times
+
+
+def _is_contiguous(node: Load, var: Index) -> bool:
+    """Tell whether lanes of `var` are one vector load."""
+    return node.index.stride(var) in (0, 1, -1)
+
+
+def _good_variables(found: Survey) -> frozenset[Index]:
+    """The reduction variables along which most loads are contiguous."""
+    score: dict[Index, int] = {}
+    for node in found.nodes:
+        if isinstance(node, Load):
+            for var in node.free & found.extents.keys():
+                score[var] = score.get(var, 0) + (1 if _is_contiguous(node, var) else -1)
+    return frozenset(var for var in found.extents if score.get(var, 1) > 0 and found.extents[var] > 3)
+
+
+def prefers_lanes(found: Survey, stores: Iterable[Store], var: Index, extent: int, lanes: int) -> bool:
+    """Tell whether the loop over `var` should become lanes, rather than the reductions inside."""
+    inner = [v for v in found.extents if any(var in n.free and v in n.free for n in found.nodes)]
+    if not inner:
+        return True
+    extents = {**found.extents, var: extent}
+    good = _good_variables(found)
+    outer_cost = inner_cost = 0.0
+    for node in found.nodes:
+        cost = weight(node) * _times(node, extents)
+        if var in node.free:
+            scattered = isinstance(node, Load) and not _is_contiguous(node, var)
+            outer_cost += cost if scattered else cost / lanes
+            helped = good & node.free or (isinstance(node, Reduce) and node.var in good)
+            inner_cost += cost / lanes if helped else cost
+            if isinstance(node, Reduce):
+                inner_cost += 16 * _times(node, extents) / node.extent
+    for store in stores:
+        outer_cost += extent / (lanes if store.index.stride(var) in (1, -1) else 1)
+        inner_cost += extent
+    return outer_cost <= inner_cost
+
+
+def vector_lanes(
+    found: Survey, stores: Iterable[Store], var: Index, extent: int, vector_bytes: int
+) -> int:
+    """Choose the number of lanes for `var`: one register of the widest dtype, or a few if cheap."""
+    widest, heavy, reduces = 1, 0.0, False
+    for node in found.nodes:
+        reduces = reduces or isinstance(node, Reduce)
+        if var not in node.free or isinstance(node, Index | Affine):
+            continue
+        heavy += weight(node)
+        if isinstance(node, Op) and node.name == "convert" and isinstance(node.args[0], Affine):
+            heavy += 1
+        widest = max(widest, format_of(node.dtype).size if not _is_flag(node) else 1)
+    for store in stores:
+        widest = max(widest, format_of(store.buffer.dtype).size)
+        heavy += 1
+    lanes = vector_bytes // widest
+    several = 8 if reduces and heavy <= 6 else 4 if heavy <= 8 else 2 if heavy <= 16 else 1
+    while several > 1 and several * lanes > extent:
+        several //= 2
+    lanes *= several
+    while lanes > 2 and lanes // 2 >= extent:
+        lanes //= 2
+    return lanes
+
+
+def _is_flag(node: Scalar) -> bool:
+    """Tell whether a node is a bool, whose lanes are bits."""
+    return format_of(node.dtype).kind == "bool" and not isinstance(node, Load)
+
+
+def writes(block: Block) -> frozenset[Buffer]:
+    """The buffers that a block may write."""
+    found: set[Buffer] = set()
+    stack: list[Statement] = list(block)
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, Store):
+            found.add(statement.buffer)
+        elif isinstance(statement, Loop):
+            stack.extend(statement.body)
+        elif isinstance(statement, If):
+            stack.extend(inner for branch in statement.branches for inner in branch)
+        elif isinstance(statement, While):
+            stack.extend((*statement.before, *statement.body))
+        elif isinstance(statement, Call):
+            found.update(statement.writes)
+    return frozenset(found)

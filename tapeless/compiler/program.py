@@ -1,0 +1,43 @@
+"""What the front of the compiler hands to its back: one whole program over planned buffers.
+
+A `Program` is a block of loop-language statements plus the facts that the statements do not
+contain: the order of the buffers in the call (inputs, then outputs), and where each temporary
+lives in the arena. Nothing in it refers to Python values of a particular call, so it can be
+emitted, hashed as text and cached.
+
+The native entry has the C type `int32_t entry(void **buffers, void *arena)`. `buffers` holds the
+pointers of the inputs, then of the outputs; the arena has `arena_size` bytes, aligned to 64. The
+result is 0, or the status of what ended the program early: `INTERRUPTED` when a signal is pending,
+or the positive status that a host call returned.
+
+Foreign symbols are spelled `blas:dgemm` and `lapack:dgetrf` (SciPy's routines, Fortran calling convention,
+no result), `host:...` (returns int32: 0, or a status that ends the program) or any name of the
+process. `symbols` gives the addresses of the `host:` ones and of whatever else the program brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tapeless.kernel.ir import Block, Buffer
+
+__all__ = ["INTERRUPTED", "Program"]
+
+INTERRUPTED = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A block with its calling convention and its buffer plan.
+
+    temps: pairs of a buffer and its byte offset in the arena, each a multiple of 64.
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    temps: tuple[tuple[Buffer, int], ...]
+    arena_size: int
+    body: Block
+    symbols: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,187 @@
+"""Reductions: along lanes, across them, or one step after the other.
+
+Three shapes of code, chosen by where lanes are. In a region without lanes, a reduction over a
+contiguous variable makes that variable the lanes: partial results accumulate in every lane and are
+combined at the end. In a region whose lanes stand for an outer variable, each lane reduces for
+itself in a loop. Anything else, and every reduction whose combination is a function, goes step by
+step in index order.
+
+Sums are more accurate than naive ones: the lanes are partial sums, and after every `_BLOCK` steps
+they are added to a second level of totals. The order of additions depends on extents and on the
+width of the machine's registers, never on the number of threads. Narrow floats accumulate in
+float32 and are rounded once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapeless.compiler.formats import Format, constant, format_of, typed
+from tapeless.compiler.operations import identity, operate, round_narrow
+from tapeless.compiler.plan import prefers_lanes, survey, vector_lanes
+from tapeless.compiler.regions import Counter, Region, Value
+from tapeless.compiler.values import Values
+from tapeless.kernel.ir import Affine, Buffer, Load, Reduce, Scalar
+
+__all__ = ["emit_reduce", "tail_mask"]
+
+_BLOCK = 256
+_UNROLLED = 8
+_FLOAT32 = format_of(np.dtype(np.float32))
+
+
+def emit_reduce(values: Values, region: Region, reduce: Reduce) -> tuple[Value, ...]:
+    """Emit a reduction at the end of `region`; one value for each of its results."""
+    dependent = region.vector_var is not None and region.vector_var in reduce.free
+    lanes = region.lanes if dependent else 1
+    if reduce.extent == 0:
+        return tuple(values.value(region, init) for init in reduce.inits)
+    if not isinstance(reduce.combine, str):
+        return _stepwise_function(values, region, reduce, lanes)
+    if lanes == 1:
+        inner = survey(reduce.elements)
+        width = vector_lanes(
+            inner, (), reduce.var, reduce.extent, region.function.module.target.vector_bytes
+        )
+        if reduce.extent > 3 and prefers_lanes(inner, (), reduce.var, reduce.extent, width):
+            return (_across(values, region, reduce, width),)
+    return (_stepwise(values, region, reduce, lanes),)
+
+
+def tail_mask(wanted: int, lanes: int) -> str:
+    """Spell the mask of the first `wanted` lanes."""
+    return f"<{', '.join(f'i1 {str(lane < wanted).lower()}' for lane in range(lanes))}>"
+
+
+def _accumulator(form: Format) -> Format:
+    """The format that partial results are kept in."""
+    return _FLOAT32 if form.narrow else form
+
+
+def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value:
+    """Reduce with the reduction's variable as lanes."""
+    combine, (element,) = reduce.combine, reduce.elements
+    form = format_of(reduce.dtype)
+    inner = _accumulator(form)
+    neutral = constant(identity(combine, form), form.register, lanes)
+    total, whole = neutral, reduce.extent // lanes
+    if whole:
+        total = _fold(values, region, reduce, total, whole, lanes, lanes)
+    rest = reduce.extent - whole * lanes
+    if rest:
+        mask = tail_mask(rest, lanes)
+        last = region.instance(reduce.var, str(whole * lanes), lanes=lanes, mask=mask)
+        kind = typed(form.register, lanes)
+        text = values.lanes(last, element, lanes)
+        text = region.emit(f"select <{lanes} x i1> {mask}, {kind} {text}, {kind} {neutral}")
+        total = operate(region, combine, [total, text], inner, inner, lanes) if whole else text
+    result = _horizontal(region, total, combine, inner, lanes)
+    init = values.lanes(region, reduce.inits[0], 1)
+    result = operate(region, combine, [init, result], inner, inner, 1)
+    return Value(round_narrow(region, result, form, 1) if form.narrow else result, 1)
+
+
+def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: int) -> str:
+    """Combine the lanes of one value, halves first."""
+    while lanes > 2:
+        half = lanes // 2
+        kind = typed(form.register, lanes)
+        parts = []
+        for start in (0, half):
+            order = ", ".join(f"i32 {lane}" for lane in range(start, start + half))
+            parts.append(
+                region.emit(f"shufflevector {kind} {text}, {kind} poison, <{half} x i32> <{order}>")
+            )
+        text, lanes = operate(region, combine, parts, form, form, half), half
+    kind = typed(form.register, lanes)
+    parts = [region.emit(f"extractelement {kind} {text}, i64 {lane}") for lane in range(lanes)]
+    return operate(region, combine, parts, form, form, 1)
+
+
+def _fold(
+    values: Values, region: Region, reduce: Reduce, total: str, steps: int, step: int, lanes: int
+) -> str:
+    """Fold positions 0, step, ... into `total`, which has `lanes` lanes.
+
+    step: 1, or `lanes` when the reduction's variable is the lanes. Long sums go in blocks.
+    """
+    form = format_of(reduce.dtype)
+    blocked = reduce.combine == "add" and form.kind == "float" and steps >= 2 * _BLOCK
+    if not blocked:
+        return _fold_range(values, region, reduce, "0", steps, total, step, lanes)
+    inner = _accumulator(form)
+    kind = typed(inner.register, lanes)
+    neutral = constant(identity("add", form), form.register, lanes)
+    n_blocks = steps // _BLOCK
+    counter = Counter(region, "0")
+    before = counter.carry(kind, total)
+    part = _fold_range(values, counter.region, reduce, counter.index, _BLOCK, neutral, step, lanes)
+    after = operate(counter.region, "add", [before, part], inner, inner, lanes)
+    counter.close(str(n_blocks * _BLOCK * step), _BLOCK * step, [after])
+    rest = steps - n_blocks * _BLOCK
+    if not rest:
+        return after
+    start = str(n_blocks * _BLOCK * step)
+    part = _fold_range(values, region, reduce, start, rest, neutral, step, lanes)
+    return operate(region, "add", [after, part], inner, inner, lanes)
+
+
+def _fold_range(
+    values: Values,
+    region: Region,
+    reduce: Reduce,
+    start: str,
+    steps: int,
+    total: str,
+    step: int,
+    lanes: int,
+) -> str:
+    """Fold `steps` positions from `start` on into `total`."""
+    inner = _accumulator(format_of(reduce.dtype))
+    kind = typed(inner.register, lanes)
+    counter = Counter(region, start, var=reduce.var, lanes=step)
+    before = counter.carry(kind, total)
+    text = values.lanes(counter.region, reduce.elements[0], lanes)
+    after = operate(counter.region, reduce.combine, [before, text], inner, inner, lanes)
+    length = steps * step
+    stop = str(int(start) + length) if not start.startswith("%") else ""
+    if not stop:
+        stop = region.emit(f"add nsw i64 {start}, {length}")
+    counter.close(stop, step, [after])
+    return after
+
+
+def _stepwise(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value:
+    """Reduce one position after the other, each lane for itself."""
+    form = format_of(reduce.dtype)
+    inner = _accumulator(form)
+    total = values.lanes(region, reduce.inits[0], lanes)
+    if reduce.extent <= _UNROLLED:
+        for position in range(reduce.extent):
+            copy = region.instance(reduce.var, str(position))
+            text = values.lanes(copy, reduce.elements[0], lanes)
+            total = operate(region, reduce.combine, [total, text], inner, inner, lanes)
+    else:
+        total = _fold(values, region, reduce, total, reduce.extent, 1, lanes)
+    return Value(round_narrow(region, total, form, lanes) if form.narrow else total, lanes)
+
+
+def _stepwise_function(
+    values: Values, region: Region, reduce: Reduce, lanes: int
+) -> tuple[Value, ...]:
+    """Reduce with a function of accumulators and new values, in index order."""
+    kinds = [typed(format_of(init.dtype).register, lanes) for init in reduce.inits]
+    counter = Counter(region, "0", var=reduce.var)
+    inside = counter.region
+    free = reduce.free | {reduce.var}
+    accumulators: list[Scalar] = []
+    for kind, init in zip(kinds, reduce.inits, strict=True):
+        holder = Buffer((), init.dtype, "input", "accumulator")
+        accumulator = Load(holder, Affine((), 0, frozenset()), init.dtype, free)
+        text = counter.carry(kind, values.lanes(region, init, lanes))
+        inside.cache[accumulator] = Value(text, lanes)
+        accumulators.append(accumulator)
+    results = reduce.combine(tuple(accumulators), reduce.elements)
+    texts = [values.lanes(inside, result, lanes) for result in results]
+    counter.close(str(reduce.extent), 1, texts)
+    return tuple(Value(text, lanes) for text in texts)

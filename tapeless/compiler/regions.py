@@ -1,0 +1,251 @@
+"""Where emitted text goes: modules, straight-line code, and the regions that scope values.
+
+A `Region` is a piece of the program that is entered and left as a whole: a function's body, a loop,
+a branch, or one lane group of an unrolled loop. It knows its parent, the values that were computed
+in it, and which buffers are written while it runs. While an inner region is being written, its
+parents stay open at their end, which is the place just before the inner region begins; so a
+value that does not depend on the inner loop is simply written to the outer region, and that is all
+there is to hoisting.
+
+Text lives in `Code`. An instance (one copy of an unrolled body) shares its parent's code;
+a loop or a branch has its own, which is spliced into the parent's when it is closed.
+
+Invariant: a value cached in a region is defined by text that dominates everything the region, and
+the regions opened in it later, will still write.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tapeless.compiler.target import Target
+from tapeless.kernel.ir import Buffer, Index
+
+__all__ = ["Code", "Counter", "Function", "Module", "Region", "Value"]
+
+_INLINE_USES = 3
+
+
+class Value(NamedTuple):
+    """The text of a computed value, and its number of lanes."""
+
+    text: str
+    lanes: int
+
+
+class Module:
+    """The text of one LLVM module: functions, declarations, and the target they are for."""
+
+    def __init__(self, target: Target) -> None:
+        """Start an empty module for `target`."""
+        self.target = target
+        self.declared: dict[str, str] = {}
+        self.functions: dict[str, tuple[str, str]] = {}
+        self.recipes: dict[object, str] = {}
+        self.uses: dict[str, int] = {}
+
+    def declare(self, name: str, signature: str) -> None:
+        """Note the use of an external function; the signature is `ret (args)`."""
+        self.declared.setdefault(name, signature)
+
+    def text(self) -> str:
+        """Give the whole module; a function with few uses is inlined, its copies being cheap."""
+        lines = ["@zeros = internal constant [1024 x i8] zeroinitializer, align 64"]
+        for name, (signature, body) in self.functions.items():
+            uses = self.uses.get(name, 0)
+            link = "internal " if uses else ""
+            attribute = "alwaysinline " if 0 < uses <= _INLINE_USES else ""
+            lines.append(f"define {link}{signature} {attribute}nounwind {{\n{body}\n}}")
+        for name, signature in self.declared.items():
+            result, arguments = signature.split(" (", 1)
+            lines.append(f'declare {result} @"{name}"({arguments}')
+        lines.append('!0 = !{!"branch_weights", i32 1, i32 2000}\n')
+        return "\n".join(lines)
+
+
+class Function:
+    """What is counted and collected per LLVM function: names, stack slots."""
+
+    def __init__(self, module: Module) -> None:
+        """Start a function of `module`."""
+        self.module = module
+        self.slots: list[str] = []
+        self._n_names = 0
+
+    def name(self) -> str:
+        """Make a new value name."""
+        self._n_names += 1
+        return f"%v{self._n_names}"
+
+    def label(self) -> str:
+        """Make a new block label."""
+        self._n_names += 1
+        return f"b{self._n_names}"
+
+    def slot(self, kind: str) -> str:
+        """Reserve stack memory of the LLVM type `kind` for the whole call."""
+        name = self.name()
+        self.slots.append(f"  {name} = alloca {kind}, align 64")
+        return name
+
+
+class Code:
+    """A growing piece of text and the label of the block that it ends in."""
+
+    __slots__ = ("label", "lines")
+
+    def __init__(self, label: str) -> None:
+        """Start in the block `label`."""
+        self.lines: list[str] = []
+        self.label = label
+
+    def start_block(self, label: str) -> None:
+        """Begin a new basic block."""
+        self.lines.append(f"{label}:")
+        self.label = label
+
+
+class Region:
+    """A scope for values; see the module's docstring.
+
+    kind: "function", "loop" (runs any number of times, once at least), "branch" (may not run),
+    "body" (the body of a `While`: may not run, but may be anticipated) or "instance".
+    var, position, lanes: the loop variable that is bound here, its value in lane 0, and how many
+    consecutive values of it the lanes hold; mask: the i1 lanes that are wanted, or None for all.
+    writes: the buffers that are written while the region runs.
+    """
+
+    def __init__(
+        self,
+        parent: Region | None,
+        function: Function,
+        kind: str,
+        code: Code,
+        *,
+        var: Index | None = None,
+        position: str = "",
+        lanes: int = 1,
+        mask: str | None = None,
+        writes: frozenset[Buffer] = frozenset(),
+    ) -> None:
+        """Open a region."""
+        self.parent = parent
+        self.function = function
+        self.kind = kind
+        self.code = code
+        self.var = var
+        self.position = position
+        self.writes = writes
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.cache: dict[object, Value] = {}
+        self.readers: dict[Buffer, list[object]] = {}
+        vectorised = lanes > 1
+        self.vector_var = var if vectorised else parent and parent.vector_var
+        self.lanes = lanes if vectorised else parent.lanes if parent else 1
+        self.mask = mask if vectorised else parent and parent.mask
+
+    @property
+    def has_half(self) -> bool:
+        """Whether float16 conversions are instructions of the target."""
+        return self.function.module.target.half
+
+    def emit(self, instruction: str) -> str:
+        """Append `%n = instruction` and return `%n`."""
+        name = self.function.name()
+        self.code.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a result."""
+        self.code.lines.append(f"  {instruction}")
+
+    def declare(self, name: str, signature: str) -> None:
+        """Note that the module uses an external function."""
+        self.function.module.declare(name, signature)
+
+    def bound(self, var: Index) -> Region | None:
+        """Find the region that binds a loop variable."""
+        region: Region | None = self
+        while region is not None and region.var is not var:
+            region = region.parent
+        return region
+
+    def child(self, kind: str, code: Code, **bindings: object) -> Region:
+        """Open a region inside this one."""
+        return Region(self, self.function, kind, code, **bindings)
+
+    def instance(
+        self, var: Index, position: str, lanes: int = 1, mask: str | None = None
+    ) -> Region:
+        """Open a copy of a loop's body at a given position, in the same code."""
+        return self.child(
+            "instance", self.code, var=var, position=position, lanes=lanes, mask=mask
+        )
+
+    def branch(self, kind: str = "branch", label: str | None = None) -> Region:
+        """Open a region that starts a block of its own; `close_branch` ends it."""
+        label = label or self.function.label()
+        region = self.child(kind, Code(label))
+        region.code.start_block(label)
+        return region
+
+    def close_branch(self, region: Region, target: str) -> str:
+        """Jump to the block `target`, splice the branch, and return its last label."""
+        region.do(f"br label %{target}")
+        self.code.lines.extend(region.code.lines)
+        return region.code.label
+
+    def forget(self, buffers: frozenset[Buffer]) -> None:
+        """Drop the cached values, here and outwards, that were read from `buffers`."""
+        region: Region | None = self
+        while region is not None:
+            for buffer in buffers & region.readers.keys():
+                for key in region.readers.pop(buffer):
+                    region.cache.pop(key, None)
+            region = region.parent
+
+
+class Counter:
+    """A counted loop under construction: at least one iteration, tested at its end."""
+
+    def __init__(
+        self,
+        parent: Region,
+        start: str,
+        *,
+        writes: frozenset[Buffer] = frozenset(),
+        var: Index | None = None,
+        lanes: int = 1,
+    ) -> None:
+        """Open the loop; its region's position counts from `start`."""
+        function = parent.function
+        self.parent = parent
+        self._start = start
+        self._label = function.label()
+        self.index = function.name()
+        self.region = parent.child(
+            "loop", Code(self._label), var=var, position=self.index, lanes=lanes, writes=writes
+        )
+        self._phis: list[tuple[str, str, str]] = []
+
+    def carry(self, kind: str, initial: str) -> str:
+        """Add a value of LLVM type `kind` that each iteration hands to the next."""
+        name = self.parent.function.name()
+        self._phis.append((name, kind, initial))
+        return name
+
+    def close(self, stop: str, step: int, carried: list[str]) -> None:
+        """End the loop after position `stop - step`; `carried` are the new values."""
+        region, parent = self.region, self.parent
+        following = region.emit(f"add nsw i64 {self.index}, {step}")
+        more = region.emit(f"icmp slt i64 {following}, {stop}")
+        after = parent.function.label()
+        region.do(f"br i1 {more}, label %{self._label}, label %{after}")
+        lines, before, last = parent.code.lines, parent.code.label, region.code.label
+        parent.do(f"br label %{self._label}")
+        lines.append(f"{self._label}:")
+        lines.append(f"  {self.index} = phi i64 [{self._start}, %{before}], [{following}, %{last}]")
+        for (name, kind, initial), new in zip(self._phis, carried, strict=True):
+            lines.append(f"  {name} = phi {kind} [{initial}, %{before}], [{new}, %{last}]")
+        lines.extend(region.code.lines)
+        parent.code.start_block(after)

@@ -1,0 +1,88 @@
+"""The machine that code is emitted for: what the emitter may ask of it.
+
+The emitter needs few facts: how wide a vector register is and which operations are cheap. They
+come from LLVM's feature names, so that a lower level (`x86-64-v2`) or another architecture is a
+`Target` like the host's and every decision follows from the same fields.
+
+Features of the host that LLVM would use badly here are left out: AMX, which needs a permission from
+the kernel, and AVX-512 FP16, because narrow floats are computed in float32 (see `formats.py`).
+`TAPELESS_CPU` names a lower level for the whole process.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+__all__ = ["Target", "host_target", "named_target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor as LLVM names it, and what the emitter asks about it.
+
+    vector_bytes: the width of a vector register; masks: masked loads and stores are instructions;
+    gathers: gathers are instructions; half: conversions of float16 are instructions.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    masks: bool
+    gathers: bool
+    half: bool
+
+
+_LEVELS = {
+    "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2", 16, False, False, False),
+    "x86-64-v3": ("x86_64-unknown-linux-gnu", "x86-64-v3", 32, True, True, True),
+    "x86-64-v4": ("x86_64-unknown-linux-gnu", "x86-64-v4", 64, True, True, True),
+    "aarch64": ("aarch64-unknown-linux-gnu", "generic", 16, False, False, True),
+}
+
+
+@cache
+def named_target(name: str) -> Target:
+    """Return the target of a level: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64."""
+    level = _LEVELS.get(name)
+    if level is None:
+        known = ", ".join(sorted(_LEVELS))
+        raise ValueError(f"TAPELESS_CPU must be one of {known}, or unset; got {name!r}")
+    triple, cpu, vector_bytes, masks, gathers, half = level
+    features = "+prefer-256-bit" if vector_bytes == 32 else ""
+    if cpu == "x86-64-v4":
+        features = "-prefer-256-bit"
+    return Target(triple, cpu, features, vector_bytes, masks, gathers, half)
+
+
+@cache
+def host_target() -> Target:
+    """Return the target of this machine, or the one that `TAPELESS_CPU` names."""
+    wanted = os.environ.get("TAPELESS_CPU")
+    if wanted:
+        return named_target(wanted)
+    found = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    wide = found.get("avx512f") and found.get("avx512vl") and found.get("avx512bw")
+    wide = wide and found.get("avx512dq")
+    middle = found.get("avx2") and found.get("fma")
+    vector_bytes = 64 if wide else 32 if middle else 16
+    dropped = [name for name in found if name.startswith("amx") or name == "avx512fp16"]
+    for name in dropped:
+        found[name] = False
+    flags = [found.flatten()]
+    if wide:
+        flags.append("-prefer-256-bit")
+    return Target(
+        triple=triple,
+        cpu=llvm.get_host_cpu_name(),
+        features=",".join(flag for flag in flags if flag),
+        vector_bytes=vector_bytes,
+        masks=bool(wide or middle),
+        gathers=bool(wide or middle),
+        half=bool(found.get("f16c")) or triple.startswith("aarch64"),
+    )
