@@ -82,7 +82,7 @@ class Jit(ProgramPrimitive):
     def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple | None:
         """Shrink the program."""
         shrunk, needed = dce_jaxpr(jaxpr, used, (False,) * n_inputs)
-        return needed, {**params, "jaxpr": shrunk}
+        return needed, {**params, "jaxpr": shrunk}, used
 
     def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
         """Write one equation, or the program's equations when `inline` is set."""

@@ -1,0 +1,242 @@
+"""The `cond` primitive: run one of several programs.
+
+    arguments   [ index | operands ]      index: int32, within range (the user functions clamp it)
+    branches    [ operands ] -> results   all of the same types
+
+With an index that is the same for the whole batch it stays a branch.  With one index per row every
+branch runs for all rows and `select_n` picks; rows that a branch is not for pass through
+`stop_gradient` in its operands, so that a derivative of theirs that is not finite does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.control.common import (
+    ProgramPrimitive,
+    batch_to_front,
+    join_tangents,
+    nonzero_mask,
+    transposed_results,
+)
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.linear import Linear
+from tapeless.core.primitive import Mask, Split, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.binary import eq
+from tapeless.prims.common import batch_dim_to, zeros
+from tapeless.prims.structural import broadcast_in_dim, select_n, stop_gradient_p
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.dce import dce_jaxpr
+from tapeless.transforms.jvp import jvp_jaxpr
+from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.transforms.transpose import transpose_jaxpr
+from tapeless.util.seqs import select
+
+__all__ = ["Cond", "cond_p"]
+
+
+class Cond(ProgramPrimitive):
+    """Run `branches[index]` on the operands."""
+
+    name = "cond"
+
+    def abstract(self, *avals: ShapedArray, branches: tuple[Jaxpr, ...], **params: Any) -> tuple:
+        """Return the types of the results."""
+        return branches[0].out_avals
+
+    def jvp(self, primals: Values, tangents: Sequence, *, branches: tuple, **params: Any) -> tuple:
+        """Branch between the programs of values and tangents."""
+        nonzero = nonzero_mask(tangents)[1:]
+        n_outs = len(branches[0].outvars)
+        none = (False,) * n_outs
+        out = _union(jvp_jaxpr(branch, nonzero, none)[1] for branch in branches)
+        with_tangents = tuple(jvp_jaxpr(branch, nonzero, out)[0] for branch in branches)
+        given = select(tangents[1:], nonzero)
+        outs = self.bind(*primals, *given, branches=with_tangents, **params)
+        return outs[:n_outs], join_tangents(outs[n_outs:], out, branches[0].out_avals)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, *, branches: tuple, **params: Any) -> tuple:
+        """Branch between the programs that run backwards."""
+        index, *operands = args
+        linear = tuple(type(arg) is Linear for arg in operands)
+        nonzero = nonzero_mask(cotangents)
+        returned = _union(transpose_jaxpr(branch, linear, nonzero)[1] for branch in branches)
+        back = tuple(transpose_jaxpr(branch, linear, nonzero, returned)[0] for branch in branches)
+        values = [arg for arg in operands if type(arg) is not Linear]
+        outs = self.bind(index, *values, *select(cotangents, nonzero), branches=back, **params)
+        return (None, *transposed_results(outs, linear, returned, operands))
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, branches: tuple, **params: Any
+    ) -> tuple:
+        """Stay a branch if all rows agree; otherwise run all and select."""
+        index, *operands = args
+        n_outs = len(branches[0].outvars)
+        if dims[0] is None:
+            batched = tuple(dim is not None for dim in dims[1:])
+            none = (False,) * n_outs
+            out = _union(batch_jaxpr(branch, axis, batched, none)[1] for branch in branches)
+            mapped = tuple(batch_jaxpr(branch, axis, batched, out)[0] for branch in branches)
+            fronted = batch_to_front(operands, dims[1:])
+            outs = self.bind(index, *fronted, branches=mapped, **params)
+            return outs, tuple(0 if flag else None for flag in out)
+        return self._batch_by_select(axis, args, dims, branches), (0,) * n_outs
+
+    def _batch_by_select(self, axis: Axis, args: Values, dims: Sequence, branches: tuple) -> list[Value]:
+        """Run every branch for all rows and select row by row."""
+        index, *operands = [
+            batch_dim_to(x, dim, 0, axis.size) for x, dim in zip(args, dims, strict=True)
+        ]
+        n_operands, n_outs = len(operands), len(branches[0].outvars)
+        results = []
+        for number, branch in enumerate(branches):
+            if branch.effects and not all(effect.batchable for effect in branch.effects):
+                raise NotImplementedError(
+                    f"IO effect not supported in vmap-of-cond: {', '.join(map(str, branch.effects))}"
+                )
+            mine = eq(index, np.int32(number))
+            inputs = [_choose(mine, stop_gradient_p.bind(x)[0], x) for x in operands]
+            mapped, _ = batch_jaxpr(branch, axis, (True,) * n_operands, (True,) * n_outs)
+            results.append(eval_jaxpr(mapped, mapped.consts, *inputs))
+        return [_choose(index, *cases) for cases in zip(*results, strict=True)]
+
+    def split(self, unknown: Mask, *, branches: tuple, **params: Any) -> Split | None:
+        """Branch twice: once for what is known, once for the rest."""
+        if unknown[0]:
+            return None
+        n_outs = len(branches[0].outvars)
+        none = (False,) * n_outs
+        out = _union(split_jaxpr(branch, unknown[1:], none).unknown_outputs for branch in branches)
+        halves = [split_jaxpr(branch, unknown[1:], out) for branch in branches]
+        slots = ResidualSlots(halves)
+        known = tuple(slots.pad_known(number) for number in range(len(branches)))
+        known_operands = [i for i, flag in enumerate(unknown[1:]) if not flag]
+        unknown_operands = [i for i, flag in enumerate(unknown[1:]) if flag]
+        staged = tuple(
+            slots.pad_staged(number, len(known_operands)) for number in range(len(branches))
+        )
+        n_residuals = len(slots.avals)
+        operands = (*known_operands, *unknown_operands)
+        positions = (n_residuals, *range(n_residuals), *(n_residuals + 1 + i for i in operands))
+        return Split(
+            (self, {"branches": known, **params}),
+            (self, {"branches": staged, **params}),
+            out,
+            n_residuals,
+            positions,
+        )
+
+    def dce(self, used: Mask, n_inputs: int, *, branches: tuple, **params: Any) -> tuple:
+        """Shrink every branch to what is used; keep an operand if any branch needs it."""
+        nothing = (False,) * (n_inputs - 1)
+        needed = _union(dce_jaxpr(branch, used, nothing)[1] for branch in branches)
+        shrunk = tuple(dce_jaxpr(branch, used, needed)[0] for branch in branches)
+        return (True, *needed), {"branches": shrunk, **params}, used
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
+        """Write a native switch; the branches store into common buffers."""
+        index, *operands = args
+        results = [b.buffer(aval) for aval in outs]
+
+        def body(branch: Jaxpr) -> Any:
+            """Return the writer of one branch."""
+
+            def write() -> None:
+                """Run the branch and store its results."""
+                for result, value in zip(results, b.sub(branch, operands), strict=True):
+                    b.assign(result, value)
+
+            return write
+
+        b.switch(index.at(), [body(branch) for branch in branches])
+        return tuple(results)
+
+
+class ResidualSlots:
+    """The residuals of all branches, in common slots by type.
+
+    A branch that has no residual for a slot returns zeros for it.  Residuals that are known operands
+    take no slot: the operands are passed again.
+    """
+
+    def __init__(self, halves: Sequence[SplitJaxpr]) -> None:
+        """Assign a slot to every computed residual."""
+        self.halves = halves
+        self.avals: list[ShapedArray] = []
+        self.slot_of: list[list[int | None]] = []
+        for half in halves:
+            taken: set[int] = set()
+            slots: list[int | None] = []
+            for aval, source in zip(half.residual_avals, half.residual_inputs, strict=True):
+                slots.append(None if source is not None else self.take(aval, taken))
+            self.slot_of.append(slots)
+
+    def take(self, aval: ShapedArray, taken: set[int]) -> int:
+        """Return a free slot of this type for the branch that has `taken` some."""
+        for number, other in enumerate(self.avals):
+            if number not in taken and other is aval:
+                taken.add(number)
+                return number
+        self.avals.append(aval)
+        taken.add(len(self.avals) - 1)
+        return len(self.avals) - 1
+
+    def pad_known(self, number: int) -> Jaxpr:
+        """Return the known program of a branch, its residuals sorted into the slots."""
+        half = self.halves[number]
+        n_outs = len(half.known.outvars) - len(half.residual_avals)
+
+        def run(*args: Value) -> list[Value]:
+            """Run the known program and fill the slots."""
+            outs = eval_jaxpr(half.known, half.known.consts, *args)
+            filled: dict[int, Value] = {
+                slot: value
+                for slot, value in zip(self.slot_of[number], outs[n_outs:], strict=True)
+                if slot is not None
+            }
+            slots = [
+                filled[i] if i in filled else zeros(aval) for i, aval in enumerate(self.avals)
+            ]
+            return [*outs[:n_outs], *slots]
+
+        return stage_jaxpr(run, half.known, half.known.in_avals)
+
+    def pad_staged(self, number: int, n_known: int) -> Jaxpr:
+        """Return the staged program of a branch as (*slots, *known operands, *unknown operands)."""
+        half = self.halves[number]
+        n_slots = len(self.avals)
+
+        def run(*args: Value) -> tuple[Value, ...]:
+            """Pick the residuals and run the staged program."""
+            slots, known, unknown = args[:n_slots], args[n_slots : n_slots + n_known], args[n_slots + n_known :]
+            residuals = [
+                slots[slot] if slot is not None else known[source]
+                for slot, source in zip(self.slot_of[number], half.residual_inputs, strict=True)
+            ]
+            return eval_jaxpr(half.staged, half.staged.consts, *residuals, *unknown)
+
+        unknown_avals = half.staged.in_avals[len(half.residual_avals) :]
+        return stage_jaxpr(run, half.staged, [*self.avals, *half.known.in_avals, *unknown_avals])
+
+
+def _union(masks: Any) -> Mask:
+    """Return, per position, whether any mask is set."""
+    return tuple(any(flags) for flags in zip(*masks, strict=True))
+
+
+def _choose(which: Value, *cases: Value) -> Value:
+    """Select rows: `which` (n,) is broadcast to the cases (n, ...)."""
+    aval = typeof(cases[0])
+    if aval.ndim > 1:
+        which = broadcast_in_dim(which, aval.shape, (0,))
+    return select_n(which, *cases)
+
+
+cond_p = Cond()

@@ -1,0 +1,201 @@
+"""The `custom_vjp_call` primitive: a function with a backward rule of the user's.
+
+Forward mode calls the user's forward function, which returns results and residuals, and binds the
+tangents of the results as the outputs of `custom_lin`: a linear operation whose transpose is the
+user's backward function.  Under linearisation `custom_lin` is staged and transposed; if it is ever
+evaluated, somebody asked for forward mode, and is told that there is no rule for it.
+
+As with `custom_jvp_call`, parameters are flat Python functions until staging:
+`fwd(*args) -> (outs, residuals)` and `bwd(residuals, cotangents) -> cotangents of args`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tapeless.control.common import ProgramPrimitive
+from tapeless.control.custom_jvp import Program, call_program, map_front
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.jaxpr import DebugInfo, Jaxpr
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import apply, instantiate
+from tapeless.transforms.stage import stage_flat
+
+__all__ = ["CustomLin", "CustomVJP", "custom_lin_p", "custom_vjp_call_p"]
+
+
+class CustomVJP(ProgramPrimitive):
+    """Call `call_jaxpr`; in reverse mode call `fwd`, and later `bwd`.
+
+    num_consts: how many leading arguments are captured values, which the rules do not see.
+    symbolic_zeros: whether `bwd` is told which cotangents are zero.
+    """
+
+    name = "custom_vjp_call"
+    evaluated_in_python = True
+
+    def abstract(self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the program's output types."""
+        return call_jaxpr.out_avals
+
+    def jvp(
+        self, primals: Values, tangents: Sequence, *, fwd: Callable, bwd: Callable, **params: Any
+    ) -> tuple:
+        """Call `fwd`; the tangents are those of a linear operation with the transpose `bwd`."""
+        n_consts = params["num_consts"]
+        primals, tangents = primals[n_consts:], tangents[n_consts:]
+        perturbed = tuple(type(tangent) is not Zero for tangent in tangents)
+        outs, residuals = fwd(primals, perturbed)
+        out_tangents = custom_lin_p.bind(
+            *residuals,
+            *map(instantiate, tangents),
+            bwd=bwd,
+            num_res=len(residuals),
+            out_avals=tuple(typeof(out).tangent() for out in outs),
+            symbolic_zeros=params["symbolic_zeros"],
+            name=params["name"],
+        )
+        return outs, out_tangents
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, call_jaxpr: Program, **params: Any
+    ) -> tuple:
+        """Map the function and both rules."""
+        fwd, bwd, n_consts = params["fwd"], params["bwd"], params["num_consts"]
+
+        def mapped(*inputs: Value) -> list[Value]:
+            """Map the function."""
+            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims)
+
+        def mapped_fwd(inputs: Sequence[Value], perturbed: tuple[bool, ...]) -> tuple:
+            """Map the forward rule."""
+            n_outs = 0
+
+            def rule(*rows: Value) -> list[Value]:
+                """Call it on one row."""
+                nonlocal n_outs
+                outs, residuals = fwd(rows, perturbed)
+                n_outs = len(outs)
+                return [*outs, *residuals]
+
+            results = map_front(rule, axis, inputs, dims[n_consts:])
+            return results[:n_outs], results[n_outs:]
+
+        mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]))
+        new = {**params, "call_jaxpr": mapped, "fwd": mapped_fwd, "bwd": mapped_bwd}
+        outs = self.bind(*args, **new)
+        return outs, (0,) * len(outs)
+
+    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
+        """Stage the function; what it captured becomes leading arguments."""
+        program = params["call_jaxpr"]
+        if not isinstance(program, Jaxpr):
+            debug = DebugInfo(params["name"])
+            program = stage_flat(program, [typeof(x) for x in args], params["name"], debug)
+            args = (*program.consts, *args)
+            n_consts = params["num_consts"] + len(program.consts)
+            params = {**params, "call_jaxpr": program.lift_consts(), "num_consts": n_consts}
+        return trace.emit(self, args, params)
+
+    def decompose(self, *args: Value, call_jaxpr: Program, **params: Any) -> tuple[Value, ...]:
+        """Call the function."""
+        return tuple(call_program(call_jaxpr, args))
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Inline the program."""
+        return b.sub(call_jaxpr, args)
+
+
+class CustomLin(Primitive):
+    """The derivative of a `custom_vjp` function: known only by its transpose.
+
+    Arguments: `num_res` residuals, then the tangents.
+    """
+
+    name = "custom_lin"
+    evaluated_in_python = True
+
+    def abstract(self, *avals: ShapedArray, out_avals: tuple, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the types of the results' tangents."""
+        return out_avals
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> NoReturn:
+        """Refuse, as evaluation does."""
+        self.decompose(*primals, **params)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, *, bwd: Callable, num_res: int, **params: Any) -> tuple:
+        """Call the user's backward rule."""
+        cts = cotangents if params["symbolic_zeros"] else [instantiate(ct) for ct in cotangents]
+        return (*(None,) * num_res, *bwd(args[:num_res], cts))
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, bwd: Callable, num_res: int, **params: Any
+    ) -> tuple:
+        """Map the backward rule; residuals and results are batched in front."""
+        outs_avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in params["out_avals"])
+        mapped = batched_backward(bwd, axis, tuple(dims[num_res:]), tuple(dims[:num_res]))
+        outs = self.bind(*args, bwd=mapped, num_res=num_res, **{**params, "out_avals": outs_avals})
+        return outs, (0,) * len(outs)
+
+    def decompose(self, *args: Value, **params: Any) -> NoReturn:
+        """Refuse: nobody knows this derivative forwards."""
+        raise TypeError(
+            "can't apply forward-mode differentiation (jvp) to a custom_vjp function. "
+            f"The function is {params['name']}; use reverse mode, or give it a rule by jax.custom_jvp."
+        )
+
+
+def batched_backward(
+    bwd: Callable, axis: Axis, dims: tuple[int | None, ...], residual_dims: tuple | None = None
+) -> Callable:
+    """Return the backward rule of a mapped function.
+
+    dims: the mapped axes of the arguments; an argument without one is shared by all rows, and its
+    cotangent is the sum over the rows.
+    """
+
+    def mapped(residuals: Sequence[Value], cotangents: Sequence) -> list:
+        """Map the rule over residuals and cotangents that have the batch in front."""
+        nonzero = [type(ct) is not Zero for ct in cotangents]
+        n_residuals = len(residuals)
+
+        def rule(*rows: Value) -> list[Value]:
+            """Call it on one row."""
+            given = iter(rows[n_residuals:])
+            cts = [
+                next(given) if flag else Zero(_row_aval(ct.aval))
+                for ct, flag in zip(cotangents, nonzero, strict=True)
+            ]
+            return [instantiate(ct) for ct in bwd(rows[:n_residuals], cts)]
+
+        given = [ct for ct, flag in zip(cotangents, nonzero, strict=True) if flag]
+        in_dims = [*(residual_dims or (0,) * n_residuals), *(0,) * len(given)]
+        results = map_front(rule, axis, [*residuals, *given], in_dims)
+        return [
+            _place(ct, dim) for ct, dim in zip(results, dims, strict=True)
+        ]
+
+    return mapped
+
+
+def _place(ct: Value, dim: int | None) -> Value:
+    """Put the batch of a cotangent where its argument has it; sum it if it has none."""
+    if dim is None:
+        return apply("reduce_sum", ct, axes=(0,), out_sharding=None)
+    if dim == 0:
+        return ct
+    rank = typeof(ct).ndim
+    order = [*range(1, dim + 1), 0, *range(dim + 1, rank)]
+    return apply("transpose", ct, permutation=tuple(order))
+
+
+def _row_aval(aval: ShapedArray) -> ShapedArray:
+    """Return the type of one row of a batch."""
+    return aval.update(shape=aval.shape[1:])
+
+
+custom_vjp_call_p = CustomVJP()
+custom_lin_p = CustomLin()

@@ -1,0 +1,159 @@
+"""The `remat2` primitive: a program whose intermediates are computed again in the backward pass.
+
+It is the split of a program with its residuals replaced by its inputs: the known half runs and
+returns the known outputs alone, and the staged half holds the whole computation of what it needs.
+A policy names operations whose results are kept all the same; the staged half starts from them.
+
+The compiler keeps the program apart (it shares no computation with its surroundings), or else the
+two copies would be merged and nothing would be saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless.control.common import (
+    ProgramPrimitive,
+    batch_to_front,
+    join_tangents,
+    nonzero_mask,
+    transposed_results,
+)
+from tapeless.control.jit import jit_p
+from tapeless.core.aval import ShapedArray
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Eqn, Jaxpr, Var
+from tapeless.core.linear import Linear
+from tapeless.core.primitive import Mask, Split, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.dce import dce_jaxpr
+from tapeless.transforms.jvp import jvp_jaxpr
+from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
+from tapeless.transforms.transpose import transpose_jaxpr
+from tapeless.util.seqs import select
+
+__all__ = ["Remat", "remat_p", "saveable"]
+
+Policy = Callable[..., bool]
+
+
+class Remat(ProgramPrimitive):
+    """Run `jaxpr`; when differentiated, store its inputs instead of its intermediates.
+
+    policy: None, or a function (primitive, *avals, **params) -> bool that names results to store.
+    differentiated: True in the copy that the backward pass runs.
+    """
+
+    name = "remat2"
+
+    def abstract(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the program's output types."""
+        return jaxpr.out_avals
+
+    def jvp(self, primals: Values, tangents: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program of values and tangents."""
+        nonzero = nonzero_mask(tangents)
+        n_outs = len(jaxpr.outvars)
+        with_tangents, nonzero_out = jvp_jaxpr(jaxpr, nonzero, (False,) * n_outs)
+        outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=with_tangents, **params)
+        return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program that computes what it needs again and then runs backwards."""
+        linear = tuple(type(arg) is Linear for arg in args)
+        nonzero = nonzero_mask(cotangents)
+        back, returned = transpose_jaxpr(jaxpr, linear, nonzero)
+        values = [arg for arg in args if type(arg) is not Linear]
+        outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
+        return transposed_results(outs, linear, returned, args)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Bind the program over batches."""
+        batched = tuple(dim is not None for dim in dims)
+        mapped, out = batch_jaxpr(jaxpr, axis, batched, (False,) * len(jaxpr.outvars))
+        outs = self.bind(*batch_to_front(args, dims), jaxpr=mapped, **params)
+        return outs, tuple(0 if flag else None for flag in out)
+
+    def split(self, unknown: Mask, *, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> Split:
+        """Run the known half without storing its residuals; stage the whole."""
+        halves = split_jaxpr(jaxpr, unknown, (False,) * len(jaxpr.outvars))
+        known = halves.known
+        n_outs = len(known.outvars) - len(halves.residual_avals)
+        saved = saveable(known, policy)
+        staged = _staged_program(halves, saved)
+        kept = known.replace(outvars=(*known.outvars[:n_outs], *saved))
+        n_saved = len(saved)
+        known_inputs = [n_saved + i for i, flag in enumerate(unknown) if not flag]
+        unknown_inputs = [n_saved + i for i, flag in enumerate(unknown) if flag]
+        staged, needed = dce_jaxpr(staged, (True,) * len(staged.outvars), (False,) * len(staged.invars))
+        positions = select([*range(n_saved), *known_inputs, *unknown_inputs], needed)
+        staged_params = {**params, "jaxpr": staged, "policy": policy, "differentiated": True}
+        return Split(
+            (jit_p, {"name": "checkpoint", "jaxpr": kept, "inline": True}),
+            (self, staged_params),
+            halves.unknown_outputs,
+            n_saved,
+            tuple(positions),
+        )
+
+    def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Shrink the program."""
+        shrunk, needed = dce_jaxpr(jaxpr, used, (False,) * n_inputs)
+        return needed, {**params, "jaxpr": shrunk}, used
+
+    def decompose(self, *args: Value, jaxpr: Jaxpr, **params: Any) -> tuple[Value, ...]:
+        """Evaluate the program by its equations."""
+        return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Inline the program; nothing is shared with what surrounds it."""
+        return b.sub(jaxpr, args)
+
+
+def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
+    """Return the variables of a program whose values the policy keeps."""
+    if policy is None:
+        return []
+    saved: list[Var] = []
+    for eqn in jaxpr.eqns:
+        avals = [atom.aval for atom in eqn.invars]
+        if policy(eqn.primitive, *avals, **eqn.params):
+            saved.extend(eqn.outvars)
+    return saved
+
+
+def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
+    """Return (*saved, *known inputs, *unknown inputs) -> unknown outputs, all else computed again."""
+    known, staged = halves.known, halves.staged
+    n_residuals = len(halves.residual_avals)
+    residuals = known.outvars[len(known.outvars) - n_residuals :]
+    given = set(saved)
+    again = [eqn for eqn in known.eqns if not all(var in given for var in eqn.outvars)]
+    # A variable that is saved is an input now; an equation that also makes others makes a copy.
+    again = [_rename_outputs(eqn, given) for eqn in again]
+    renamed = dict(zip(staged.invars[:n_residuals], residuals, strict=True))
+    rest = [
+        eqn.replace(invars=tuple(renamed.get(atom, atom) if type(atom) is Var else atom for atom in eqn.invars))
+        for eqn in staged.eqns
+    ]
+    outs = [renamed.get(atom, atom) if type(atom) is Var else atom for atom in staged.outvars]
+    return Jaxpr(
+        (*known.constvars, *staged.constvars),
+        (*saved, *known.invars, *staged.invars[n_residuals:]),
+        outs,
+        (*again, *rest),
+        (*known.consts, *staged.consts),
+        type(known.debug)(known.debug.function),
+    )
+
+
+def _rename_outputs(eqn: Eqn, given: set[Var]) -> Eqn:
+    """Return the equation with fresh names for the outputs that are given from outside."""
+    if not any(var in given for var in eqn.outvars):
+        return eqn
+    return eqn.replace(outvars=tuple(Var(v.aval) if v in given else v for v in eqn.outvars))
+
+
+remat_p = Remat()

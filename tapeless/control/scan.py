@@ -1,0 +1,407 @@
+"""The `scan` primitive: a loop with a carry, a known trip count, and stacked inputs and outputs.
+
+    arguments   [ consts | init carry | xs ]          xs have a leading axis of `length`
+    body        [ consts | carry | x ] -> [ carry | y ]
+    results     [ final carry | ys ]                  ys have a leading axis of `length`
+
+All rules follow one scheme: find, by a fixed point over the carry, which inputs take part; derive a
+body by the pass of that name; sort its inputs and outputs back into the three groups; bind.
+
+Residuals of the split are of three kinds.  What depends on consts alone is computed once, before the
+loop, and is a const of the staged loop; what is an input of the loop is passed again; only the rest
+is stacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless.control.common import (
+    ProgramPrimitive,
+    batch_to_front,
+    fixed_point,
+    join_tangents,
+    nonzero_mask,
+)
+from tapeless.control.jit import jit_p
+from tapeless.core.aval import ShapedArray
+from tapeless.core.jaxpr import Jaxpr, Var
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Mask, Split, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import add_tangents, batch_dim_to, instantiate, zeros
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.dce import dce_jaxpr
+from tapeless.transforms.jvp import jvp_jaxpr
+from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
+from tapeless.transforms.stage import stage_flat, stage_jaxpr
+from tapeless.transforms.transpose import backward
+from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import select, split_at
+
+__all__ = ["Scan", "scan_p"]
+
+
+class Scan(ProgramPrimitive):
+    """Run the body `jaxpr` `length` times.
+
+    num_consts, num_carry: the sizes of the first two argument groups.
+    reverse: run from the last slice to the first; slices and outputs keep their places.
+    unroll: how many steps the compiler may write out; it does not change values.
+    """
+
+    name = "scan"
+
+    def abstract(
+        self, *avals: ShapedArray, jaxpr: Jaxpr, length: int, num_carry: int, **params: Any
+    ) -> tuple[ShapedArray, ...]:
+        """Return the carry types and the stacked output types."""
+        carry, ys = split_at(jaxpr.out_avals, num_carry)
+        return (*carry, *[y.update(shape=(length, *y.shape), weak_type=False) for y in ys])
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+        """Carry the tangents of consts, carry and slices through the loop."""
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        jaxpr = params["jaxpr"]
+        n_ys = len(jaxpr.outvars) - n_carry
+        nz_consts, nz_init, nz_xs = split_at(nonzero_mask(tangents), n_consts, n_carry)
+
+        def step(carry: Mask) -> Mask:
+            """Return which carries have a tangent after a step."""
+            mask = (*nz_consts, *carry, *nz_xs)
+            return jvp_jaxpr(jaxpr, mask, (*carry, *(False,) * n_ys))[1][:n_carry]
+
+        nz_carry = fixed_point(step, tuple(nz_init))
+        nonzero = (*nz_consts, *nz_carry, *nz_xs)
+        body, nz_out = jvp_jaxpr(jaxpr, nonzero, (*nz_carry, *(False,) * n_ys))
+        sizes = (n_consts, n_carry, len(nz_xs))
+        body = _interleave(body, sizes, tuple(map(sum, split_at(nonzero, n_consts, n_carry))))
+        body = _interleave_outputs(body, (n_carry, n_ys), sum(nz_carry))
+        given = [instantiate(t) if flag else None for t, flag in zip(tangents, nonzero, strict=True)]
+        groups = zip(
+            split_at(primals, n_consts, n_carry), split_at(given, n_consts, n_carry), strict=True
+        )
+        args = [x for values, tans in groups for x in (*values, *[t for t in tans if t is not None])]
+        new = {
+            "jaxpr": body,
+            "num_consts": n_consts + sum(nz_consts),
+            "num_carry": n_carry + sum(nz_carry),
+        }
+        outs = self.bind(*args, **{**params, **new})
+        sizes_out = [n_carry, sum(nz_carry), n_ys]
+        carry, carry_tangents, ys, ys_tangents = split_at(outs, *sizes_out)
+        avals = self.abstract(**{**params})
+        return (*carry, *ys), join_tangents((*carry_tangents, *ys_tangents), nz_out, avals)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> tuple:
+        """Run the loop backwards, accumulating the cotangents of linear consts."""
+        linear = tuple(type(arg) is Linear for arg in args)
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        carried = self.unknown_carries(linear, params)
+        if not all(carried):
+            return _transpose_after_split(self, cotangents, args, linear, params)
+        lin_consts, lin_init, lin_xs = split_at(linear, n_consts, n_carry)
+        ct_carry, ct_ys = split_at(cotangents, n_carry)
+        nonzero_ys = nonzero_mask(ct_ys)
+        body = transposed_body(params["jaxpr"], n_consts, n_carry, linear, nonzero_ys)
+        consts, _, xs = split_at(args, n_consts, n_carry)
+        ct_consts = [zeros(arg.aval.tangent()) for arg in select(consts, lin_consts)]
+        values = select(consts, [not flag for flag in lin_consts])
+        stacked = select(xs, [not flag for flag in lin_xs])
+        inputs = (*values, *ct_consts, *map(instantiate, ct_carry), *select(ct_ys, nonzero_ys), *stacked)
+        new = {
+            "jaxpr": body,
+            "reverse": not params["reverse"],
+            "num_consts": len(values),
+            "num_carry": len(ct_consts) + n_carry,
+        }
+        outs = self.bind(*inputs, **{**params, **new})
+        out_consts, out_carry, out_xs = split_at(outs, len(ct_consts), n_carry)
+        results = iter([*out_consts, *select(out_carry, lin_init), *out_xs])
+        return tuple(next(results) if flag else None for flag in linear)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
+        """Keep one loop; the carry and the slices get a mapped axis."""
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        jaxpr = params["jaxpr"]
+        n_ys = len(jaxpr.outvars) - n_carry
+        batched = tuple(dim is not None for dim in dims)
+        b_consts, b_init, b_xs = split_at(batched, n_consts, n_carry)
+
+        def step(carry: Mask) -> Mask:
+            """Return which carries are batched after a step."""
+            mask = (*b_consts, *carry, *b_xs)
+            return batch_jaxpr(jaxpr, axis, mask, (*carry, *(False,) * n_ys))[1][:n_carry]
+
+        b_carry = fixed_point(step, tuple(b_init))
+        mask = (*b_consts, *b_carry, *b_xs)
+        body, out_batched = batch_jaxpr(jaxpr, axis, mask, (*b_carry, *(False,) * n_ys))
+        consts, init, xs = split_at(list(zip(args, dims, strict=True)), n_consts, n_carry)
+        fronted = batch_to_front([x for x, _ in consts], [dim for _, dim in consts])
+        carry = [
+            batch_dim_to(x, dim, 0, axis.size) if flag else x
+            for (x, dim), flag in zip(init, b_carry, strict=True)
+        ]
+        # A slice has its mapped axis in front, so that the stacked array has it second.
+        stacked = [x if dim is None else batch_dim_to(x, dim, 1, axis.size) for x, dim in xs]
+        outs = self.bind(*fronted, *carry, *stacked, **{**params, "jaxpr": body})
+        places = (0,) * n_carry + (1,) * n_ys
+        return outs, tuple(p if flag else None for p, flag in zip(places, out_batched, strict=True))
+
+    def split(self, unknown: Mask, **params: Any) -> Split:
+        """Run the known half of the body in one loop, the rest in another."""
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        u_consts, _, u_xs = split_at(unknown, n_consts, n_carry)
+        body_unknown = (*u_consts, *self.unknown_carries(unknown, params), *u_xs)
+        halves = _body_halves(params, body_unknown)
+        return SplitScan(self, params, body_unknown, unknown, halves).split()
+
+    def unknown_carries(self, unknown: Mask, params: dict) -> Mask:
+        """Return which carries depend on the arguments `unknown`, after any number of steps."""
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        u_consts, u_init, u_xs = split_at(unknown, n_consts, n_carry)
+
+        def step(carry: Mask) -> Mask:
+            """Return the carries that a step makes unknown."""
+            return _body_halves(params, (*u_consts, *carry, *u_xs)).unknown_outputs[:n_carry]
+
+        return fixed_point(step, tuple(u_init))
+
+    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple:
+        """Drop outputs that nobody uses, and carries that serve only themselves."""
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        jaxpr = params["jaxpr"]
+        used_carry, used_ys = split_at(used, n_carry)
+
+        def step(carry: Mask) -> Mask:
+            """Return the carries that a step needs for the carries `carry`."""
+            nothing = (False,) * n_inputs
+            needed = dce_jaxpr(jaxpr, (*carry, *used_ys), nothing)[1]
+            return needed[n_consts : n_consts + n_carry]
+
+        kept = fixed_point(step, tuple(used_carry))
+        keep_inputs = (*(False,) * n_consts, *kept, *(False,) * (n_inputs - n_consts - n_carry))
+        body, needed = dce_jaxpr(jaxpr, (*kept, *used_ys), keep_inputs)
+        new = {"jaxpr": body, "num_consts": sum(needed[:n_consts]), "num_carry": sum(kept)}
+        return needed, {**params, **new}, (*kept, *used_ys)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a native loop: carries in place, slices read where they are, outputs stored in place."""
+        n_consts, n_carry, jaxpr = params["num_consts"], params["num_carry"], params["jaxpr"]
+        consts, init, xs = split_at(args, n_consts, n_carry)
+        carry = b.carries(init)
+        ys = [b.buffer(aval) for aval in outs[n_carry:]]
+
+        def step(i: Any) -> None:
+            """Write one iteration."""
+            slices = [b.row(x, i) for x in xs]
+            results = b.sub(jaxpr, [*consts, *b.read_carries(carry), *slices])
+            for y, value in zip(ys, results[n_carry:], strict=True):
+                b.assign_row(y, i, value)
+            b.update_carries(carry, results[:n_carry])
+
+        b.loop(params["length"], step, independent=False, reverse=params["reverse"])
+        return (*b.read_carries(carry), *ys)
+
+
+class SplitScan:
+    """The two loops that a scan with unknown inputs becomes.
+
+    A residual of the body's split is *invariant* when it depends on known consts alone, a *slice*
+    when it is a known input of the body's xs, and *stacked* otherwise.
+    """
+
+    def __init__(self, prim: Scan, params: dict, body_unknown: Mask, unknown: Mask, halves: SplitJaxpr):
+        """body_unknown: per body input; unknown: per argument of the scan (inits may be known)."""
+        self.prim = prim
+        self.params = params
+        self.body_unknown = body_unknown
+        self.unknown = unknown
+        self.halves = halves
+        self.n_consts, self.n_carry = params["num_consts"], params["num_carry"]
+        self.known_inputs = [i for i, flag in enumerate(body_unknown) if not flag]
+        self.n_residuals = len(halves.residual_avals)
+        self.n_known_consts = sum(not flag for flag in body_unknown[: self.n_consts])
+
+    def split(self) -> Split:
+        """Return the split."""
+        kinds = self.kinds()
+        known = self.known_program(kinds)
+        n_invariant = kinds.count("invariant")
+        n_stacked = kinds.count("stacked")
+        n_residuals = n_invariant + n_stacked
+        position = {
+            "invariant": iter(range(n_invariant)),
+            "stacked": iter(range(n_invariant, n_residuals)),
+        }
+        const_args, xs_args, const_vars, xs_vars = [], [], [], []
+        staged = self.halves.staged
+        for number, kind in enumerate(kinds):
+            source = self.halves.residual_inputs[number]
+            arg = next(position[kind]) if kind in position else n_residuals + self.known_inputs[source]
+            is_const = kind in ("invariant", "const")
+            (const_args if is_const else xs_args).append(arg)
+            (const_vars if is_const else xs_vars).append(staged.invars[number])
+        rest = staged.invars[self.n_residuals :]
+        sizes = [sum(g) for g in split_at(self.body_unknown, self.n_consts, self.n_carry)]
+        u_consts, u_carry, u_xs = split_at(rest, *sizes[:2])
+        args = [n_residuals + i for i, flag in enumerate(self.body_unknown) if flag]
+        a_consts, a_carry, a_xs = split_at(args, *sizes[:2])
+        body = staged.replace(invars=(*const_vars, *u_consts, *u_carry, *xs_vars, *u_xs))
+        staged_params = {
+            **self.params,
+            "jaxpr": body,
+            "num_consts": len(const_vars) + len(u_consts),
+            "num_carry": len(u_carry),
+        }
+        return Split(
+            (jit_p, {"name": "known", "jaxpr": known, "inline": True}),
+            (self.prim, staged_params),
+            self.halves.unknown_outputs,
+            n_residuals,
+            (*const_args, *a_consts, *a_carry, *xs_args, *a_xs),
+        )
+
+    def kinds(self) -> list[str]:
+        """Return the kind of each residual."""
+        known = self.halves.known
+        varying = set(known.invars[self.n_known_consts :])
+        for eqn in known.eqns:
+            if eqn.effects or any(type(atom) is Var and atom in varying for atom in eqn.invars):
+                varying.update(eqn.outvars)
+        n_outs = len(known.outvars) - self.n_residuals
+        n_known_carry = sum(not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry])
+        first_xs = self.n_known_consts + n_known_carry
+        kinds = []
+        for var, source in zip(known.outvars[n_outs:], self.halves.residual_inputs, strict=True):
+            if source is not None and source < self.n_known_consts:
+                kinds.append("const")
+            elif source is not None and source >= first_xs:
+                kinds.append("slice")
+            else:
+                kinds.append("stacked" if var in varying else "invariant")
+        return kinds
+
+    def known_program(self, kinds: list[str]) -> Jaxpr:
+        """Return the program of the known half: hoisted residuals, then the known loop.
+
+        It takes the known arguments of the scan; carries that start known but become unknown are
+        not used.
+        """
+        known = self.halves.known
+        n_outs = len(known.outvars) - self.n_residuals
+        residuals = known.outvars[n_outs:]
+        invariant = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "invariant"]
+        stacked = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "stacked"]
+        hoisted, needed = dce_jaxpr(
+            known.replace(outvars=invariant), (True,) * len(invariant), (False,) * len(known.invars)
+        )
+        body = known.replace(outvars=(*known.outvars[:n_outs], *stacked))
+        n_known_carry = sum(not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry])
+        in_avals = [
+            aval
+            for aval, flag in zip(self.argument_avals(), self.unknown, strict=True)
+            if not flag
+        ]
+        used = [not u for b, u in zip(self.unknown, self.body_unknown, strict=True) if not b]
+        params = {
+            **self.params,
+            "jaxpr": body,
+            "num_consts": self.n_known_consts,
+            "num_carry": n_known_carry,
+        }
+
+        def run(*args: Value) -> list[Value]:
+            """Compute the hoisted residuals, then run the loop."""
+            inputs = select(args, used)
+            once = jit_p.bind(*select(inputs, needed), name="hoisted", jaxpr=hoisted, inline=True)
+            outs = self.prim.bind(*inputs, **params) if body.outvars or body.effects else ()
+            return [*outs[:n_outs], *once, *outs[n_outs:]]
+
+        return stage_flat(run, in_avals, "scan")
+
+    def argument_avals(self) -> list[ShapedArray]:
+        """Return the types of the scan's arguments."""
+        length = self.params["length"]
+        avals = self.params["jaxpr"].in_avals
+        fixed = self.n_consts + self.n_carry
+        stacked = [aval.update(shape=(length, *aval.shape)) for aval in avals[fixed:]]
+        return [*avals[:fixed], *stacked]
+
+
+def _body_halves(params: dict, unknown: Mask) -> SplitJaxpr:
+    """Return the split of the body for these unknown inputs; unknown carries stay unknown."""
+    jaxpr, n_consts, n_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
+    carry = unknown[n_consts : n_consts + n_carry]
+    return split_jaxpr(jaxpr, unknown, (*carry, *(False,) * (len(jaxpr.outvars) - n_carry)))
+
+
+def _interleave(body: Jaxpr, sizes: tuple[int, ...], tangent_sizes: tuple[int, ...]) -> Jaxpr:
+    """Sort (*primals, *tangents) of three groups into (primals, tangents) per group."""
+    n_primals = sum(sizes)
+    primals = split_at(body.invars[:n_primals], *sizes[:-1])
+    tangents = split_at(body.invars[n_primals:], *tangent_sizes[:-1])
+    ordered = [var for p, t in zip(primals, tangents, strict=True) for var in (*p, *t)]
+    return body.replace(invars=ordered)
+
+
+def _interleave_outputs(body: Jaxpr, sizes: tuple[int, int], n_carry_tangents: int) -> Jaxpr:
+    """Sort the outputs (carry, ys, carry tangents, ys tangents) by group."""
+    carry, ys, carry_tangents, ys_tangents = split_at(body.outvars, *sizes, n_carry_tangents)
+    return body.replace(outvars=(*carry, *carry_tangents, *ys, *ys_tangents))
+
+
+@weak_identity_cache
+def transposed_body(jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, nonzero_ys: Mask) -> Jaxpr:
+    """Return the body of the backward loop.
+
+    [ other consts | ct consts, ct carry | ct ys, other xs ] -> [ ct consts, ct carry | ct xs ]
+    """
+    lin_consts, _, lin_xs = split_at(linear, n_consts, n_carry)
+    in_consts, in_carry, in_xs = split_at(jaxpr.in_avals, n_consts, n_carry)
+    values = select(in_consts, [not flag for flag in lin_consts])
+    ct_consts = [aval.tangent() for aval in select(in_consts, lin_consts)]
+    ct_carry = [aval.tangent() for aval in in_carry]
+    out_ys = jaxpr.out_avals[n_carry:]
+    ct_ys = [aval.tangent() for aval in select(out_ys, nonzero_ys)]
+    others = select(in_xs, [not flag for flag in lin_xs])
+    sizes = [len(values), len(ct_consts), n_carry, len(ct_ys)]
+
+    def run(*inputs: Value) -> list[Value]:
+        """Transpose one step."""
+        fixed, sums, carry, given, slices = split_at(inputs, *sizes)
+        fixed_iter, given_iter, slice_iter = iter(fixed), iter(given), iter(slices)
+        args = [Linear(a) if f else next(fixed_iter) for a, f in zip(in_consts, lin_consts, strict=True)]
+        args += [Linear(aval) for aval in in_carry]
+        args += [Linear(a) if f else next(slice_iter) for a, f in zip(in_xs, lin_xs, strict=True)]
+        cts = [*carry]
+        cts += [
+            next(given_iter) if f else Zero(a.tangent())
+            for a, f in zip(out_ys, nonzero_ys, strict=True)
+        ]
+        results = select(backward(jaxpr, jaxpr.consts, args, cts), linear)
+        new_consts, new_carry, new_xs = split_at(results, len(ct_consts), n_carry)
+        sums = [add_tangents(old, new) for old, new in zip(sums, new_consts, strict=True)]
+        return [*sums, *map(instantiate, new_carry), *map(instantiate, new_xs)]
+
+    return stage_jaxpr(run, jaxpr, [*values, *ct_consts, *ct_carry, *ct_ys, *others])
+
+
+def _transpose_after_split(
+    prim: Scan, cotangents: Sequence, args: Sequence, linear: Mask, params: dict
+) -> tuple:
+    """Transpose a loop with carries that are not linear: run those first, in a loop of their own."""
+    split = prim.split(linear, **params)
+    known_prim, known_params = split.known
+    outs = known_prim.bind(*[arg for arg in args if type(arg) is not Linear], **known_params)
+    residuals = outs[len(outs) - split.n_residuals :]
+    available = (*residuals, *args)
+    staged_prim, staged_params = split.staged
+    cts = select(cotangents, split.unknown_outputs)
+    results = staged_prim.transpose(cts, [available[i] for i in split.staged_args], **staged_params)
+    by_argument = {i - split.n_residuals: ct for i, ct in zip(split.staged_args, results, strict=True)}
+    return tuple(by_argument.get(i) if flag else None for i, flag in enumerate(linear))
+
+
+scan_p = Scan()

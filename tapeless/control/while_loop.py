@@ -1,0 +1,226 @@
+"""The `while` primitive: a loop that runs until its condition is false.
+
+    arguments   [ cond consts | body consts | init carry ]
+    cond        [ cond consts | carry ] -> one bool, or a bool per row of a batch
+    body        [ body consts | carry ] -> carry
+
+A batched condition has the shape of the batch: the loop runs while any row wants to, and rows that
+are done keep their carry.  Forward mode carries tangents; reverse mode would need to store a number
+of steps that is not known, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tapeless.control.common import (
+    ProgramPrimitive,
+    batch_to_front,
+    fixed_point,
+    join_tangents,
+    nonzero_mask,
+)
+from tapeless.control.jit import jit_p
+from tapeless.core.aval import ShapedArray
+from tapeless.core.jaxpr import Jaxpr, Var
+from tapeless.core.primitive import Mask, Split, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import batch_dim_to, instantiate
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.dce import dce_jaxpr
+from tapeless.transforms.jvp import jvp_jaxpr
+from tapeless.transforms.linearize import split_jaxpr
+from tapeless.transforms.stage import stage_flat
+from tapeless.util.seqs import select, split_at
+
+__all__ = ["While", "while_p"]
+
+
+class While(ProgramPrimitive):
+    """Run `body_jaxpr` on the carry while `cond_jaxpr` of it is true.
+
+    cond_nconsts, body_nconsts: the sizes of the first two argument groups.
+    """
+
+    name = "while"
+
+    def abstract(self, *avals: ShapedArray, body_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the types of the carry."""
+        return body_jaxpr.out_avals
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+        """Carry the tangents of body consts and carry; the condition sees primals only."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        body = params["body_jaxpr"]
+        _, nz_body, nz_init = split_at(nonzero_mask(tangents), n_cond, n_body)
+        nz_carry = fixed_point(lambda c: jvp_jaxpr(body, (*nz_body, *c), c)[1], tuple(nz_init))
+        tangent_body, _ = jvp_jaxpr(body, (*nz_body, *nz_carry), nz_carry)
+        cond_consts, body_consts, init = split_at(primals, n_cond, n_body)
+        _, t_body, t_init = split_at(tangents, n_cond, n_body)
+        t_body = select(t_body, nz_body)
+        t_init = [instantiate(t) for t in select(t_init, nz_carry)]
+        n_carry = len(init)
+        consts_in, carry_in, t_consts_in, t_carry_in = split_list(
+            tangent_body.invars, [n_body, n_carry, len(t_body)]
+        )
+        new = {
+            "cond_jaxpr": _with_extra_carry(params["cond_jaxpr"], select(body.out_avals, nz_carry)),
+            "body_jaxpr": tangent_body.replace(
+                invars=(*consts_in, *t_consts_in, *carry_in, *t_carry_in)
+            ),
+            "body_nconsts": n_body + len(t_body),
+        }
+        outs = self.bind(*cond_consts, *body_consts, *t_body, *init, *t_init, **{**params, **new})
+        return outs[:n_carry], join_tangents(outs[n_carry:], nz_carry, body.out_avals)
+
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
+        """Refuse, in JAX's words, and say what to use instead."""
+        raise ValueError(
+            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
+            "dynamic start/stop values. Try using lax.scan, or using fori_loop with static "
+            "start/stop. (A scan up to a bound that freezes its carry once the condition is false "
+            "has the same values and can be differentiated.)"
+        )
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
+        """Run until all rows are done; a batched condition makes the whole carry batched."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        batched = tuple(dim is not None for dim in dims)
+        b_cond, b_body, b_init = split_at(batched, n_cond, n_body)
+
+        def step(carry: Mask) -> Mask:
+            """Return which carries are batched after a step."""
+            if batch_jaxpr(cond, axis, (*b_cond, *carry), (False,))[1][0]:
+                return (True,) * len(carry)
+            return batch_jaxpr(body, axis, (*b_body, *carry), carry)[1]
+
+        b_carry = fixed_point(step, tuple(b_init))
+        new = {
+            "cond_jaxpr": batch_jaxpr(cond, axis, (*b_cond, *b_carry), (False,))[0],
+            "body_jaxpr": batch_jaxpr(body, axis, (*b_body, *b_carry), b_carry)[0],
+        }
+        n_consts = n_cond + n_body
+        consts = batch_to_front(args[:n_consts], dims[:n_consts])
+        init = [
+            batch_dim_to(x, dim, 0, axis.size) if flag else x
+            for x, dim, flag in zip(args[n_consts:], dims[n_consts:], b_carry, strict=True)
+        ]
+        outs = self.bind(*consts, *init, **{**params, **new})
+        return outs, tuple(0 if flag else None for flag in b_carry)
+
+    def split(self, unknown: Mask, **params: Any) -> Split | None:
+        """Run the carries that are known in a loop of their own, and everything again in the other."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        u_cond, u_body, u_init = split_at(unknown, n_cond, n_body)
+
+        def step(carry: Mask) -> Mask:
+            """Return which carries are unknown after a step."""
+            if split_jaxpr(cond, (*u_cond, *carry), (False,)).unknown_outputs[0]:
+                return (True,) * len(carry)
+            return split_jaxpr(body, (*u_body, *carry), carry).unknown_outputs
+
+        u_carry = fixed_point(step, tuple(u_init))
+        if all(u_carry):
+            return None
+        known = self._known_half(unknown, u_carry, params)
+        avals = [*cond.in_avals[:n_cond], *body.in_avals]
+
+        def again(*args: Value) -> list[Value]:
+            """Run the whole loop for its unknown results."""
+            return select(self.bind(*args, **params), u_carry)
+
+        staged = stage_flat(again, avals, "while")
+        return Split(
+            (jit_p, {"name": "known", "jaxpr": known, "inline": True}),
+            (jit_p, {"name": "while", "jaxpr": staged, "inline": True}),
+            u_carry,
+            0,
+            tuple(range(len(avals))),
+        )
+
+    def _known_half(self, unknown: Mask, u_carry: Mask, params: dict) -> Jaxpr:
+        """Return the program of the loop over the known carries alone."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        u_cond, u_body, u_init = split_at(unknown, n_cond, n_body)
+        kept = [not flag for flag in u_carry]
+        body_halves = split_jaxpr(body, (*u_body, *u_carry), u_carry)
+        n_outs = sum(kept)
+        known_body = body_halves.known.replace(outvars=body_halves.known.outvars[:n_outs])
+        known_cond = split_jaxpr(cond, (*u_cond, *u_carry), (False,)).known
+        avals = [*cond.in_avals[:n_cond], *body.in_avals]
+        in_avals = [aval for aval, flag in zip(avals, unknown, strict=True) if not flag]
+        n_known_cond, n_known_body = n_cond - sum(u_cond), n_body - sum(u_body)
+        starts = [not c for i, c in zip(u_init, u_carry, strict=True) if not i]
+
+        def run(*args: Value) -> tuple[Value, ...]:
+            """Run the loop over the known carries."""
+            consts, init = args[: n_known_cond + n_known_body], args[n_known_cond + n_known_body :]
+            return self.bind(
+                *consts,
+                *select(init, starts),
+                cond_jaxpr=known_cond,
+                body_jaxpr=known_body,
+                cond_nconsts=n_known_cond,
+                body_nconsts=n_known_body,
+            )
+
+        return stage_flat(run, in_avals, "while")
+
+    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple:
+        """Drop carries that neither the condition nor a used carry needs."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        keep = (True,) * n_cond
+        cond_needs = dce_jaxpr(cond, (True,), (False,) * len(cond.invars))[1][n_cond:]
+        start = tuple(a or b for a, b in zip(used, cond_needs, strict=True))
+
+        def step(carry: Mask) -> Mask:
+            """Return the carries that a step needs for the carries `carry`."""
+            return dce_jaxpr(body, carry, (False,) * len(body.invars))[1][n_body:]
+
+        kept = fixed_point(step, start)
+        new_body, needed = dce_jaxpr(body, kept, (*(False,) * n_body, *kept))
+        new_cond = cond.replace(invars=(*cond.invars[:n_cond], *select(cond.invars[n_cond:], kept)))
+        new = {"cond_jaxpr": new_cond, "body_jaxpr": new_body, "body_nconsts": sum(needed[:n_body])}
+        return (*keep, *needed), {**params, **new}, kept
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a native loop; of a batched condition, any row keeps it running."""
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        cond_consts, body_consts, init = split_at(args, n_cond, n_body)
+        carry = b.carries(init)
+        batch_shape = cond.out_avals[0].shape
+
+        def condition() -> Any:
+            """Return whether any row goes on."""
+            (flag,) = b.sub(cond, [*cond_consts, *b.read_carries(carry)])
+            if not batch_shape:
+                return flag.at()
+            return b.any_element(flag)
+
+        def step() -> None:
+            """Write one iteration; rows that are done keep their carry."""
+            old = b.read_carries(carry)
+            new = b.sub(body, [*body_consts, *old])
+            if batch_shape:
+                (flag,) = b.sub(cond, [*cond_consts, *old])
+                new = [b.where_rows(flag, x, y) for x, y in zip(new, old, strict=True)]
+            b.update_carries(carry, new)
+
+        b.while_loop(condition, step)
+        return tuple(b.read_carries(carry))
+
+
+def _with_extra_carry(cond: Jaxpr, tangents: Sequence[ShapedArray]) -> Jaxpr:
+    """Return the condition with further carries that it does not look at."""
+    extra = [Var(aval.tangent()) for aval in tangents]
+    debug = type(cond.debug)(cond.debug.function)
+    return cond.replace(invars=(*cond.invars, *extra), debug=debug)
+
+
+while_p = While()
