@@ -86,17 +86,18 @@ _EXP2 = {
         0.00015595521836075932,
     ),
     FLOAT64.dtype: (
-        0.6931471805599457,
-        0.240226506959101,
-        0.05550410866478986,
-        0.009618129107606645,
-        0.0013333558153530592,
-        0.00015403530442167776,
-        1.5252727328938065e-05,
-        1.321544231370134e-06,
-        1.0180659510767965e-07,
-        7.072642490876231e-09,
-        4.077895269756291e-10,
+        0.6931471805599453,
+        0.24022650695910072,
+        0.055504108664821736,
+        0.009618129107628564,
+        0.0013333558146380966,
+        0.00015403530393168446,
+        1.5252733865596083e-05,
+        1.321548700601536e-06,
+        1.0178047215032927e-07,
+        7.054814041589649e-09,
+        4.457287281526912e-10,
+        2.5855974482203467e-11,
     ),
 }
 # (log(1 + f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2)
@@ -255,15 +256,31 @@ def tanh(b: Nodes, x: Scalar) -> Scalar:
     shifted, r = _exp_reduced(b, b.mul(size, 2.0), form.magic + form.bias)
     scale = power_of_two(b, shifted)
     tail, rest = _exp_tail_pair(b, r)
-    t = b.fma(scale, rest, b.fma(scale, tail, b.sub(scale, 1.0)))
-    return b.copysign(b.div(t, b.add(t, 2.0)), x)
+    t = b.fma(scale, tail, b.sub(scale, 1.0))
+    denominator = b.add(t, 2.0)
+    rest = b.mul(scale, rest)
+    denominator_low = b.add(b.sub(t, b.sub(denominator, 2.0)), rest)
+    quotient = _divide(b, (t, rest), (denominator, denominator_low))
+    return b.copysign(quotient, x)
+
+
+def _divide(b: Nodes, numerator: Pair, denominator: Pair) -> Scalar:
+    """The quotient of two sums of two floats, correctly rounded nearly always."""
+    head, low = denominator
+    inverse = b.div(1.0, head)
+    quotient = b.mul(numerator[0], inverse)
+    remainder = b.add(b.fma(b.neg(quotient), head, numerator[0]), numerator[1])
+    remainder = b.fma(b.neg(quotient), low, remainder)
+    return b.fma(remainder, inverse, quotient)
 
 
 def logistic(b: Nodes, x: Scalar) -> Scalar:
     """1 / (1 + e**-x), from e**-|x|."""
     e = exp_nonpositive(b, b.neg(b.abs(x)))
     numerator = b.select(b.lt(x, 0.0), e, 1.0)
-    return b.div(numerator, b.add(e, 1.0))
+    denominator = b.add(e, 1.0)
+    low = b.sub(e, b.sub(denominator, 1.0))
+    return _divide(b, (numerator, b.const(-0.0, x.dtype)), (denominator, low))
 
 
 def _log_pair(b: Nodes, f: Scalar) -> Pair:
@@ -345,7 +362,7 @@ def pow_(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
 
 
 def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Scalar:
-    """2**(x + rest) for x that is bounded to low .. high."""
+    """2**(x + rest) within 0.51 ulp, for a small `rest`; x is bounded to low .. high."""
     form = format_of(x)
     half = _HALF_RANGE[x.dtype]
     bounded = clamp(b, x, low, high)
@@ -353,9 +370,16 @@ def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Sc
     start = form.magic + form.bias
     begin = b.select(negative, start + half, b.const(start - half, x.dtype))
     shifted = b.add(bounded, begin)
-    inside = b.eq(bounded, x)
-    r = b.add(b.sub(bounded, b.sub(shifted, begin)), b.select(inside, rest, 0.0))
-    significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
+    fraction = b.sub(bounded, b.sub(shifted, begin))
+    rest = b.select(b.eq(bounded, x), rest, 0.0)
+    ln2, ln2_low = form.parts(_LN2, 2)
+    r, r_low = two_product(b, fraction, b.const(ln2, x.dtype))
+    r_low = b.fma(rest, ln2, b.fma(fraction, ln2_low, r_low))
+    square = b.mul(b.mul(r, r), polynomial(b, r, _EXP[x.dtype]))
+    square = b.add(square, b.fma(r_low, b.add(r, square), r_low))
+    one_more = b.add(r, 1.0)
+    error = b.sub(r, b.sub(one_more, 1.0))
+    significand = b.add(one_more, b.add(error, square))
     factor = b.select(negative, 2.0**-half, b.const(2.0**half, x.dtype))
     return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
 
@@ -368,7 +392,8 @@ def _log2_limits(b: Nodes, x: Scalar, value: Scalar) -> Scalar:
 
 def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     """x**y for x >= 0 in float32, computed in float64 to 36 bits."""
-    wide_x, wide_y = b.convert(x, FLOAT64.dtype), b.convert(y, FLOAT64.dtype)
+    wide_x = b.convert(x, FLOAT64.dtype)
+    wide_y = b.convert(clamp(b, y, -(2.0**40), 2.0**40), FLOAT64.dtype)
     exponent, mantissa = exponent_and_mantissa(b, wide_x)
     f = b.sub(mantissa, 1.0)
     logarithm = _log2_limits(b, wide_x, b.fma(f, polynomial(b, f, _LOG2_SHORT), exponent))
@@ -399,9 +424,7 @@ def _log2_pair(b: Nodes, x: Scalar) -> Pair:
     z, z_low = two_product(b, s, s)
     z_low = b.fma(b.mul(s, 2.0), s_low, z_low)
     third, third_low = FLOAT64.parts("0." + "3" * 60, 2)
-    c, c_low = fast_two_sum(
-        b, b.const(third, x.dtype), b.mul(z, polynomial(b, z, _ATANH_FIFTH))
-    )
+    c, c_low = fast_two_sum(b, b.const(third, x.dtype), b.mul(z, polynomial(b, z, _ATANH_FIFTH)))
     c_low = b.add(c_low, third_low)
     w, w_low = two_product(b, z, c)
     w_low = b.fma(z, c_low, b.fma(z_low, c, w_low))
