@@ -1,0 +1,252 @@
+"""Arrays: an immutable buffer and its type.
+
+An `Array` is an aval and a block of memory.  It behaves towards Python and NumPy as an array does:
+conversion to scalars, iteration, printing, the array and DLPack protocols, without copying.  Its
+operators and methods (`+`, `[...]`, `.sum()`, `.at`) are those of every array-like value, tracers
+included, and are attached by the array library through `core.trace.array_methods`.
+
+Views that leave the house are read-only; they keep the block alive and are why a donated buffer may
+not be reused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.runtime import memory
+
+__all__ = ["Array", "array_from_numpy", "as_array", "physical"]
+
+
+def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
+    """Return shape and dtype of the memory of a value: keys are rows of uint32."""
+    dtype = aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDtype):
+        return (*aval.shape, *dtype.physical_shape), np.dtype(dtype.physical_dtype)
+    return aval.shape, dtype
+
+
+class Array:
+    """An array of numbers in memory, immutable.
+
+    aval: its type.  block: its memory; None once it is deleted.
+    """
+
+    __slots__ = ("__weakref__", "_numpy", "aval", "block")
+    __array_priority__ = 100
+
+    def __init__(self, aval: ShapedArray, block: memory.Block) -> None:
+        """Not for users: use `jax.numpy.array`."""
+        self.aval = aval
+        self.block = block
+        self._numpy = None
+
+    @property
+    def address(self) -> int:
+        """The address of the first element."""
+        if self.block is None:
+            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short(False)}.")
+        return self.block.address
+
+    def numpy_view(self) -> np.ndarray:
+        """Return the elements as a read-only NumPy array over the same memory."""
+        if self._numpy is None:
+            if self.block is None:
+                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short(False)}.")
+            self._numpy = memory.view(self.block, *physical(self.aval))
+        return self._numpy
+
+    @property
+    def _value(self) -> np.ndarray:
+        """The elements as NumPy sees them; keys have none."""
+        if isinstance(self.aval.dtype, dtypes.ExtendedDtype):
+            raise TypeError(
+                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use "
+                "jax.random.key_data(arr) if you wish to extract the underlying integer array."
+            )
+        return self.numpy_view()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype is weak, as a Python scalar's."""
+        return self.aval.weak_type
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.aval.size * self.aval.dtype.itemsize
+
+    def block_until_ready(self) -> Array:
+        """Return the array: execution is synchronous."""
+        return self
+
+    def is_deleted(self) -> bool:
+        """Tell whether the buffer is gone: deleted or donated."""
+        return self.block is None
+
+    def is_ready(self) -> bool:
+        """Return True: execution is synchronous."""
+        return True
+
+    def delete(self) -> None:
+        """Give up the buffer; later uses raise."""
+        self.block = None
+        self._numpy = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the elements as a NumPy array: a read-only view, unless a copy is needed."""
+        value = self._value
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            if copy is False:
+                raise ValueError(f"a copy is needed to convert {value.dtype} to {np.dtype(dtype)}")
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return a DLPack capsule over the same memory."""
+        return self._value.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the DLPack name of the CPU."""
+        return (1, 0)
+
+    def __bool__(self) -> bool:
+        """Return the truth of the one element."""
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        """Return the one element as an int."""
+        return int(self._value)
+
+    def __float__(self) -> float:
+        """Return the one element as a float."""
+        return float(self._value)
+
+    def __complex__(self) -> complex:
+        """Return the one element as a complex number."""
+        return complex(self._value)
+
+    def __index__(self) -> int:
+        """Return the one element as an index; it must be an integer."""
+        return self._value.__index__()
+
+    def __hash__(self) -> int:
+        """Refuse: arrays compare elementwise."""
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+
+    def __format__(self, spec: str) -> str:
+        """Format the one element; arrays only without a spec."""
+        if self.aval.ndim == 0 and spec:
+            return format(self._value[()], spec)
+        return format(str(self) if not spec else self._value, spec)
+
+    def __str__(self) -> str:
+        """Return NumPy's form of the elements."""
+        if isinstance(self.aval.dtype, dtypes.ExtendedDtype):
+            return repr(self)
+        return str(self._value)
+
+    def __repr__(self) -> str:
+        """Return JAX's form: elements, dtype, weak type."""
+        if isinstance(self.aval.dtype, dtypes.ExtendedDtype):
+            data = np.array2string(self.numpy_view(), separator=" ")
+            return f"Array({self.aval.shape}, dtype={self.aval.dtype.name}) overlaying:\n{data}"
+        name = dtypes.dtype_name(self.aval.dtype)
+        suffix = f"dtype={name}" + (", weak_type=True" if self.aval.weak_type else "")
+        if self.aval.size == 0:
+            return f"Array([], shape={self.aval.shape}, {suffix})"
+        text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ")
+        full = f"Array({text},"
+        last_line = len(full) - (full.rfind("\n") + 1)
+        too_long = last_line + len(suffix) + 1 > np.get_printoptions()["linewidth"]
+        return f"{full}{' ' * len('Array(') if too_long else ' '}{suffix})"
+
+    def tolist(self) -> Any:
+        """Return nested lists of Python scalars."""
+        return self._value.tolist()
+
+    def item(self, *args: int) -> Any:
+        """Return one element as a Python scalar."""
+        return self._value.item(*args)
+
+    def __reduce__(self) -> tuple:
+        """Pickle as a NumPy array and the weak-type bit."""
+        return (_unpickle, (self.numpy_view().copy(), self.aval))
+
+    def __deepcopy__(self, memo: dict) -> Array:
+        """Return a copy with memory of its own."""
+        return _unpickle(self.numpy_view(), self.aval)
+
+    def __copy__(self) -> Array:
+        """Return a copy with memory of its own."""
+        return _unpickle(self.numpy_view(), self.aval)
+
+
+register_value_type(Array, lambda array: array.aval)
+
+
+def _unpickle(value: np.ndarray, aval: ShapedArray) -> Array:
+    """Return the Array of this type with these physical elements."""
+    shape, dtype = physical(aval)
+    n_bytes = value.size * dtype.itemsize
+    block = memory.allocate(n_bytes)
+    if value.size:
+        memory.view(block, shape, dtype, writable=True)[...] = value
+    return Array(aval, block)
+
+
+def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
+    """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
+    dtype = dtypes.canonicalize_dtype(value.dtype)
+    return _unpickle(np.asarray(value), ShapedArray(value.shape, dtype, weak_type))
+
+
+def as_array(x: Any) -> Array:
+    """Return the Array of a concrete value: an Array as it is, a scalar or NumPy array copied."""
+    if type(x) is Array:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        return array_from_numpy(x)
+    if isinstance(x, (bool, int, float, complex)):
+        dtype = dtypes.python_scalar_dtype(type(x))
+        if isinstance(x, int) and not isinstance(x, bool):
+            x = _checked_int(x, dtype)
+        return array_from_numpy(np.asarray(x, dtype), not isinstance(x, bool))
+    raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+
+
+def _checked_int(x: int, dtype: np.dtype) -> int:
+    """Return `x`, or raise OverflowError if it does not fit."""
+    if not ml_dtypes.iinfo(dtype).min <= x <= ml_dtypes.iinfo(dtype).max:
+        raise OverflowError(f"An overflow was encountered while parsing an argument to a jitted computation, whose value is {x}.")
+    return x

@@ -1,0 +1,56 @@
+"""Eager evaluation: an operation outside any transformation is a compiled program of one equation.
+
+There is one implementation of each operation, the compiler's.  The base trace keeps the programs by
+operation, parameters and operand types, so that the second `a + b` of its kind is a dictionary look
+up and a native call.  Operations whose parameters are Python functions (custom derivatives that have
+not been staged) are evaluated by calling them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless import config
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.effects import NO_EFFECTS
+from tapeless.core.jaxpr import Eqn, Jaxpr, Var
+from tapeless.core.primitive import Primitive
+from tapeless.core.source import UNKNOWN_SOURCE
+from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
+from tapeless.runtime.executable import Executable
+from tapeless.util.cache import bounded_cache
+
+__all__ = ["EvalTrace", "one_operation"]
+
+
+class EvalTrace(Trace):
+    """The base trace."""
+
+    __slots__ = ()
+
+    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+        """Run the compiled program of the operation."""
+        for arg in args:
+            if isinstance(arg, Tracer):
+                raise leaked(arg)
+        if getattr(prim, "evaluated_in_python", False):
+            return prim.decompose(*args, **params)
+        avals = tuple([typeof(arg) for arg in args])
+        executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
+        return tuple(executable(args))
+
+
+@bounded_cache(8192)
+def one_operation(
+    prim: Primitive, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...], context: object
+) -> Executable:
+    """Return the compiled program of one operation on operands of these types."""
+    named = dict(params)
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in prim.abstract(*avals, **named)]
+    eqn = Eqn(prim, invars, outvars, named, prim.effects(**named) or NO_EFFECTS, UNKNOWN_SOURCE)
+    return Executable(Jaxpr((), invars, outvars, (eqn,)))
+
+
+install_base_trace(EvalTrace(None, Tag("evaluation")))
