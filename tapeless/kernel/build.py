@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
+from tapeless.kernel.carry import Carries, update
 from tapeless.kernel.graph import collapse, substitute, walk
 from tapeless.kernel.ir import (
     Affine,
@@ -56,7 +57,7 @@ _INT64 = np.dtype(np.int64)
 _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 
-class KernelBuilder(PartNodes):
+class KernelBuilder(FoldNodes):
     """Makes scalars, kernel values and statements; see the module's docstring."""
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class KernelBuilder(PartNodes):
         self._scope_version = 0
         self._loops: list[object] = [None]
         self._home: dict[Buffer, object] = {}
-        self._n_buffers = 0
+        self._entering: list[Buffer] = []
 
     # Values
 
@@ -94,8 +95,7 @@ class KernelBuilder(PartNodes):
         shape = aval.shape if n_parts == 1 else (*aval.shape, n_parts)
         small = aval.size * n_parts <= LOCAL_SIZE
         space = space or ("local" if small else "temp")
-        self._n_buffers += 1
-        buffer = Buffer(shape, dtype, space, f"{space[0]}{self._n_buffers}")
+        buffer = Buffer(shape, dtype, space, self.name(space[0]))
         self._home[buffer] = self._loops[-1]
         return buffer
 
@@ -119,16 +119,8 @@ class KernelBuilder(PartNodes):
         """View a value in another shape with the same elements in row-major order."""
         if value.buffer is not None:
             return KernelValue(self, aval, buffer=value.buffer)
-        groups = _matching_groups(value.shape, aval.shape)
-
-        def pull(index: tuple[IndexLike, ...]) -> Element:
-            """Find the element of `value`."""
-            old: list[IndexLike] = []
-            for old_shape, new_dims in groups:
-                old += self._renumber(index, aval.shape, new_dims, old_shape)
-            return value.at(*old)
-
-        return self.virtual(aval, pull)
+        renumber = self.renumbering(value.shape, aval.shape)
+        return self.virtual(aval, lambda index: value.at(*renumber(index)))
 
     def writable(self, value: KernelValue) -> KernelValue:
         """Return memory that starts with the elements of `value`: its own if nothing else needs it."""
@@ -139,6 +131,46 @@ class KernelBuilder(PartNodes):
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy
+
+    def row(self, value: KernelValue, i: IndexLike) -> KernelValue:
+        """View the row `i`, along the first axis, of a value."""
+        aval = value.aval.update(shape=value.shape[1:])
+        return self.virtual(aval, lambda index: value.at(i, *index))
+
+    def assign_row(self, target: KernelValue, i: IndexLike, value: KernelValue) -> None:
+        """Store `value` as the row `i` of a writable value."""
+        self.assign(target, value, (i,))
+
+    def where_rows(self, flag: KernelValue, x: KernelValue, y: KernelValue) -> KernelValue:
+        """Choose rows of x where `flag`, whose shape is a prefix of theirs, holds, else of y."""
+        n_axes = len(flag.shape)
+
+        def pull(index: tuple[IndexLike, ...]) -> Element:
+            """Choose one element."""
+            return self.select(flag.at(*index[:n_axes]), x.at(*index), y.at(*index))
+
+        return self.virtual(x.aval, pull)
+
+    def any_element(self, flag: KernelValue) -> Scalar:
+        """Tell whether any element of a bool value holds."""
+        return self.fold(flag.shape, lambda index: flag.at(*index), "or", False)
+
+    # Values that loops carry
+
+    def carries(self, init: Sequence[KernelValue]) -> Carries:
+        """Make memory that the next loop carries, starting with the values `init`."""
+        buffers = tuple(self.writable(value).buffer for value in init)
+        self._entering.extend(buffers)
+        return Carries(tuple(value.aval for value in init), buffers)
+
+    def read_carries(self, carries: Carries) -> list[KernelValue]:
+        """Return the current values of the carries."""
+        pairs = zip(carries.avals, carries.buffers, strict=True)
+        return [KernelValue(self, aval, buffer=buffer) for aval, buffer in pairs]
+
+    def update_carries(self, carries: Carries, new: Sequence[KernelValue]) -> None:
+        """Replace all carries by their new values at once, at the end of an iteration."""
+        update(self, carries, new)
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether a stored value's memory may be overwritten now."""
@@ -169,128 +201,10 @@ class KernelBuilder(PartNodes):
         after = 0 if version is None else max(version, self._scope_version)
         if len(buffer.shape) == len(value.shape) and storage(value.aval)[1] == 1:
             return self.load(buffer, flat, after=after)
-        parts = [self.load(buffer, i, after=after) for i in self._part_indices(flat, value.aval)]
+        parts = [self.load(buffer, i, after=after) for i in self.positions(flat, value.aval)]
         if len(parts) == 1:
             return parts[0]
         return Pair(*parts) if value.dtype.kind == "c" else Parts(parts)
-
-    def flat_index(self, index: Sequence[IndexLike], shape: Sequence[int]) -> Affine:
-        """Return the row-major position of `index`."""
-        flat = self.affine(0)
-        for i, extent in zip(index, shape, strict=True):
-            flat = self.index_add(self.index_mul(flat, extent), i) if extent != 1 else flat
-        return flat
-
-    def iadd(self, x: IndexLike, y: IndexLike) -> Affine:
-        """Add two indices."""
-        return self.index_add(x, y)
-
-    def imul(self, x: IndexLike, factor: int) -> Affine:
-        """Multiply an index by an integer."""
-        return self.index_mul(x, factor)
-
-    def idiv(self, x: IndexLike, divisor: int) -> Affine:
-        """Divide an index that is not negative, rounding down."""
-        return self.index_div(x, divisor)
-
-    def imod(self, x: IndexLike, divisor: int) -> Affine:
-        """Give the remainder of an index that is not negative."""
-        return self.index_mod(x, divisor)
-
-    # Reductions
-
-    def fold(
-        self,
-        extents: Sequence[int],
-        element: Callable[[tuple[IndexLike, ...]], Any],
-        combine: str | Callable,
-        init: Any,
-    ) -> Any:
-        """Fold the elements at all indices below `extents`, in row-major order, from `init`.
-
-        combine: the name of an associative operation (add, mul, min, max, and, or, xor), or a
-        function of an accumulator and an element, each what `element` gives: an element, or a tuple
-        of elements, and then `init` is a tuple too.
-        """
-        total = math.prod(extents)
-        if total == 0:
-            probe = element(tuple(0 for _ in extents))
-            return self._as_elements(init, probe)
-        if total <= UNROLLED_FOLD:
-            unrolled = self._fold_unrolled(extents, element, combine, init)
-            if unrolled is not None:
-                return unrolled
-        if isinstance(combine, str):
-            return self._fold_named(extents, element, combine, init)
-        return self._fold_general(extents, element, combine, init)
-
-    def _fold_unrolled(
-        self, extents: Sequence[int], element: Callable, combine: str | Callable, init: Any
-    ) -> Any:
-        """Fold a few cheap elements without a loop; None when they are not cheap."""
-        first = element(tuple(0 for _ in extents))
-        nodes = walk(_scalars(first))
-        if len(nodes) > 64 or any(type(node) is Reduce for node in nodes):
-            return None
-        total = self._as_elements(init, first)
-        for position in np.ndindex(*extents):
-            value = element(tuple(position)) if any(position) else first
-            if isinstance(combine, str):
-                total = self.op(combine, total, value)
-            else:
-                total = combine(total, value)
-        return total
-
-    def _fold_named(
-        self, extents: Sequence[int], element: Callable, combine: str, init: Any
-    ) -> Element:
-        """Fold by nested reductions, as few as the indices allow."""
-        variables, index = self._fresh_index(extents, "r")
-        value = element(index)
-        start = self._as_elements(init, value)
-        sizes = [extent for extent in extents if extent != 1]
-        roots, variables, sizes = self._collapsed(variables, sizes, parts_of(value))
-        results = []
-        for part, first in zip(roots, parts_of(start), strict=True):
-            if type(value) is Pair and combine not in ("add", "sub"):
-                return self._fold_general(extents, element, getattr(self, combine), init)
-            inner = first
-            if combine in _IDENTITY:
-                inner = self.const(_IDENTITY[combine], first.dtype)
-            for depth in reversed(range(len(sizes))):
-                begin = first if depth == 0 else inner
-                part = self.reduce(variables[depth], sizes[depth], (part,), (begin,), combine)[0]
-            if not sizes:
-                part = self.op(combine, first, part)
-            results.append(part)
-        return Pair(*results) if isinstance(value, Pair) else results[0]
-
-    def _fold_general(
-        self, extents: Sequence[int], element: Callable, combine: Callable, init: Any
-    ) -> Any:
-        """Fold by one reduction, in index order, with a function of two accumulators."""
-        total = math.prod(extents)
-        var = self.index(self._name("r"), total)
-        value = element(self.unravel(var, extents))
-        start = self._as_elements(init, value)
-
-        def step(accumulators: tuple[Scalar, ...], new: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
-            """Combine flat tuples of scalars."""
-            return _scalars(combine(_like(start, accumulators), _like(value, new)))
-
-        results = self.reduce(var, total, _scalars(value), _scalars(start), step)
-        return _like(start, results)
-
-    def unravel(self, flat: IndexLike, shape: Sequence[int]) -> tuple[IndexLike, ...]:
-        """Return the index of the row-major position `flat`."""
-        index: list[IndexLike] = []
-        for position in reversed(range(len(shape))):
-            if position == 0:
-                index.append(flat)
-            else:
-                index.append(self.index_mod(flat, shape[position]))
-                flat = self.index_div(flat, shape[position])
-        return tuple(reversed(index))
 
     # Statements
 
@@ -313,7 +227,7 @@ class KernelBuilder(PartNodes):
         self.flush()
         if len(parts) > 1:
             parts = [self.let(part) for part in parts]
-        flats = self._part_indices(flat, target.aval)
+        flats = self.positions(flat, target.aval)
         for position, part in zip(flats, parts, strict=True):
             self._emit(Store(target.buffer, position, part, guard, accumulate))
         self._changed(target.buffer)
@@ -321,13 +235,14 @@ class KernelBuilder(PartNodes):
     def let(self, element: Element) -> Element:
         """Evaluate an element now; the result survives later writes to what it was computed of."""
         if isinstance(element, Parts):
-            return type(element)(*map(self.let, element)) if isinstance(element, Pair) else Parts(
-                map(self.let, element)
+            return (
+                type(element)(*map(self.let, element))
+                if isinstance(element, Pair)
+                else Parts(map(self.let, element))
             )
         if isinstance(element, Const):
             return element
-        self._n_buffers += 1
-        buffer = Buffer((), element.dtype, "local", f"x{self._n_buffers}")
+        buffer = Buffer((), element.dtype, "local", self.name("x"))
         self.flush()
         self._emit(Store(buffer, self.affine(0), element))
         self._version[buffer] = self.epoch
@@ -356,8 +271,8 @@ class KernelBuilder(PartNodes):
         self.flush()
         if isinstance(extent, Const):
             extent = extent.value
-        var = self.index(self._name("i"), extent if isinstance(extent, int) else None)
-        block = self._block(lambda: body(var))
+        var = self.index(self.name("i"), extent if isinstance(extent, int) else None)
+        block = self._loop_block(lambda: body(var))
         self._emit(Loop(var, extent, block, independent, reverse))
 
     def nest(self, shape: Sequence[int], body: Callable[[tuple[IndexLike, ...]], None]) -> None:
@@ -377,7 +292,7 @@ class KernelBuilder(PartNodes):
     def when(self, condition: Scalar, body: Callable[[], None]) -> None:
         """Run `body` if the bool `condition` holds."""
         self.flush()
-        block = self._block(body, loop=False)
+        block = self._block(body)
         self._emit(If(self.convert(condition, _INT32), ((), block)))
 
     def switch(self, which: Scalar, bodies: Sequence[Callable[[], None]]) -> None:
@@ -386,15 +301,17 @@ class KernelBuilder(PartNodes):
         if which.dtype == np.bool_:
             which = self.convert(which, _INT32)
         clamped = self.max(self.min(which, len(bodies) - 1), 0)
-        blocks = tuple(self._block(body, loop=False) for body in bodies)
+        blocks = tuple(self._block(body) for body in bodies)
         self._emit(If(self.convert(clamped, _INT32), blocks))
 
     def while_loop(self, condition: Callable[[], Scalar], body: Callable[[], None]) -> None:
         """Run `body` as long as `condition()`, which may make statements, holds."""
         self.flush()
         results: list[Scalar] = []
-        before = self._block(lambda: results.append(condition()))
-        block = self._block(body)
+        entering, self._entering = self._entering, []
+        before = self._loop_block(lambda: results.append(condition()))
+        self._entering = entering
+        block = self._loop_block(body)
         self._emit(While(before, results[0], block))
 
     def call(
@@ -418,6 +335,17 @@ class KernelBuilder(PartNodes):
         for buffer in written:
             self._changed(buffer)
 
+    def open_nest(self, shape: tuple[int, ...]) -> Nest:
+        """Make a nest that nobody else may join."""
+        return Nest(shape, self.fresh_index(shape, "i")[1])
+
+    def close_nest(self, nest: Nest) -> None:
+        """Write out a nest made by `open_nest`."""
+        self.flush()
+        self._blocks[-1].extend(self._nest_statements(nest))
+        for buffer in nest.elements:
+            self._changed(buffer)
+
     def flush(self) -> None:
         """Write out the open nest."""
         nest, self._nest = self._nest, None
@@ -437,21 +365,29 @@ class KernelBuilder(PartNodes):
         self.flush()
         self._blocks[-1].append(statement)
 
-    def _block(self, body: Callable[[], None], loop: bool = True) -> Block:
+    def _block(self, body: Callable[[], None]) -> Block:
         """Collect the statements that `body` makes."""
         self._blocks.append([])
-        if loop:
-            self._loops.append(object())
         self._enter_scope()
         try:
             body()
             self.flush()
         finally:
-            if loop:
-                self._loops.pop()
             statements = self._blocks.pop()
             self._enter_scope()
         return tuple(statements)
+
+    def _loop_block(self, body: Callable[[], None]) -> Block:
+        """Collect the statements of a loop's body, which owns the carries of the loop."""
+        outer, loop = self._loops[-1], object()
+        carried, self._entering = self._entering, []
+        self._loops.append(loop)
+        self._home.update((buffer, loop) for buffer in carried)
+        try:
+            return self._block(body)
+        finally:
+            self._loops.pop()
+            self._home.update((buffer, outer) for buffer in carried)
 
     def _enter_scope(self) -> None:
         """Make loads of memory that changes different on the two sides of a block's edge."""
@@ -463,22 +399,8 @@ class KernelBuilder(PartNodes):
         self.epoch += 1
         self._version[buffer] = self.epoch
 
-    def _name(self, letter: str) -> str:
-        """Make a name for a loop variable."""
-        self._n_buffers += 1
-        return f"{letter}{self._n_buffers}"
-
-    def _fresh_index(
-        self, shape: Sequence[int], letter: str
-    ) -> tuple[tuple[Index, ...], tuple[IndexLike, ...]]:
-        """Make a variable for each axis whose extent is not 1; return them, and the index."""
-        index = tuple(
-            0 if extent == 1 else self.index(self._name(letter), extent) for extent in shape
-        )
-        return tuple(i for i in index if isinstance(i, Index)), index
-
-    def _part_indices(self, flat: Affine, aval: ShapedArray) -> list[Affine]:
-        """Return the positions of the parts of the element at `flat`."""
+    def positions(self, flat: Affine, aval: ShapedArray) -> list[Affine]:
+        """Return the places in memory of the parts of the element at `flat`."""
         n_parts = storage(aval)[1]
         if n_parts == 1:
             return [flat]
@@ -490,16 +412,16 @@ class KernelBuilder(PartNodes):
         nest = self._nest
         if nest is None or nest.shape != value.shape or len(nest.stores) >= NEST_STORES:
             self.flush()
-            nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+            nest = self.open_nest(value.shape)
         element = value.at(*nest.index)
         if nest.stores and self._nest is not nest:
             # The pull has closed the nest: the value needs the nest's results elsewhere.
-            nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+            nest = self.open_nest(value.shape)
             element = value.at(*nest.index)
         if self._nest is not nest:
             self.flush()
         flat = self.flat_index(nest.index, value.shape)
-        nest.add(buffer, flat, element, self._part_indices(flat, value.aval))
+        nest.add(buffer, element, self.positions(flat, value.aval))
         self._nest = nest
         value.store_in(buffer)
 
@@ -517,14 +439,14 @@ class KernelBuilder(PartNodes):
             for position in np.ndindex(*value.shape):
                 element = value.at(*position)
                 flat = self.flat_index((*prefix, *position), shape)
-                flats = self._part_indices(flat, value.aval)
+                flats = self.positions(flat, value.aval)
                 for i, part in zip(flats, parts_of(element), strict=True):
                     self._blocks[-1].append(Store(buffer, i, part))
             return
-        nest = Nest(value.shape, self._fresh_index(value.shape, "i")[1])
+        nest = self.open_nest(value.shape)
         element = value.at(*nest.index)
         flat = self.flat_index((*prefix, *nest.index), shape)
-        nest.add(buffer, flat, element, self._part_indices(flat, value.aval))
+        nest.add(buffer, element, self.positions(flat, value.aval))
         self.flush()
         self._nest = nest
 
@@ -532,7 +454,9 @@ class KernelBuilder(PartNodes):
         """Make the loops of a nest, as few as the indices allow."""
         sizes = [extent for extent in nest.shape if extent != 1]
         roots = [part for store in nest.stores for part in (store.index, store.value)]
-        roots, variables, sizes = self._collapsed(nest.variables, sizes, roots)
+        roots, variables, sizes = self.collapsed(
+            nest.variables, sizes, roots, lambda n, size: self.index(self.name("i"), size)
+        )
         stores: list[Statement] = [
             Store(store.buffer, roots[2 * i], roots[2 * i + 1])
             for i, store in enumerate(nest.stores)
@@ -541,46 +465,6 @@ class KernelBuilder(PartNodes):
             stores = [Loop(var, extent, tuple(stores))]
         return stores
 
-    def _collapsed(
-        self, variables: Sequence[Index], extents: Sequence[int], roots: Sequence[Scalar]
-    ) -> tuple[tuple[Scalar, ...], list[Index], list[int]]:
-        """Join loops where the indices allow; return the changed roots, variables and extents."""
-        groups = collapse(variables, extents, roots)
-        if len(groups) == len(variables):
-            return tuple(roots), list(variables), list(extents)
-        mapping: dict[Index, Affine] = {}
-        kept: list[Index] = []
-        sizes: list[int] = []
-        for group in groups:
-            size = math.prod(extents[position] for position in group)
-            var = variables[group[0]]
-            if len(group) > 1:
-                var = self.index(self._name("i"), size)
-                mapping.update((variables[position], self.affine(0)) for position in group)
-                mapping[variables[group[-1]]] = self.affine(var)
-            kept.append(var)
-            sizes.append(size)
-        return substitute(self, roots, mapping), kept, sizes
-
-    def _renumber(
-        self,
-        index: tuple[IndexLike, ...],
-        shape: tuple[int, ...],
-        dims: Sequence[int],
-        old_shape: tuple[int, ...],
-    ) -> tuple[IndexLike, ...]:
-        """Return the index into axes of extents `old_shape` for the new axes `dims`."""
-        flat = self.flat_index([index[dim] for dim in dims], [shape[dim] for dim in dims])
-        if len(old_shape) == 1 and len(dims) == 1:
-            return (index[dims[0]],)
-        return self.unravel(flat, old_shape)
-
-    def _as_elements(self, init: Any, like: Any) -> Any:
-        """Turn numbers into constants of the dtypes of the elements `like`."""
-        if type(like) is tuple:
-            return tuple(self._as_elements(x, y) for x, y in zip(init, like, strict=True))
-        return init if isinstance(init, (Scalar, Parts)) else self.const(init, like.dtype)
-
     def _call_operand(self, arg: Any) -> Any:
         """Turn an argument of `call` into one of the statement."""
         if isinstance(arg, KernelValue):
@@ -588,7 +472,7 @@ class KernelBuilder(PartNodes):
         if isinstance(arg, tuple):
             value, index = arg
             flat = self.flat_index(index, value.shape) if isinstance(index, tuple) else index
-            return value.buffer, self._part_indices(self.affine(flat), value.aval)[0]
+            return value.buffer, self.positions(self.affine(flat), value.aval)[0]
         return self.const(arg, _INT64) if isinstance(arg, int) else arg
 
     def _copied(self, value: KernelValue) -> KernelValue:
@@ -596,48 +480,3 @@ class KernelBuilder(PartNodes):
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy
-
-
-def _scalars(value: Any) -> tuple[Scalar, ...]:
-    """Return the scalars of an element, or of a tuple of elements."""
-    if type(value) is tuple:
-        return tuple(scalar for element in value for scalar in parts_of(element))
-    return parts_of(value)
-
-
-def _like(template: Any, scalars: Sequence[Scalar]) -> Any:
-    """Arrange scalars as the element, or tuple of elements, `template`."""
-    if type(template) is not tuple:
-        if isinstance(template, Pair):
-            return Pair(*scalars)
-        return Parts(scalars) if isinstance(template, Parts) else scalars[0]
-    result = []
-    for element in template:
-        n_parts = len(parts_of(element))
-        result.append(_like(element, scalars[:n_parts]))
-        scalars = scalars[n_parts:]
-    return tuple(result)
-
-
-def _matching_groups(
-    old: tuple[int, ...], new: tuple[int, ...]
-) -> list[tuple[tuple[int, ...], list[int]]]:
-    """Split a reshape into independent ones: pairs of old extents and positions of new axes."""
-    groups: list[tuple[tuple[int, ...], list[int]]] = []
-    i = j = 0
-    if 0 in old:
-        return [(old, list(range(len(new))))]
-    while i < len(old) or j < len(new):
-        old_part, new_part = [old[i]] if i < len(old) else [], [j] if j < len(new) else []
-        left, right = math.prod(old_part), math.prod(new[k] for k in new_part)
-        i, j = i + len(old_part), j + len(new_part)
-        while left != right:
-            if left < right:
-                old_part.append(old[i])
-                left, i = left * old[i], i + 1
-            else:
-                new_part.append(j)
-                right, j = right * new[j], j + 1
-        groups.append((tuple(old_part), new_part))
-    return groups
-

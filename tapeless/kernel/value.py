@@ -40,9 +40,9 @@ class Nest:
         self.stores: list[Store] = []
         self.elements: dict[Buffer, Element] = {}
 
-    def add(self, buffer: Buffer, flat: Affine, element: Element, flats: Sequence[Affine]) -> None:
-        """Store `element` at `flat`; `flats` are the flat indices of its parts."""
-        for index, part in zip(flats, parts_of(element), strict=True):
+    def add(self, buffer: Buffer, element: Element, positions: Sequence[Affine]) -> None:
+        """Store `element`; `positions` are the places of its parts."""
+        for index, part in zip(positions, parts_of(element), strict=True):
             self.stores.append(Store(buffer, index, part))
         self.elements[buffer] = element
 
@@ -113,4 +113,3 @@ class KernelValue:
         self.buffer = buffer
         self._pull = None
         self._seen = {}
-

@@ -1,0 +1,130 @@
+"""Values that a loop carries: what an iteration leaves for the next one, in place.
+
+A carry is memory that starts with the initial value.  An iteration reads the old values, and at its end
+all new values replace them at once, as in `a, b = b, a + b`.  A new value is usually virtual, so that
+storing it into one carry must not destroy what another still reads:
+
+    small carries (local buffers)   all new elements are evaluated first, then stored: registers
+    large carries                   stored in place, in an order in which nobody reads a carry that has
+                                    been overwritten; what reads its own carry at foreign indices, or a
+                                    cycle, goes through a temporary
+
+Updates of one shape that follow each other in that order share a loop nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray
+from tapeless.kernel.graph import loads_in
+from tapeless.kernel.ir import Buffer
+from tapeless.kernel.parts import Element, parts_of
+from tapeless.kernel.value import KernelValue, Nest
+
+__all__ = ["Carries", "update"]
+
+
+@dataclass(frozen=True, slots=True)
+class Carries:
+    """The memory of the values that a loop carries."""
+
+    avals: tuple[ShapedArray, ...]
+    buffers: tuple[Buffer, ...]
+
+
+@dataclass(slots=True)
+class _Update:
+    """One large carry that waits for its new value.
+
+    foreign: the other carries that the value reads; shifted: whether it reads its own elsewhere.
+    """
+
+    buffer: Buffer
+    value: KernelValue
+    foreign: frozenset[Buffer]
+    shifted: bool
+
+
+def update(b: Any, carries: Carries, new: Sequence[KernelValue]) -> None:
+    """Replace all carries by their new values at once."""
+    b.flush()
+    changed = [
+        (buffer, value)
+        for buffer, value in zip(carries.buffers, new, strict=True)
+        if value.buffer is not buffer and value.aval.size
+    ]
+    small = [(buffer, value) for buffer, value in changed if buffer.space == "local"]
+    evaluated = [
+        (buffer, value.aval, position, b.let(value.at(*position)))
+        for buffer, value in small
+        for position in np.ndindex(*value.shape)
+    ]
+    _update_large(b, [pair for pair in changed if pair[0].space != "local"])
+    for buffer, aval, position, element in evaluated:
+        b.store(KernelValue(b, aval, buffer=buffer), position, element)
+
+
+def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None:
+    """Store large carries, in a good order."""
+    carried = frozenset(buffer for buffer, _ in changed)
+    waiting = [_survey(b, buffer, value, carried) for buffer, value in changed]
+    nest: Nest | None = None
+    while waiting:
+        ready = next((item for item in waiting if _is_ready(item, waiting)), None)
+        if ready is None:
+            nest = _close(b, nest)
+            item = waiting[0]
+            copy = b.buffer(item.value.aval)
+            b.assign(copy, item.value)
+            waiting[0] = _Update(item.buffer, copy, frozenset(), False)
+            continue
+        waiting.remove(ready)
+        if nest is not None and nest.shape != ready.value.shape:
+            nest = _close(b, nest)
+        if nest is None:
+            nest = b.open_nest(ready.value.shape)
+        _add(b, nest, ready)
+    _close(b, nest)
+
+
+def _survey(b: Any, buffer: Buffer, value: KernelValue, carried: frozenset[Buffer]) -> _Update:
+    """Find out which carries a new value reads, and where."""
+    nest = b.open_nest(value.shape)
+    own = set(_positions(b, nest, value))
+    foreign: set[Buffer] = set()
+    shifted = False
+    for load in loads_in(parts_of(value.at(*nest.index))):
+        if load.buffer is buffer:
+            shifted |= load.index not in own
+        elif load.buffer in carried:
+            foreign.add(load.buffer)
+    return _Update(buffer, value, frozenset(foreign), shifted)
+
+
+def _is_ready(item: _Update, waiting: Sequence[_Update]) -> bool:
+    """Tell whether a carry may be overwritten now."""
+    return not item.shifted and not any(
+        item.buffer in other.foreign for other in waiting if other is not item
+    )
+
+
+def _positions(b: Any, nest: Nest, value: KernelValue) -> list[Any]:
+    """Return the positions in memory of the element at the nest's index."""
+    return b.positions(b.flat_index(nest.index, value.shape), value.aval)
+
+
+def _add(b: Any, nest: Nest, item: _Update) -> None:
+    """Store a new value by the nest."""
+    element: Element = item.value.at(*nest.index)
+    nest.add(item.buffer, element, _positions(b, nest, item.value))
+
+
+def _close(b: Any, nest: Nest | None) -> None:
+    """Write out the nest."""
+    if nest is not None:
+        b.close_nest(nest)
