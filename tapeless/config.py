@@ -216,6 +216,7 @@ _EFFECTIVE = (
     Flag("jax_embedded_constants_max_bytes", 32, "compiler.stablehlo", "int"),
     # Our own. Their environment variables have no JAX prefix: TAPELESS_SHOW and so on.
     Flag("tapeless_num_threads", None, "compiler.threads", "int"),
+    Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
     Flag("tapeless_show", "", "every pass", "str"),
     Flag("tapeless_out_of_bounds", "fill", "prims.gather", "choice", ("fill", "raise"), True),
     Flag("tapeless_stale_captures", "ignore", "api.jit", "choice", ("ignore", "warn", "raise")),

@@ -204,20 +204,15 @@ def default_dtype_bits() -> int:
     return 64 if config.current.jax_enable_x64 else 32
 
 
-def _default(scalar: type) -> np.dtype:
+def python_scalar_dtype(scalar: type) -> np.dtype:
     """Return the dtype that a Python scalar of type ``scalar`` becomes."""
     wide, short = _DEFAULTS[scalar]
     return wide if config.current.jax_enable_x64 else short
 
 
-def python_scalar_dtype(scalar: type) -> np.dtype:
-    """Return the dtype that a Python scalar of type ``scalar`` becomes."""
-    return _default(scalar)
-
-
 def default_int_dtype() -> np.dtype:
     """Return int32, or int64 in x64 mode."""
-    return _default(int)
+    return python_scalar_dtype(int)
 
 
 def default_uint_dtype() -> np.dtype:
@@ -227,12 +222,12 @@ def default_uint_dtype() -> np.dtype:
 
 def default_float_dtype() -> np.dtype:
     """Return float32, or float64 in x64 mode."""
-    return _default(float)
+    return python_scalar_dtype(float)
 
 
 def default_complex_dtype() -> np.dtype:
     """Return complex64, or complex128 in x64 mode."""
-    return _default(complex)
+    return python_scalar_dtype(complex)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -268,7 +263,7 @@ def check_user_dtype_supported(dtype: DTypeLike, fun_name: str | None = None) ->
     raises, or is granted, by ``jax_explicit_x64_dtypes``). ``fun_name`` is for the message.
     """
     if isinstance(dtype, type) and dtype in _DEFAULTS:
-        return _default(dtype)
+        return python_scalar_dtype(dtype)
     if dtype is None:
         return default_float_dtype()
     element = _named(dtype)
@@ -311,12 +306,12 @@ def dtype(x: object) -> Dtype:
         raise ValueError(f"Invalid argument to dtype: {x}.")
     scalar = type(x)
     if scalar in _DEFAULTS:
-        return _default(scalar)
+        return python_scalar_dtype(scalar)
     if isinstance(x, (type, str, np.dtype)):
         return check_user_dtype_supported(x, "dtype")
     operand = _operand_of(x)
     if isinstance(operand, type):
-        return _default(operand)
+        return python_scalar_dtype(operand)
     return operand[0] if isinstance(operand, tuple) else operand
 
 
@@ -653,7 +648,9 @@ def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
     weak = not any(isinstance(operand, (np.dtype, ExtendedDtype)) for operand in operands)
     if weak and (not strict or len(operands) == 1):
         # Nothing strong is there to be protected from widening: compare the dtypes themselves.
-        elements = [each[0] if isinstance(each, tuple) else _default(each) for each in operands]
+        elements = [
+            each[0] if isinstance(each, tuple) else python_scalar_dtype(each) for each in operands
+        ]
         return _default_of_kind(_join(elements, strict, x64))
     nodes = [each[1] if isinstance(each, tuple) else each for each in operands]
     if len(nodes) > 1:
@@ -661,7 +658,7 @@ def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
         nodes = [narrow.get(node, node) for node in nodes]
     node = _join(nodes, strict, x64)
     if isinstance(node, type):
-        return _default(node), True
+        return python_scalar_dtype(node), True
     return (narrow.get(node, node) if len(nodes) > 1 else node), False
 
 
@@ -671,7 +668,7 @@ def _default_of_kind(node: Node) -> tuple[np.dtype, bool]:
         return node, False
     if node in _UNSIGNED or node in _NARROW_UNSIGNED:
         return default_uint_dtype(), True
-    return _default(_WEAK[node][1] if node in _WEAK else node), True
+    return python_scalar_dtype(_WEAK[node][1] if node in _WEAK else node), True
 
 
 def result_type(*args: object, return_weak_type_flag: bool = False) -> Dtype | tuple[Dtype, bool]:

@@ -3,8 +3,8 @@
 The classes, and what they inherit from, are JAX's, so that ``except`` clauses keep working; three
 at the end are our own. A page says what was tried, shows a program that fails and one that works,
 and is what ``help(jax.errors.TracerBoolConversionError)`` prints. The message of an error ends with
-that hint. The programs on the pages are run by the tests: the first must raise the class, the second
-must not.
+that hint. The programs on the pages are run by the tests: the first must raise the class, the
+second must not.
 
 Constructors take finished text. Who raises an error knows the values, the user's names and lines,
 and writes the sentences; this file knows nothing of tracers, so that every floor may import it.
@@ -214,7 +214,9 @@ class InconclusiveDimensionOperation(Exception):
     """A question about dimensions without a number (of an exported program) has no one answer.
 
     A dimension ``b`` may be any positive number, so ``b >= 2`` is neither true nor false. State
-    what is known when the dimension is made: ``export.symbolic_shape("b", constraints=["b >= 2"])``.
+    what is known when the dimension is made::
+
+        export.symbolic_shape("b", constraints=["b >= 2"])
     """
 
 

@@ -9,7 +9,8 @@ keeps its code object and instruction offset. File, line and column are worked o
 somebody asks, which is seldom.
 
 ``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
-are taken out of its traceback, so that what remains are the user's own lines and the boundary.
+are taken out of its traceback, so that what remains are the user's own lines. (A bare ``raise``
+adds no entry for its own frame, so the boundary leaves no trace either.)
 ``jax_traceback_filtering="off"`` leaves everything in place.
 """
 

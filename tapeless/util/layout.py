@@ -190,8 +190,8 @@ def style(body: Document | str, colour: str | None = None, bold: bool = False) -
 _Look = tuple[int, int]
 _PLAIN: _Look = (39, 22)
 
-# What remains to be printed: an indent, whether breaks are flat, and a document; or, to end a style,
-# the look to return to in the place of the document.
+# What remains to be printed: an indent, whether breaks are flat, and a document; or, to end a
+# style, the look to return to in the place of the document.
 _Task = tuple[int, bool, "Document | _Look"]
 
 

@@ -1,0 +1,33 @@
+"""The table of flags compared with JAX's: the same names, the same defaults."""
+
+import pytest
+
+from tapeless import config
+
+pytestmark = pytest.mark.oracle
+
+
+@pytest.fixture(scope="module")
+def jax():
+    """The oracle."""
+    return pytest.importorskip("jax")
+
+
+def test_every_flag_of_jax_is_in_the_table(jax):
+    assert set(jax.config.values) - set(config.flags) == set()
+    ours = [name for name in config.flags if name not in jax.config.values]
+    assert all(name.startswith("tapeless_") for name in ours)
+
+
+def test_defaults_are_those_of_jax(jax):
+    for name, value in jax.config.values.items():
+        if name == "jax_explicit_x64_dtypes":
+            assert value.name.lower() == config.flags[name].default
+        elif name != "jax_platforms":  # which the tests set in the environment
+            assert config.flags[name].default == value, name
+
+
+def test_every_context_manager_of_jax_is_there(jax):
+    states = {name for name in dir(jax) if type(getattr(jax, name)).__name__ == "State"}
+    here = {name for name in dir(config) if isinstance(getattr(config, name), config.Option)}
+    assert states - here == {"auto_pcast", "jax2tf_associative_scan_reductions"}
