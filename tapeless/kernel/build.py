@@ -28,6 +28,7 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
+from tapeless.kernel.folds import FoldNodes
 from tapeless.kernel.graph import collapse, substitute, walk
 from tapeless.kernel.ir import (
     Affine,
