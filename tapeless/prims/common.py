@@ -15,7 +15,8 @@ in which an extent of 1 stretches to the others', or rank 0.  A page then needs 
     partials   per operand, the function (tangent, result, *operands, **params) -> its contribution
                to the result's tangent; None for an operand on which the result does not depend
                differentiably
-    scalar     the result for one element, by the scalar constructors of the kernel builder
+    kernel_name  the scalar constructor of the kernel builder that computes it, or else
+    scalar     the method that computes the result for one element with several of them
     hlo_name   the operation of StableHLO, or "" when there is none
     numpy      the reference, for tests
 """
@@ -37,10 +38,14 @@ __all__ = [
     "ANY",
     "BITS",
     "COMPLEX",
+    "COUNTABLE",
     "FLOAT",
     "INEXACT",
     "INTEGER",
     "NUMBER",
+    "PARTS",
+    "REAL",
+    "SIGNED",
     "Elementwise",
     "add_tangents",
     "apply",
@@ -69,11 +74,17 @@ FLOAT: Kinds = (np.floating,)
 COMPLEX: Kinds = (np.complexfloating,)
 INEXACT: Kinds = (np.floating, np.complexfloating)
 INTEGER: Kinds = (np.integer,)
-NUMBER: Kinds = (np.integer, np.floating, np.complexfloating)
+NUMBER: Kinds = (np.integer, np.complexfloating, np.floating)
 BITS: Kinds = (np.integer, np.bool_)
 ANY: Kinds = (np.bool_, np.integer, np.floating, np.complexfloating)
+SIGNED: Kinds = (np.floating, np.complexfloating, np.signedinteger)
+REAL: Kinds = (np.integer, np.bool_, np.floating)
+COUNTABLE: Kinds = (np.integer, np.floating)
+PARTS: Kinds = (np.float32, np.float64)
 _KIND_NAMES = {
     np.bool_: "bool",
+    np.float32: "float32",
+    np.float64: "float64",
     np.integer: "integer",
     np.floating: "floating",
     np.complexfloating: "complexfloating",
@@ -188,9 +199,7 @@ def broadcast_elements(x: Value | Zero, aval: ShapedArray) -> Value | Zero:
     if len(kept) < len(shape):
         sizes = tuple(shape[axis] for axis in kept)
         x = apply("reshape", x, new_sizes=sizes, dimensions=None, sharding=None)
-    return apply(
-        "broadcast_in_dim", x, shape=aval.shape, broadcast_dimensions=kept, sharding=None
-    )
+    return apply("broadcast_in_dim", x, shape=aval.shape, broadcast_dimensions=kept, sharding=None)
 
 
 # Batch dimensions
@@ -253,6 +262,7 @@ class Elementwise(Primitive):
 
     accepts: tuple[Kinds, ...] = (ANY,)
     partials: tuple[Partial | None, ...] = ()
+    kernel_name: str = ""
     hlo_name: str = ""
     tip: str = ""
     numpy: Callable[..., Any]
@@ -297,27 +307,21 @@ class Elementwise(Primitive):
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
         """Align the batch axes: in place when nothing forbids it, else in front."""
-        batched = [
-            (dim, shape_of(x)) for x, dim in zip(args, dims, strict=True) if dim is not None
-        ]
-        loose = all(
-            dim is not None or shape_of(x) == () for x, dim in zip(args, dims, strict=True)
-        )
+        batched = [(dim, shape_of(x)) for x, dim in zip(args, dims, strict=True) if dim is not None]
+        loose = all(dim is not None or shape_of(x) == () for x, dim in zip(args, dims, strict=True))
         if loose and all(pair == batched[0] for pair in batched):
             return self.bind(*args, **params), (batched[0][0],)
-        rank = max(
-            len(shape_of(x)) + (dim is None) for x, dim in zip(args, dims, strict=True)
-        )
+        rank = max(len(shape_of(x)) + (dim is None) for x, dim in zip(args, dims, strict=True))
         args = [expand_to(x, dim, rank) for x, dim in zip(args, dims, strict=True)]
         return self.bind(*args, **params), (0,)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
-        """Return the result for one element."""
-        self.missing("scalar", "compiling it")
+        """Return the result for one element; by default, by the kernel's operation."""
+        return getattr(b, self.kernel_name)(*scalars)
 
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
         """Pull the operands' elements at the result's index."""
-        if type(self).scalar is Elementwise.scalar:
+        if not self.kernel_name and type(self).scalar is Elementwise.scalar:
             return NotImplemented
 
         def pull(index: tuple) -> Any:

@@ -1,0 +1,158 @@
+"""Comparisons: two values of one dtype -> bool.  They have no tangents.
+
+NaN is unequal to everything and neither below nor above it.  Complex numbers may be tested for
+equality only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray
+from tapeless.core.trace import Value
+from tapeless.prims.common import ANY, REAL, Elementwise, stretched_hlo
+
+__all__ = [
+    "Comparison",
+    "eq",
+    "eq_p",
+    "ge",
+    "ge_p",
+    "gt",
+    "gt_p",
+    "le",
+    "le_p",
+    "lt",
+    "lt_p",
+    "ne",
+    "ne_p",
+]
+
+
+class Comparison(Elementwise):
+    """An elementwise test of two operands; `name` is also StableHLO's direction in small letters."""
+
+    accepts = (REAL, REAL)
+    partials = (None, None)
+
+    def out_dtype(self, *operands: np.dtype, **params: Any) -> np.dtype:
+        """Return bool."""
+        return np.dtype(np.bool_)
+
+    def hlo(self, b: Any, args: Any, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write `compare` with the direction and the kind of comparison."""
+        dtype = args[0].aval.dtype
+        kind = "SIGNED"
+        if dtypes.issubdtype(dtype, np.inexact):
+            kind = "FLOAT"
+        elif dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
+            kind = "UNSIGNED"
+        attributes = {
+            "comparison_direction": f"#stablehlo<comparison_direction {self.name.upper()}>",
+            "compare_type": f"#stablehlo<comparison_type {kind}>",
+        }
+        args = [stretched_hlo(b, arg, outs[0].shape) for arg in args]
+        return b.op("stablehlo.compare", args, outs, attributes)
+
+
+class Eq(Comparison):
+    """x == y."""
+
+    name = "eq"
+    accepts = (ANY, ANY)
+    tip = "equal"
+    kernel_name = "eq"
+    numpy = np.equal
+
+
+eq_p = Eq()
+
+
+def eq(x: Value, y: Value) -> Value:
+    """Return x == y, elementwise."""
+    return eq_p.bind(x, y)[0]
+
+
+class Ne(Comparison):
+    """x != y."""
+
+    name = "ne"
+    accepts = (ANY, ANY)
+    tip = "not_equal"
+    kernel_name = "ne"
+    numpy = np.not_equal
+
+
+ne_p = Ne()
+
+
+def ne(x: Value, y: Value) -> Value:
+    """Return x != y, elementwise."""
+    return ne_p.bind(x, y)[0]
+
+
+class Lt(Comparison):
+    """x < y."""
+
+    name = "lt"
+    kernel_name = "lt"
+    numpy = np.less
+
+
+lt_p = Lt()
+
+
+def lt(x: Value, y: Value) -> Value:
+    """Return x < y, elementwise."""
+    return lt_p.bind(x, y)[0]
+
+
+class Le(Comparison):
+    """x <= y."""
+
+    name = "le"
+    kernel_name = "le"
+    numpy = np.less_equal
+
+
+le_p = Le()
+
+
+def le(x: Value, y: Value) -> Value:
+    """Return x <= y, elementwise."""
+    return le_p.bind(x, y)[0]
+
+
+class Gt(Comparison):
+    """x > y."""
+
+    name = "gt"
+    kernel_name = "gt"
+    numpy = np.greater
+
+
+gt_p = Gt()
+
+
+def gt(x: Value, y: Value) -> Value:
+    """Return x > y, elementwise."""
+    return gt_p.bind(x, y)[0]
+
+
+class Ge(Comparison):
+    """x >= y."""
+
+    name = "ge"
+    kernel_name = "ge"
+    numpy = np.greater_equal
+
+
+ge_p = Ge()
+
+
+def ge(x: Value, y: Value) -> Value:
+    """Return x >= y, elementwise."""
+    return ge_p.bind(x, y)[0]

@@ -1,0 +1,166 @@
+"""Arrays from nothing: constants, counting.
+
+A constant array is a scalar stretched by `broadcast_in_dim`; so it costs no memory where it is
+consumed.  `iota` counts along one axis.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Value
+from tapeless.prims.common import shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.structural import broadcast, shape_argument
+
+__all__ = [
+    "broadcasted_iota",
+    "empty",
+    "empty_p",
+    "full",
+    "full_like",
+    "iota",
+    "iota_p",
+]
+
+
+class Iota(Primitive):
+    """() -> shape: the index along the axis `dimension`."""
+
+    name = "iota"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check dtype and axis."""
+        shape, dtype, dimension = params["shape"], params["dtype"], params["dimension"]
+        if not dtypes.issubdtype(dtype, np.number):
+            raise TypeError(
+                f"iota does not accept dtype {dtypes.dtype_name(dtype)}. Accepted dtypes are "
+                "subtypes of integer, complexfloating, floating."
+            )
+        if not 0 <= dimension < len(shape):
+            raise ValueError(
+                "iota dimension must be between 0 and len(shape), "
+                f"got dimension={dimension} for shape={shape}"
+            )
+        return (ShapedArray(shape, dtype),)
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+        """Never reached: there is no operand that could have a tangent."""
+        raise AssertionError("iota has no operands; this is a bug in tapeless")
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Convert the index."""
+        (out,) = outs
+        dimension = params["dimension"]
+        return (b.virtual(out, lambda index: b.convert(index[dimension], out.dtype)),)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        attributes = {"iota_dimension": f"{params['dimension']} : i64"}
+        return b.op("stablehlo.iota", args, outs, attributes)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Count with NumPy."""
+        shape, dimension = params["shape"], params["dimension"]
+        count = np.arange(shape[dimension]).astype(params["dtype"])
+        extents = [1] * len(shape)
+        extents[dimension] = shape[dimension]
+        return (np.broadcast_to(count.reshape(extents), shape).copy(),)
+
+
+iota_p = Iota()
+
+
+def iota(dtype: object, size: int) -> Value:
+    """Return 0, 1, ..., size - 1.
+
+    dtype: of the result -> (size,)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(
+    dtype: object, shape: Sequence[int], dimension: int, *, out_sharding: object = None
+) -> Value:
+    """Return the array of this shape that holds the index along the axis `dimension`."""
+    return iota_p.bind(
+        dtype=dtypes.check_user_dtype_supported(dtype, "iota"),
+        shape=shape_argument("iota", shape, "shape"),
+        dimension=operator.index(dimension),
+        sharding=None,
+    )[0]
+
+
+class Empty(Primitive):
+    """() -> shape: zeros, where any values would do."""
+
+    name = "empty"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the type asked for."""
+        return (ShapedArray(params["shape"], np.dtype(params["dtype"])),)
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Fill with zeros."""
+        return (full(params["shape"], 0, np.dtype(params["dtype"])),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Fill with zeros."""
+        return (np.zeros(params["shape"], params["dtype"]),)
+
+
+empty_p = Empty()
+
+
+def empty(shape: Sequence[int], dtype: object, *, out_sharding: object = None) -> Value:
+    """Return an array whose values the program promises not to depend on; here they are 0."""
+    return empty_p.bind(
+        shape=shape_argument("empty", shape, "shape"), dtype=dtype, out_sharding=out_sharding
+    )[0]
+
+
+def full(
+    shape: Sequence[int],
+    fill_value: Value,
+    dtype: object = None,
+    *,
+    sharding: object = None,
+) -> Value:
+    """Return the array of this shape filled with the scalar `fill_value`."""
+    sizes = shape_argument("full", shape, "shape")
+    aval = typeof(fill_value)
+    if aval.shape:
+        raise TypeError(
+            f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}."
+        )
+    weak = dtype is None and aval.weak_type
+    wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
+    return broadcast(convert(fill_value, wanted, weak), sizes)
+
+
+def full_like(
+    x: Any,
+    fill_value: Value,
+    dtype: object = None,
+    shape: Sequence[int] | None = None,
+    sharding: object = None,
+) -> Value:
+    """Return an array filled with `fill_value`, of the shape and dtype of `x` unless given."""
+    aval = typeof(x)
+    sizes = aval.shape if shape is None else shape
+    weak = dtype is None and aval.weak_type
+    wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
+    if shape_of(fill_value):
+        raise TypeError(
+            "full must be called with scalar fill_value, "
+            f"got fill_value.shape {shape_of(fill_value)}."
+        )
+    target = shape_argument("full", sizes, "shape")
+    return broadcast(convert(fill_value, wanted, weak), target)

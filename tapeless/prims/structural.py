@@ -1,0 +1,662 @@
+"""Operations that move elements and do not change them: shapes, orders, repetitions.
+
+    broadcast_in_dim   (3,) -> (2, 3)       repeat along new axes, and along axes of extent 1
+    reshape            (2, 3) -> (6,)       same elements in row-major order, another shape
+    transpose          (2, 3) -> (3, 2)     axes in another order
+    squeeze            (1, 3) -> (3,)       without axes of extent 1
+    rev                (3,) -> (3,)         backwards along some axes
+    tile               (3,) -> (6,)         the whole array several times along each axis
+    copy, stop_gradient                     the identity; the latter has no tangent
+
+All are linear.  A `Rearrangement` says with `source` where the element at an index of the result comes
+from; its `lower` is then an index expression that consumers pull, and nothing is moved in memory.
+User functions leave the operation out where it would be the identity, as JAX's do.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import apply, move_dim, shape_of
+
+__all__ = [
+    "Identity",
+    "Rearrangement",
+    "array_text",
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_in_dim_p",
+    "broadcast_like",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "collapse",
+    "copy",
+    "copy_p",
+    "expand_dims",
+    "reshape",
+    "reshape_p",
+    "rev",
+    "rev_p",
+    "shape_argument",
+    "squeeze",
+    "squeeze_p",
+    "stop_gradient_p",
+    "tile",
+    "tile_p",
+    "transpose",
+    "transpose_p",
+]
+
+Shape = tuple[int, ...]
+
+
+class Rearrangement(Primitive):
+    """An operation of one operand and one result whose elements are the operand's, moved."""
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check the operand's shape and return the result's."""
+        raise NotImplementedError
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Change the shape only."""
+        (x,) = avals
+        return (ShapedArray(self.out_shape(x.shape, **params), x.dtype, x.weak_type),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Move the tangents alike."""
+        (out,) = self.bind(*primals, **params)
+        if isinstance(tangents[0], Zero):
+            return (out,), (Zero(typeof(out).tangent()),)
+        return (out,), self.bind(tangents[0], **params)
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Move the cotangents back."""
+        (ct,), (x,) = cotangents, args
+        if isinstance(ct, Zero):
+            return (Zero(x.aval),)
+        return (self.back(ct, x.aval, **params),)
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Return the cotangent of the operand of type `aval`."""
+        raise NotImplementedError
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Return the index in an operand of this shape of the result's element at `index`."""
+        raise NotImplementedError
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Pull the operand's element from where it comes from."""
+        (x,) = args
+        return (
+            b.virtual(outs[0], lambda index: x.at(*self.source(b, index, x.shape, **params))),
+        )
+
+
+# broadcast_in_dim
+
+
+class BroadcastInDim(Rearrangement):
+    """Operand axis k becomes axis `broadcast_dimensions[k]` of `shape`; extents of 1 stretch."""
+
+    name = "broadcast_in_dim"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check that the axes fit."""
+        target, dims = params["shape"], params["broadcast_dimensions"]
+        where = f"got {dims} for operand ndim {len(shape)} and shape {target}."
+        if len(dims) != len(shape):
+            raise TypeError(
+                "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got "
+                f"broadcast_dimensions {dims} for operand ndim {len(shape)}."
+            )
+        if not all(0 <= dim < len(target) for dim in dims):
+            raise TypeError(
+                "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, "
+                + where
+            )
+        if not all(
+            extent in (1, target[dim]) for extent, dim in zip(shape, dims, strict=True)
+        ):
+            raise TypeError(
+                "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
+                "corresponding dimensions in the target broadcast shape; got operand of shape "
+                f"{shape}, target broadcast shape {target}, broadcast_dimensions {dims} "
+            )
+        if any(left >= right for left, right in zip(dims, dims[1:], strict=False)):
+            raise TypeError(
+                "broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
+                f"broadcast_dimensions {dims}"
+            )
+        return target
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Sum over the axes that were added or stretched."""
+        shape, dims = params["shape"], params["broadcast_dimensions"]
+        stretched = [
+            dim for extent, dim in zip(aval.shape, dims, strict=True) if extent != shape[dim]
+        ]
+        axes = tuple(d for d in range(len(shape)) if d in stretched or d not in dims)
+        summed = apply("reduce_sum", ct, axes=axes, out_sharding=None)
+        ones = [position for position, dim in enumerate(dims) if dim in stretched]
+        return expand_dims(summed, ones)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Bring the batch axis to the front of operand and result."""
+        x = move_dim(args[0], dims[0], 0)
+        shape = (shape_of(x)[0], *params["shape"])
+        moved = tuple(np.int64(dim + 1) for dim in params["broadcast_dimensions"])
+        return (broadcast_in_dim(x, shape, (0, *moved)),), (0,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Drop the new axes; stay at 0 in stretched ones."""
+        dims = params["broadcast_dimensions"]
+        return tuple(
+            0 if extent == 1 else index[dim] for extent, dim in zip(shape, dims, strict=True)
+        )
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        attributes = {"broadcast_dimensions": array_text(params["broadcast_dimensions"])}
+        return b.op("stablehlo.broadcast_in_dim", args, outs, attributes)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Insert axes of extent 1, then stretch."""
+        (x,) = arrays
+        shape = [1] * len(params["shape"])
+        for extent, dim in zip(x.shape, params["broadcast_dimensions"], strict=True):
+            shape[dim] = extent
+        return (np.broadcast_to(x.reshape(shape), params["shape"]).copy(),)
+
+
+broadcast_in_dim_p = BroadcastInDim()
+
+
+def broadcast_in_dim(
+    operand: Value,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: object = None,
+) -> Value:
+    """Return `operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`."""
+    target = shape_argument("broadcast_in_dim", shape, "shape")
+    dims = tuple(broadcast_dimensions)
+    if target == shape_of(operand) and dims == tuple(range(len(target))):
+        return operand
+    return broadcast_in_dim_p.bind(
+        operand, shape=target, broadcast_dimensions=dims, sharding=None
+    )[0]
+
+
+def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = None) -> Value:
+    """Return `operand` repeated along new leading axes of these sizes."""
+    if len(sizes) == 0:
+        return operand
+    shape = shape_of(operand)
+    dims = tuple(range(len(sizes), len(sizes) + len(shape)))
+    return broadcast_in_dim(operand, (*sizes, *shape), dims)
+
+
+def broadcast_to_rank(x: Value, rank: int) -> Value:
+    """Return `x` with leading axes of extent 1 up to `rank` axes."""
+    missing = rank - len(shape_of(x))
+    if missing < 0:
+        raise ValueError(f"broadcast_to_rank: operand has {len(shape_of(x))} axes, wanted {rank}")
+    return expand_dims(x, range(missing))
+
+
+def broadcast_like(arr: Value, like_arr: Value) -> Value:
+    """Return `arr` broadcast to the shape of `like_arr`, by NumPy's rules."""
+    shape, target = shape_of(arr), shape_of(like_arr)
+    return broadcast_in_dim(arr, target, range(len(target) - len(shape), len(target)))
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
+    """Return the shape that arrays of these shapes broadcast to, by NumPy's rules."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    out = []
+    for extents in zip(*padded, strict=True):
+        wide = {extent for extent in extents if extent != 1}
+        if len(wide) > 1:
+            raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}")
+        out.append(wide.pop() if wide else 1)
+    return tuple(out)
+
+
+# reshape
+
+
+class Reshape(Rearrangement):
+    """The elements in row-major order of the axes `dimensions`, in the shape `new_sizes`."""
+
+    name = "reshape"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check that the number of elements stays."""
+        sizes, dims = params["new_sizes"], params["dimensions"]
+        if math.prod(shape) != math.prod(sizes):
+            raise TypeError(
+                f"reshape total size must be unchanged, got new_sizes {sizes} "
+                f"(total size {math.prod(sizes)}) for shape {shape} (total size {math.prod(shape)})"
+            )
+        if dims is not None and sorted(dims) != list(range(len(shape))):
+            raise TypeError(
+                "reshape dimensions must be a permutation of operand dimensions, "
+                f"got dimensions {dims} for shape {shape}"
+            )
+        return sizes
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Reshape back, then undo the permutation."""
+        dims = params["dimensions"]
+        if dims is None:
+            return reshape(ct, aval.shape)
+        permuted = reshape(ct, tuple(aval.shape[dim] for dim in dims))
+        return transpose(permuted, np.argsort(dims))
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Keep the batch axis in front."""
+        x = move_dim(args[0], dims[0], 0)
+        order = params["dimensions"]
+        if order is not None:
+            order = (0, *(dim + 1 for dim in order))
+        return (reshape(x, (shape_of(x)[0], *params["new_sizes"]), order),), (0,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Number the element in row-major order and divide that by the operand's strides."""
+        dims = params["dimensions"]
+        order = tuple(range(len(shape))) if dims is None else dims
+        flat: Any = 0
+        for i, extent in zip(index, params["new_sizes"], strict=True):
+            flat = b.iadd(b.imul(flat, extent), i)
+        found: dict[int, Any] = {}
+        for dim in reversed(order):
+            found[dim] = b.imod(flat, shape[dim]) if dim != order[0] else flat
+            flat = b.idiv(flat, shape[dim])
+        return tuple(found[dim] for dim in range(len(shape)))
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Pull by row-major number; an array without elements has none to pull."""
+        if not outs[0].size:
+            return (b.virtual(outs[0], lambda index: args[0].at(*(0,) * len(args[0].shape))),)
+        return super().lower(b, args, outs, **params)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a reshape, after a transpose if the order of the axes changes."""
+        if params["dimensions"] is not None:
+            return NotImplemented
+        return b.op("stablehlo.reshape", args, outs, {})
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Transpose, then reshape."""
+        return (reshape(transpose(args[0], params["dimensions"]), params["new_sizes"]),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Reshape with NumPy."""
+        (x,), dims = arrays, params["dimensions"]
+        return ((x if dims is None else np.transpose(x, dims)).reshape(params["new_sizes"]),)
+
+
+reshape_p = Reshape()
+
+
+def reshape(
+    operand: Value,
+    new_sizes: Sequence[int],
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: object = None,
+) -> Value:
+    """Return the elements of `operand`, taken in the order of the axes `dimensions`, as `new_sizes`."""
+    sizes = shape_argument("reshape", new_sizes, "new_sizes")
+    shape = shape_of(operand)
+    dims = None if dimensions is None else tuple(map(operator.index, dimensions))
+    in_order = dims is None or dims == tuple(range(len(shape)))
+    if shape == sizes and in_order:
+        return operand
+    return reshape_p.bind(
+        operand, new_sizes=sizes, dimensions=None if in_order else dims, sharding=None
+    )[0]
+
+
+def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = None) -> Value:
+    """Return `operand` with the axes from start to before stop as one."""
+    shape = shape_of(operand)
+    low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if high < low:
+        raise ValueError(
+            f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]"
+        )
+    return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
+
+
+# transpose, squeeze, expand_dims, rev, tile
+
+
+class Transpose(Rearrangement):
+    """Axis k of the result is axis `permutation[k]` of the operand."""
+
+    name = "transpose"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check that it is a permutation."""
+        permutation = params["permutation"]
+        if sorted(permutation) != list(range(len(shape))):
+            raise TypeError(
+                "transpose permutation isn't a permutation of operand dimensions, "
+                f"got permutation {permutation} for operand shape {shape}."
+            )
+        return tuple(shape[dim] for dim in permutation)
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Permute back."""
+        return transpose(ct, np.argsort(params["permutation"]))
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Put the batch axis in front as part of the permutation."""
+        (dim,) = dims
+        order = (dim, *(i + (i >= dim) for i in params["permutation"]))
+        return (transpose(args[0], order),), (0,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Permute the index back."""
+        found = dict(zip(params["permutation"], index, strict=True))
+        return tuple(found[dim] for dim in range(len(shape)))
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        attributes = {"permutation": array_text(params["permutation"])}
+        return b.op("stablehlo.transpose", args, outs, attributes)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Transpose with NumPy."""
+        return (np.transpose(arrays[0], params["permutation"]).copy(),)
+
+
+transpose_p = Transpose()
+
+
+def transpose(operand: Value, permutation: Sequence[int] | np.ndarray) -> Value:
+    """Return `operand` with its axes in the order `permutation`."""
+    order = tuple(map(operator.index, permutation))
+    if order == tuple(range(len(order))) and len(order) == len(shape_of(operand)):
+        return operand
+    return transpose_p.bind(operand, permutation=order)[0]
+
+
+class Squeeze(Rearrangement):
+    """Without the axes `dimensions`, which have extent 1."""
+
+    name = "squeeze"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check the extents."""
+        dims = params["dimensions"]
+        if any(shape[dim] != 1 for dim in dims):
+            raise ValueError(
+                "cannot select an axis to squeeze out which has size not equal to one, "
+                f"got shape={shape} and dimensions={dims}"
+            )
+        return tuple(extent for dim, extent in enumerate(shape) if dim not in dims)
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Insert the axes again."""
+        return expand_dims(ct, params["dimensions"])
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Keep the batch axis in front."""
+        x = move_dim(args[0], dims[0], 0)
+        return (squeeze(x, tuple(dim + 1 for dim in params["dimensions"])),), (0,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Be at 0 in the removed axes."""
+        rest = iter(index)
+        dims = params["dimensions"]
+        return tuple(0 if dim in dims else next(rest) for dim in range(len(shape)))
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a reshape."""
+        return b.op("stablehlo.reshape", args, outs, {})
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Squeeze with NumPy."""
+        return (np.squeeze(arrays[0], params["dimensions"]),)
+
+
+squeeze_p = Squeeze()
+
+
+def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
+    """Return `array` without the axes `dimensions`, each of extent 1."""
+    dims = _axes_argument(dimensions, len(shape_of(array)))
+    if not dims:
+        return array
+    return squeeze_p.bind(array, dimensions=dims)[0]
+
+
+def expand_dims(array: Value, dimensions: Sequence[int]) -> Value:
+    """Return `array` with axes of extent 1 at the positions `dimensions` of the result."""
+    if len(dimensions) == 0:
+        return array
+    shape = shape_of(array)
+    rank = len(shape) + len(dimensions)
+    dims = _axes_argument(dimensions, rank)
+    kept = tuple(dim for dim in range(rank) if dim not in dims)
+    target = [1] * rank
+    for dim, extent in zip(kept, shape, strict=True):
+        target[dim] = extent
+    return broadcast_in_dim(array, target, kept)
+
+
+class Rev(Rearrangement):
+    """Backwards along the axes `dimensions`."""
+
+    name = "rev"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Check the axes."""
+        dims = params["dimensions"]
+        if len(set(dims)) != len(dims):
+            raise TypeError(f"rev dimensions must be unique, got {dims}.")
+        if not all(dim < len(shape) for dim in dims):
+            raise TypeError(
+                "rev dimensions must all be less than operand ndim, "
+                f"got dimensions {dims} for operand ndim {len(shape)}."
+            )
+        return shape
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Turn round again."""
+        return rev(ct, params["dimensions"])
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Renumber the axes."""
+        (dim,) = dims
+        moved = tuple(i + (i >= dim) for i in params["dimensions"])
+        return self.bind(args[0], dimensions=moved), (dim,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Count from the end."""
+        dims = params["dimensions"]
+        return tuple(
+            b.iadd(b.imul(i, -1), extent - 1) if dim in dims else i
+            for dim, (i, extent) in enumerate(zip(index, shape, strict=True))
+        )
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        attributes = {"dimensions": array_text(params["dimensions"])}
+        return b.op("stablehlo.reverse", args, outs, attributes)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Flip with NumPy."""
+        return (np.flip(arrays[0], params["dimensions"]).copy(),)
+
+
+rev_p = Rev()
+
+
+def rev(operand: Value, dimensions: Sequence[int]) -> Value:
+    """Return `operand` backwards along the axes `dimensions`."""
+    return rev_p.bind(operand, dimensions=tuple(dimensions))[0]
+
+
+class Tile(Rearrangement):
+    """The whole operand `reps[k]` times along axis k."""
+
+    name = "tile"
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Multiply the extents."""
+        reps = params["reps"]
+        if len(reps) != len(shape):
+            raise TypeError(
+                "reps length must be equal to the ndim of x, "
+                f"got len(reps)={len(reps)} and x.ndim={len(shape)}."
+            )
+        return tuple(map(operator.mul, shape, reps))
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Sum over the repetitions."""
+        sizes: list[int] = []
+        axes: list[int] = []
+        for count, extent in zip(params["reps"], aval.shape, strict=True):
+            if count != 1:
+                axes.append(len(sizes))
+                sizes.append(count)
+            sizes.append(extent)
+        return apply("reduce_sum", reshape(ct, sizes), axes=tuple(axes), out_sharding=None)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Repeat the batch axis once."""
+        (dim,), reps = dims, params["reps"]
+        return self.bind(args[0], reps=(*reps[:dim], 1, *reps[dim:])), (dim,)
+
+    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+        """Take the remainder by the extent."""
+        return tuple(
+            i if count == 1 else b.imod(i, max(extent, 1))
+            for i, extent, count in zip(index, shape, params["reps"], strict=True)
+        )
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Broadcast along a new axis before each, then join the pairs."""
+        (x,), reps = args, params["reps"]
+        shape = shape_of(x)
+        pairs = [n for pair in zip(reps, shape, strict=True) for n in pair]
+        stretched = broadcast_in_dim(x, pairs, range(1, len(pairs), 2))
+        return (reshape(stretched, tuple(map(operator.mul, shape, reps))),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Tile with NumPy."""
+        return (np.tile(arrays[0], params["reps"]),)
+
+
+tile_p = Tile()
+
+
+def tile(operand: Value, reps: Sequence[int]) -> Value:
+    """Return `operand` repeated `reps[k]` times along axis k."""
+    return tile_p.bind(operand, reps=tuple(map(operator.index, reps)))[0]
+
+
+# Identities
+
+
+class Identity(Rearrangement):
+    """The operand itself."""
+
+    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+        """Return the shape."""
+        return shape
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Apply the identity to the cotangent."""
+        return self.bind(ct, **params)[0]
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Leave the batch axis where it is."""
+        return self.bind(*args, **params), tuple(dims)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Do nothing."""
+        return tuple(args)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write nothing."""
+        return tuple(args)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Copy with NumPy."""
+        return (arrays[0].copy(),)
+
+
+class Copy(Identity):
+    """A new array with the same elements."""
+
+    name = "copy"
+
+
+copy_p = Copy()
+
+
+def copy(x: Value) -> Value:
+    """Return a copy of `x`."""
+    return copy_p.bind(x)[0]
+
+
+class StopGradient(Identity):
+    """The operand as a constant for differentiation."""
+
+    name = "stop_gradient"
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Return a zero tangent."""
+        (out,) = self.bind(*primals)
+        return (out,), (Zero(typeof(out).tangent()),)
+
+
+stop_gradient_p = StopGradient()
+
+
+# Helpers
+
+
+def array_text(numbers: Sequence[int]) -> str:
+    """Return the StableHLO attribute of a list of integers."""
+    return f"array<i64: {', '.join(map(str, numbers))}>" if len(numbers) else "array<i64>"
+
+
+def shape_argument(function: str, shape: Sequence[int], argument: str) -> Shape:
+    """Return a user's shape as a tuple of integers, or raise TypeError."""
+    try:
+        sizes = tuple(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+        ) from None
+    if any(size < 0 for size in sizes):
+        raise TypeError(f"{function} {argument} must all be positive, got {sizes}.")
+    return sizes
+
+
+def _axes_argument(dimensions: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Return a user's axes counted from the front, in order, or raise ValueError."""
+    dims = []
+    for dim in dimensions:
+        if not -rank <= dim < rank:
+            raise ValueError(f"axis {dim} is out of bounds for array of dimension {rank}")
+        dims.append(operator.index(dim) % rank)
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"dimensions are not unique: {tuple(dims)}")
+    return tuple(sorted(dims))
