@@ -23,14 +23,20 @@ __all__ = ["least_upper_bound", "upper_sets"]
 Node = TypeVar("Node", bound=Hashable)
 
 
-def upper_sets(arrows: Mapping[Node, Collection[Node]]) -> dict[Node, frozenset[Node]]:
+def upper_sets(
+    arrows: Mapping[Node, Collection[Node]],
+) -> dict[Node, frozenset[Node]]:
     """Return, for each node, the set of the nodes that are it or above it."""
     sets: dict[Node, frozenset[Node]] = {}
 
     def visit(node: Node) -> frozenset[Node]:
         """Return the upper set of one node, after those above it."""
-        if node not in sets:
-            sets[node] = frozenset((node,)).union(*map(visit, arrows.get(node, ())))
+        if node in sets:
+            return sets[node]
+        above = {node}
+        for next_node in arrows.get(node, ()):
+            above |= visit(next_node)
+        sets[node] = frozenset(above)
         return sets[node]
 
     for node in arrows:
@@ -38,7 +44,13 @@ def upper_sets(arrows: Mapping[Node, Collection[Node]]) -> dict[Node, frozenset[
     return sets
 
 
-def least_upper_bound(nodes: Collection[Node], sets: Mapping[Node, frozenset[Node]]) -> Node | None:
+def least_upper_bound(
+    nodes: Collection[Node],
+    sets: Mapping[Node, frozenset[Node]],
+) -> Node | None:
     """Return the least node above all of ``nodes`` (at least one), or None if there is none."""
     common = frozenset.intersection(*(sets[node] for node in nodes))
-    return next((node for node in common if sets[node] == common), None)
+    for node in common:
+        if sets[node] == common:
+            return node
+    return None

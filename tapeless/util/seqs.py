@@ -63,10 +63,12 @@ def merge(mask: Mask, off: Sequence[T], on: Sequence[T]) -> list[T]:
     ['a', 'b', 'c']
     """
     n_on = sum(map(bool, mask))
-    if len(on) != n_on or len(off) != len(mask) - n_on:
-        wanted = f"{len(mask) - n_on} and {n_on}"
-        raise ValueError(f"the mask wants {wanted} entries, got {len(off)} and {len(on)}")
-    from_off, from_on = iter(off), iter(on)
+    n_off = len(mask) - n_on
+    if len(on) != n_on or len(off) != n_off:
+        got = f"{len(off)} and {len(on)}"
+        raise ValueError(f"the mask wants {n_off} and {n_on} entries, got {got}")
+    from_off = iter(off)
+    from_on = iter(on)
     return [next(from_on if flag else from_off) for flag in mask]
 
 
@@ -88,8 +90,9 @@ def split_at(values: Sequence[T], *counts: int) -> list[list[T]]:
     parts = []
     start = 0
     for count in counts:
-        parts.append(list(values[start : start + count]))
-        start += count
+        stop = start + count
+        parts.append(list(values[start:stop]))
+        start = stop
     if start > len(values):
         raise ValueError(f"cannot take {counts} from {len(values)} values")
     parts.append(list(values[start:]))

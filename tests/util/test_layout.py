@@ -4,7 +4,17 @@ import time
 
 import pytest
 
-from tapeless.util.layout import brk, concat, group, hard_line, join, nest, pretty, style, text
+from tapeless.util.layout import (
+    brk,
+    concat,
+    group,
+    hard_line,
+    join,
+    nest,
+    pretty,
+    style,
+    text,
+)
 
 
 def program(*equations):
@@ -22,7 +32,12 @@ def test_a_group_that_fits_is_flat():
 
 def test_a_group_that_does_not_fit_breaks_everywhere():
     document = program("b:f32[3] = sin a", "c = b")
-    lines = ["{ lambda ; a:f32[3]. let", "    b:f32[3] = sin a", "    c = b", "  in (b,) }"]
+    lines = [
+        "{ lambda ; a:f32[3]. let",
+        "    b:f32[3] = sin a",
+        "    c = b",
+        "  in (b,) }",
+    ]
     assert pretty(document, width=57) == "\n".join(lines)
 
 
@@ -35,12 +50,15 @@ def test_groups_inside_a_broken_group_decide_for_themselves():
 
 def test_a_list_of_groups_fills_lines():
     entries = [str(n) for n in range(10, 20)]
-    document = nest(1, concat(["(10", *(group("," + brk() + entry) for entry in entries[1:]), ")"]))
+    rest = [group("," + brk() + entry) for entry in entries[1:]]
+    document = nest(1, concat(["(10", *rest, ")"]))
     assert pretty(document, width=12) == "(10, 11, 12,\n 13, 14, 15,\n 16, 17, 18,\n 19)"
 
 
 def test_a_forced_break_breaks_its_groups():
-    document = group("a" + brk() + group("b" + hard_line + "c") + brk() + group("d" + brk() + "e"))
+    forced = group("b" + hard_line + "c")
+    free = group("d" + brk() + "e")
+    document = group("a" + brk() + forced + brk() + free)
     assert pretty(document) == "a\nb\nc\nd e"
     assert pretty(nest(2, text("a\nb"))) == "a\n  b"
 

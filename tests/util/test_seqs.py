@@ -15,7 +15,8 @@ def test_merge_undoes_split(marked):
     off, on = seqs.split(values, mask)
     assert seqs.merge(mask, off, on) == values
     assert on == seqs.select(values, mask)
-    assert off == seqs.select(values, seqs.invert(mask))
+    opposite = seqs.invert(mask)
+    assert off == seqs.select(values, opposite)
 
 
 @given(st.lists(st.lists(st.integers())))
@@ -33,21 +34,24 @@ def test_unzip_of_nothing_has_columns():
 
 
 def test_split_at_takes_counts_and_the_rest():
-    assert seqs.split_at([1, 2, 3, 4], 1, 2) == [[1], [2, 3], [4]]
-    assert seqs.split_at([], 0) == [[], []]
+    assert list(map("".join, seqs.split_at("abcd", 1, 2))) == ["a", "bc", "d"]
+
+
+def test_split_at_may_leave_nothing():
+    assert seqs.split_at("", 0) == [[], []]
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: seqs.select([1, 2], [True]),
-        lambda: seqs.split([1, 2], [True]),
-        lambda: seqs.merge([True, False], [1, 2], [3]),
-        lambda: seqs.merge([True, False], [1], []),
-        lambda: seqs.split_at([1], 2),
-        lambda: seqs.chunks([1, 2, 3], [1, 1]),
-        lambda: seqs.unzip([(1, 2, 3)]),
-        lambda: seqs.map_strict(max, [1], [2, 3]),
+        lambda: seqs.select("ab", [True]),
+        lambda: seqs.split("ab", [True]),
+        lambda: seqs.merge([True, False], "ab", "c"),
+        lambda: seqs.merge([True, False], "a", ""),
+        lambda: seqs.split_at("a", 2),
+        lambda: seqs.chunks("abc", [1, 1]),
+        lambda: seqs.unzip(["abc"]),
+        lambda: seqs.map_strict(max, "a", "bc"),
     ],
 )
 def test_wrong_lengths_raise(call):
