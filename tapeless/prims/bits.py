@@ -1,0 +1,463 @@
+"""Random bits by counting: keys, and the threefry2x32 generator.
+
+A key is an element of an array of an extended dtype, `key<fry>`; it is carried by two words of 32
+bits.  All operations are pure functions of keys:
+
+    random_seed     ints (s) -> keys (s)                    from the seed's 64 bits
+    random_bits     keys (s) -> words (s, t)                t = shape; unsigned, of 8 to 64 bits
+    random_split    keys (s) -> keys (s, t)                 independent children
+    random_fold_in  keys (s), words (s) -> keys (s)         the child that a number names
+    random_wrap     words (s, 2) -> keys (s);  random_unwrap is its inverse
+    random_clone    keys (s) -> keys (s)                    the identity
+
+Threefry (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) mixes a key and a
+counter of two words in 20 rounds of add, rotate, xor.  Bit number i of a stream is the hash of the
+counter i, whatever the shape: element i depends on nothing else.  So the rounds are written on
+scalars of the loop language, consumers pull them, and random numbers are made in the loop that uses
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.kernel.parts import Parts
+from tapeless.prims.common import batch_dim_to, move_dim, shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.rules import WithoutTangent
+from tapeless.prims.structural import broadcast_in_dim
+
+__all__ = [
+    "PRNGImpl",
+    "random_bits",
+    "random_bits_p",
+    "random_clone",
+    "random_clone_p",
+    "random_fold_in",
+    "random_fold_in_p",
+    "random_seed",
+    "random_seed_p",
+    "random_split",
+    "random_split_p",
+    "random_unwrap",
+    "random_unwrap_p",
+    "random_wrap",
+    "random_wrap_p",
+    "threefry2x32_p",
+    "threefry_prng_impl",
+]
+
+Shape = tuple[int, ...]
+_U32 = np.dtype(np.uint32)
+_U64 = np.dtype(np.uint64)
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+
+
+@dataclass(frozen=True, slots=True)
+class PRNGImpl:
+    """A generator: its name, the tag that programs print, and the number of words of a key."""
+
+    name: str
+    tag: str
+    key_shape: Shape
+
+    @property
+    def dtype(self) -> dtypes.KeyDtype:
+        """The dtype of its keys."""
+        return dtypes.key_dtype(self.name, self.tag, self.key_shape)
+
+    def __str__(self) -> str:
+        """Return the tag."""
+        return self.tag
+
+
+threefry_prng_impl = PRNGImpl("threefry2x32", "fry", (2,))
+
+
+def _threefry(b: Any, key: tuple[Any, Any], count: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Hash the two words of a counter with a key; `b` has the operations on words."""
+    schedule = (*key, b.xor(b.xor(*key), b.const(_PARITY, _U32)))
+    x, y = b.add(count[0], schedule[0]), b.add(count[1], schedule[1])
+    for group in range(5):
+        for distance in _ROTATIONS[group % 2]:
+            x = b.add(x, y)
+            left = b.shift_left(y, distance)
+            y = b.xor(x, b.or_(left, b.shift_right_logical(y, 32 - distance)))
+        x = b.add(x, schedule[(group + 1) % 3])
+        y = b.add(b.add(y, schedule[(group + 2) % 3]), group + 1)
+    return x, y
+
+
+class _NumpyWords:
+    """The operations of `_threefry` on NumPy arrays of words, for references."""
+
+    add = staticmethod(np.add)
+    xor = staticmethod(np.bitwise_xor)
+    or_ = staticmethod(np.bitwise_or)
+
+    @staticmethod
+    def const(value: int, dtype: np.dtype) -> np.generic:
+        """Make a word."""
+        return dtype.type(value)
+
+    @staticmethod
+    def shift_left(x: np.ndarray, distance: int) -> np.ndarray:
+        """x << distance."""
+        return np.left_shift(x, np.uint32(distance))
+
+    @staticmethod
+    def shift_right_logical(x: np.ndarray, distance: int) -> np.ndarray:
+        """x >> distance."""
+        return np.right_shift(x, np.uint32(distance))
+
+
+def _counted(b: Any, key: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, Any]:
+    """Hash the row-major position of `index` in `shape`."""
+    flat = b.convert(b.flat_index(index, shape), _U64)
+    high = b.convert(b.shift_right_logical(flat, 32), _U32)
+    if int(np.prod(shape, dtype=object)) <= 2**32:
+        high = b.const(0, _U32)
+    return _threefry(b, tuple(key), (high, b.convert(flat, _U32)))
+
+
+def _numpy_counted(keys: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """Hash all positions of `shape` with all keys: words (s, 2) -> two arrays (s, t)."""
+    flat = np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint64).reshape(shape)
+    count = (flat >> np.uint64(32)).astype(_U32), flat.astype(_U32)
+    lead = keys.shape[:-1] + (1,) * len(shape)
+    with np.errstate(over="ignore"):
+        return _threefry(_NumpyWords, tuple(keys[..., i].reshape(lead) for i in (0, 1)), count)
+
+
+def _seed_words(b: Any, seed: Any) -> tuple[Any, Any]:
+    """Return the high and the low word of a seed; the high one of a narrow seed is 0."""
+    if seed.dtype.itemsize < 8:
+        return b.const(0, _U32), b.convert(seed, _U32)
+    unsigned = b.bitcast(seed, _U64)
+    high = b.convert(b.shift_right_logical(unsigned, 32), _U32)
+    return high, b.convert(b.and_(unsigned, b.const(0xFFFFFFFF, _U64)), _U32)
+
+
+class FromKeys(WithoutTangent):
+    """An operation that makes (s, t) of keys (s): a batch axis stays where it is."""
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        return self.bind(*args, **params), (dims[0],)
+
+    def check_keys(self, keys: ShapedArray) -> None:
+        """Raise TypeError unless the operand is an array of keys."""
+        if not isinstance(keys.dtype, dtypes.KeyDtype):
+            name = dtypes.dtype_name(keys.dtype)
+            raise TypeError(f"{self.name} requires PRNG key array, got {name}{list(keys.shape)}")
+
+
+class RandomBits(FromKeys):
+    """keys: (s) -> unsigned integers of `bit_width` bits: (s, shape)."""
+
+    name = "random_bits"
+
+    def abstract(
+        self, keys: ShapedArray, *, bit_width: int, shape: Shape
+    ) -> tuple[ShapedArray, ...]:
+        self.check_keys(keys)
+        return (ShapedArray(keys.shape + shape, np.dtype(f"uint{bit_width}")),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, bit_width: int, shape: Shape) -> tuple:
+        (keys,), (out,) = args, outs
+        split = len(keys.shape)
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Hash the position in the stream."""
+            high, low = _counted(b, keys.at(*index[:split]), index[split:], shape)
+            if bit_width == 64:
+                wide = b.shift_left(b.convert(high, _U64), 32)
+                return b.or_(wide, b.convert(low, _U64))
+            return b.convert(b.xor(high, low), out.dtype)
+
+        return (b.virtual(out, pull),)
+
+    def reference(self, keys: np.ndarray, *, bit_width: int, shape: Shape) -> tuple:
+        high, low = _numpy_counted(keys, shape)
+        if bit_width == 64:
+            return ((high.astype(_U64) << np.uint64(32)) | low.astype(_U64),)
+        return ((high ^ low).astype(f"uint{bit_width}"),)
+
+
+class RandomSplit(FromKeys):
+    """keys: (s) -> (s, shape): child number i is the hash of i."""
+
+    name = "random_split"
+
+    def abstract(self, keys: ShapedArray, *, shape: Shape) -> tuple[ShapedArray, ...]:
+        self.check_keys(keys)
+        return (ShapedArray(keys.shape + shape, keys.dtype),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, shape: Shape) -> tuple:
+        (keys,), (out,) = args, outs
+        split = len(keys.shape)
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Hash the number of the child."""
+            return Parts(_counted(b, keys.at(*index[:split]), index[split:], shape))
+
+        return (b.virtual(out, pull),)
+
+    def reference(self, keys: np.ndarray, *, shape: Shape) -> tuple:
+        return (np.stack(_numpy_counted(keys, shape), axis=-1),)
+
+
+class RandomSeed(WithoutTangent):
+    """integers: (s) -> keys (s): the words of the seed."""
+
+    name = "random_seed"
+
+    def abstract(self, seeds: ShapedArray, *, impl: PRNGImpl) -> tuple[ShapedArray, ...]:
+        if not dtypes.issubdtype(seeds.dtype, np.integer):
+            raise TypeError(f"PRNG key seed must be an integer; got {seeds.str_short(False)}")
+        return (ShapedArray(seeds.shape, impl.dtype),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        return self.bind(*args, **params), tuple(dims)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+        (seeds,) = args
+        return (b.virtual(outs[0], lambda index: Parts(_seed_words(b, seeds.at(*index)))),)
+
+    def reference(self, seeds: np.ndarray, *, impl: PRNGImpl) -> tuple:
+        wide = seeds.astype(np.int64).view(np.uint64) if seeds.dtype.itemsize == 8 else seeds
+        high = wide >> np.uint64(32) if seeds.dtype.itemsize == 8 else np.zeros_like(seeds)
+        with np.errstate(over="ignore"):
+            return (np.stack([high.astype(_U32), wide.astype(_U32)], axis=-1),)
+
+
+class RandomFoldIn(WithoutTangent):
+    """keys: (s), words: (s) -> keys (s): the hash of each word; rank 0 goes with every shape."""
+
+    name = "random_fold_in"
+
+    def abstract(self, keys: ShapedArray, words: ShapedArray) -> tuple[ShapedArray, ...]:
+        if not isinstance(keys.dtype, dtypes.KeyDtype):
+            name = dtypes.dtype_name(keys.dtype)
+            raise TypeError(f"random_fold_in requires PRNG key array, got {name}")
+        if words.dtype != _U32:
+            raise TypeError(f"random_fold_in requires uint32 data, got {words.str_short(False)}")
+        if keys.shape and words.shape and keys.shape != words.shape:
+            raise TypeError(
+                f"random_fold_in got incompatible shapes: {keys.shape} and {words.shape}."
+            )
+        return (ShapedArray(keys.shape or words.shape, keys.dtype),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        rows = [_row_shape(x, dim) for x, dim in zip(args, dims, strict=True)]
+        if any(dim is None and not row for dim, row in zip(dims, rows, strict=True)):
+            return self.bind(*args, **params), (next(dim for dim in dims if dim is not None),)
+        row = rows[0] or rows[1]
+        args = [_rows(x, d, row, axis.size) for x, d in zip(args, dims, strict=True)]
+        return self.bind(*args, **params), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        keys, words = args
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Hash the word, as a seed."""
+            key = keys.at(*index) if keys.shape else keys.at()
+            word = words.at(*index) if words.shape else words.at()
+            return Parts(_threefry(b, tuple(key), _seed_words(b, word)))
+
+        return (b.virtual(outs[0], pull),)
+
+    def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
+        zero = np.zeros_like(words)
+        with np.errstate(over="ignore"):
+            pair = _threefry(_NumpyWords, (keys[..., 0], keys[..., 1]), (zero, words))
+        return (np.stack(pair, axis=-1),)
+
+
+def _row_shape(x: Value, dim: int | None) -> Shape:
+    """Return the shape of x without its batch axis."""
+    shape = shape_of(x)
+    return shape if dim is None else shape[:dim] + shape[dim + 1 :]
+
+
+def _rows(x: Value, dim: int | None, row: Shape, size: int) -> Value:
+    """Return x as (size, row): repeated if it has no batch axis, or if its rows have rank 0."""
+    if dim is not None and not _row_shape(x, dim):
+        return broadcast_in_dim(x, (size, *row), (0,))
+    return batch_dim_to(x, dim, 0, size)
+
+
+class RandomWrap(WithoutTangent):
+    """words: (s, 2) -> keys (s): the same memory."""
+
+    name = "random_wrap"
+
+    def abstract(self, words: ShapedArray, *, impl: PRNGImpl) -> tuple[ShapedArray, ...]:
+        end = len(impl.key_shape)
+        if words.shape[words.ndim - end :] != impl.key_shape or words.ndim < end:
+            raise TypeError(
+                "JAX encountered invalid PRNG key data: expected key_data.shape to end with "
+                f"{impl.key_shape}; got shape={words.shape} for impl={impl!r}"
+            )
+        if words.dtype != _U32:
+            raise TypeError(
+                "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; "
+                f"got dtype={dtypes.dtype_name(words.dtype)}"
+            )
+        return (ShapedArray(words.shape[: words.ndim - end], impl.dtype),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        return self.bind(move_dim(args[0], dims[0], 0), **params), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+        (words,) = args
+        if words.is_stored:
+            return (b.reshape(words, outs[0]),)
+        count = range(impl.key_shape[0])
+        return (b.virtual(outs[0], lambda index: Parts(words.at(*index, i) for i in count)),)
+
+    def reference(self, words: np.ndarray, *, impl: PRNGImpl) -> tuple:
+        return (words,)
+
+
+class RandomUnwrap(FromKeys):
+    """keys: (s) -> words (s, 2): the same memory."""
+
+    name = "random_unwrap"
+
+    def abstract(self, keys: ShapedArray) -> tuple[ShapedArray, ...]:
+        self.check_keys(keys)
+        return (ShapedArray(keys.shape + keys.dtype.physical_shape, _U32),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        (keys,) = args
+        if keys.is_stored:
+            return (b.reshape(keys, outs[0]),)
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Choose the word."""
+            parts = keys.at(*index[:-1])
+            if isinstance(index[-1], int):
+                return parts[index[-1]]
+            word = parts[-1]
+            for number in reversed(range(len(parts) - 1)):
+                word = b.select(b.eq(index[-1], number), parts[number], word)
+            return word
+
+        return (b.virtual(outs[0], pull),)
+
+    def reference(self, keys: np.ndarray) -> tuple:
+        return (keys,)
+
+
+class RandomClone(FromKeys):
+    """keys: (s) -> (s): the identity, which marks that a key is used again on purpose."""
+
+    name = "random_clone"
+
+    def abstract(self, keys: ShapedArray) -> tuple[ShapedArray, ...]:
+        self.check_keys(keys)
+        return (keys,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        return tuple(args)
+
+    def reference(self, keys: np.ndarray) -> tuple:
+        return (keys,)
+
+
+class Threefry(WithoutTangent):
+    """Key words k, l and counter words x, y, of one shape (s) -> two words (s)."""
+
+    name = "threefry2x32"
+
+    def abstract(self, *words: ShapedArray) -> tuple[ShapedArray, ...]:
+        if any(word.dtype != _U32 for word in words):
+            names = tuple(dtypes.dtype_name(word.dtype) for word in words)
+            text = f"Arguments to threefry2x32 must have uint32 type, got {names}"
+            raise TypeError(text)
+        shape = np.broadcast_shapes(*(word.shape for word in words))
+        return (ShapedArray(shape, _U32),) * 2
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        args = [batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True)]
+        return self.bind(*args, **params), (0, 0)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        def pull(index: Sequence[Any]) -> tuple[Any, Any]:
+            """Hash one counter."""
+            k, m, x, y = (_stretched(arg, index) for arg in args)
+            return _threefry(b, (k, m), (x, y))
+
+        return tuple(b.virtual(outs[i], lambda index, i=i: pull(index)[i]) for i in (0, 1))
+
+    def reference(self, *words: np.ndarray) -> tuple:
+        with np.errstate(over="ignore"):
+            return _threefry(_NumpyWords, words[:2], words[2:])
+
+
+def _stretched(x: Any, index: Sequence[Any]) -> Any:
+    """Pull x at an index of a shape that it stretches to."""
+    tail = index[len(index) - len(x.shape) :]
+    return x.at(*(0 if size == 1 else i for i, size in zip(tail, x.shape, strict=True)))
+
+
+random_bits_p = RandomBits()
+random_split_p = RandomSplit()
+random_seed_p = RandomSeed()
+random_fold_in_p = RandomFoldIn()
+random_wrap_p = RandomWrap()
+random_unwrap_p = RandomUnwrap()
+random_clone_p = RandomClone()
+threefry2x32_p = Threefry()
+
+
+def random_bits(keys: Value, bit_width: int, shape: Sequence[int]) -> Value:
+    """Return random unsigned integers of 8, 16, 32 or 64 bits: keys (s) -> (s, shape)."""
+    if bit_width not in (8, 16, 32, 64):
+        raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+    return random_bits_p.bind(keys, bit_width=bit_width, shape=tuple(shape))[0]
+
+
+def random_split(keys: Value, shape: Sequence[int]) -> Value:
+    """Return independent keys: keys (s) -> (s, shape)."""
+    return random_split_p.bind(keys, shape=tuple(shape))[0]
+
+
+def random_seed(seeds: Value, impl: PRNGImpl) -> Value:
+    """Return keys made of integers: (s) -> keys (s).  A Python integer keeps its low 64 bits."""
+    if isinstance(seeds, int):
+        bits = seeds & (2**64 - 1)
+        signed = np.uint64(bits).astype(np.int64)
+        seeds = signed.astype(dtypes.canonicalize_dtype(np.int64))
+    return random_seed_p.bind(seeds, impl=impl)[0]
+
+
+def random_fold_in(keys: Value, msgs: Value) -> Value:
+    """Return the keys that integers name: keys (s), integers (s) -> keys (s)."""
+    return random_fold_in_p.bind(keys, convert(msgs, _U32))[0]
+
+
+def random_wrap(base_arr: Value, *, impl: PRNGImpl) -> Value:
+    """Return keys carried by the words (s, 2) -> keys (s)."""
+    if isinstance(typeof(base_arr).dtype, dtypes.KeyDtype):
+        return base_arr
+    return random_wrap_p.bind(base_arr, impl=impl)[0]
+
+
+def random_unwrap(keys: Value) -> Value:
+    """Return the words that carry keys: (s) -> (s, 2)."""
+    return random_unwrap_p.bind(keys)[0]
+
+
+def random_clone(keys: Value) -> Value:
+    """Return the keys themselves: (s) -> (s)."""
+    return random_clone_p.bind(keys)[0]

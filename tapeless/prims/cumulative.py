@@ -1,0 +1,358 @@
+"""Cumulative operations along one axis: sums, products, extremes, log-sum-exp.
+
+    cumsum[axis=0 reverse=False]: (n, m) -> (n, m)        y[i, j] = x[0, j] + ... + x[i, j]
+
+They lower to one pass in index order with the running value in a register; lines along other axes
+are independent.
+
+cumsum is linear; transposed it runs the other way.  The others are differentiated as a tree: with
+a combination of pairs (value, tangent), prefixes are computed by combining neighbours, solving the
+half-size problem, and filling in the rest.  That keeps the tangent a short chain of elementwise
+operations, which vectorise and transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.binary import add, div, max, min, mul, sub
+from tapeless.prims.common import add_tangents, full_like, shape_of, zeros_like
+from tapeless.prims.compare import eq, gt, lt, ne
+from tapeless.prims.exponential import exp, log1p
+from tapeless.prims.rules import LinearUnary, highest, lowest
+from tapeless.prims.select import select
+from tapeless.prims.slice import pad, slice_in_dim
+from tapeless.prims.structural import concatenate, rev
+from tapeless.prims.unary import abs, neg
+
+__all__ = [
+    "cumlogsumexp",
+    "cumlogsumexp_p",
+    "cummax",
+    "cummax_p",
+    "cummin",
+    "cummin_p",
+    "cumprod",
+    "cumprod_p",
+    "cumsum",
+    "cumsum_p",
+]
+
+Pair = tuple[Value, Value]
+
+
+class Cumulative(Primitive):
+    """y[i] = x[0] * ... * x[i] along `axis`, from the other end if `reverse`.
+
+    `combine(b, total, x)` is the operation on scalars, `start(dtype)` its neutral element, and
+    `pairs(p, q)` the operation on pairs (value, tangent).
+    """
+
+    ufunc: Any
+    start: Callable[[Any], Any]
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Combine two scalars."""
+        raise NotImplementedError
+
+    def pairs(self, p: Pair, q: Pair) -> Pair:
+        """Combine two values and their tangents."""
+        raise NotImplementedError
+
+    def abstract(self, x: ShapedArray, *, axis: int, reverse: bool) -> tuple[ShapedArray, ...]:
+        if not dtypes.issubdtype(x.dtype, np.number):
+            raise TypeError(
+                f"{self.name} does not accept dtype {dtypes.dtype_name(x.dtype)}. "
+                "Accepted dtypes are subtypes of number."
+            )
+        if axis < 0:
+            raise ValueError("XLA operations do not allow negative axes")
+        if axis >= x.ndim:
+            raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
+        return (x,)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        (x,), (t,) = primals, tangents
+        if isinstance(t, Zero):
+            (out,) = self.bind(x, **params)
+            return (out,), (Zero(typeof(out).tangent()),)
+        axis, reverse = params["axis"], params["reverse"]
+        pair = (x, t)
+        if reverse:
+            pair = tuple(rev(value, (axis,)) for value in pair)
+        pair = _prefixes(self.pairs, pair, axis)
+        if reverse:
+            pair = tuple(rev(value, (axis,)) for value in pair)
+        return (pair[0],), (pair[1],)
+
+    def batch(
+        self,
+        batch_axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        axis: int,
+        **params: Any,
+    ) -> tuple:
+        (dim,) = dims
+        return self.bind(*args, axis=axis + (axis >= dim), **params), (dim,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, axis: int, reverse: bool) -> tuple:
+        (x,), (out,) = args, outs
+        target = b.buffer(out)
+        extent = out.shape[axis]
+        if out.size == 0:
+            return (target,)
+        lines = (*out.shape[:axis], *out.shape[axis + 1 :])
+        wide = accumulator(out.dtype)
+
+        def run(line: Sequence[Any]) -> None:
+            """Go along one line."""
+            total = b.buffer(ShapedArray((), wide))
+            b.store(total, (), b.const(self.start(wide), wide))
+
+            def step(i: Any) -> None:
+                """Combine one element."""
+                at = b.iadd(extent - 1, b.imul(i, -1)) if reverse else i
+                index = (*line[:axis], at, *line[axis:])
+                element = b.let(self.combine(b, total.at(), b.convert(x.at(*index), wide)))
+                b.store(total, (), element)
+                b.store(target, index, b.convert(element, out.dtype))
+
+            b.loop(extent, step, independent=False)
+
+        b.nest(lines, run)
+        return (target,)
+
+    def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:
+        line = np.flip(x, axis) if reverse else x
+        out = self.ufunc.accumulate(line, axis, dtype=x.dtype)
+        return (np.flip(out, axis) if reverse else out,)
+
+
+def accumulator(dtype: Any) -> Any:
+    """Return the dtype of running values: 16-bit floats run in 32 bits."""
+    narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.itemsize_bits(dtype) < 32
+    return np.dtype(np.float32) if narrow else dtype
+
+
+def _prefixes(combine: Callable[[Pair, Pair], Pair], pair: Pair, axis: int) -> Pair:
+    """Combine all prefixes along `axis`.
+
+    Even and odd elements are combined; the prefixes of these are the odd prefixes of the whole;
+    the even ones are those combined with the next even element:
+
+        x0  x1  x2  x3  x4
+        x0  x01 x02 x03 x04
+    """
+    size = shape_of(pair[0])[axis]
+    if size < 2:
+        return pair
+
+    def part(values: Pair, start: int, stop: int, step: int = 1) -> Pair:
+        """Slice both along the axis."""
+        return tuple(slice_in_dim(value, start, stop, step, axis) for value in values)
+
+    sums = combine(part(pair, 0, size - 1, 2), part(pair, 1, size, 2))
+    odd = _prefixes(combine, sums, axis)
+    before = odd if size % 2 else part(odd, 0, shape_of(odd[0])[axis] - 1)
+    even = part(pair, 2, size, 2)
+    if shape_of(even[0])[axis]:
+        even = combine(before, even)
+    first = part(pair, 0, 1)
+    evens = tuple(concatenate((f, e), axis) for f, e in zip(first, even, strict=True))
+    return tuple(_interleave(e, o, axis) for e, o in zip(evens, odd, strict=True))
+
+
+def _interleave(even: Value, odd: Value, axis: int) -> Value:
+    """Alternate the elements of two arrays along `axis`; `even` comes first."""
+    n_even, n_odd = shape_of(even)[axis], shape_of(odd)[axis]
+    rank = len(shape_of(even))
+    zero = typeof(even).dtype.type(0)
+
+    def spread(value: Value, before: int, after: int) -> Value:
+        """Put zeros between the elements, before and after."""
+        config = [(0, 0, 0)] * rank
+        config[axis] = (before, after, 1)
+        return pad(value, zero, tuple(config))
+
+    return add(spread(even, 0, int(n_even == n_odd)), spread(odd, 1, int(n_even != n_odd)))
+
+
+class CumSum(LinearUnary, Cumulative):
+    """y[i] = x[0] + ... + x[i]; linear."""
+
+    name = "cumsum"
+    ufunc = np.add
+
+    @staticmethod
+    def start(dtype: Any) -> Any:
+        """Return 0."""
+        return 0
+
+    def transpose(
+        self, cotangents: Sequence[Value | Zero], args: Sequence, *, axis: int, reverse: bool
+    ) -> tuple:
+        (ct,), (x,) = cotangents, args
+        if isinstance(ct, Zero):
+            return (Zero(x.aval),)
+        return self.bind(ct, axis=axis, reverse=not reverse)
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Return total + x."""
+        return b.add(total, x)
+
+
+class CumProd(Cumulative):
+    """y[i] = x[0] ... x[i]."""
+
+    name = "cumprod"
+    ufunc = np.multiply
+
+    @staticmethod
+    def start(dtype: Any) -> Any:
+        """Return 1."""
+        return 1
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Return total * x."""
+        return b.mul(total, x)
+
+    def pairs(self, p: Pair, q: Pair) -> Pair:
+        """Return (p q, dp q + p dq)."""
+        return mul(p[0], q[0]), add_tangents(mul(p[1], q[0]), mul(p[0], q[1]))
+
+
+class CumExtreme(Cumulative):
+    """The running extreme; among equal values, tangents are shared in halves."""
+
+    def better(self, p: Value, q: Value) -> Value:
+        """Tell where p wins over q."""
+        raise NotImplementedError
+
+    def extreme(self, p: Value, q: Value) -> Value:
+        """Return the winners."""
+        raise NotImplementedError
+
+    def pairs(self, p: Pair, q: Pair) -> Pair:
+        """Return the winner with its tangent, or the mean of both tangents."""
+        value = self.extreme(p[0], q[0])
+        left = mul(p[1], self._weight(p[0], q[0]))
+        return value, add_tangents(left, mul(q[1], self._weight(q[0], p[0])))
+
+    def _weight(self, p: Value, q: Value) -> Value:
+        """Return 1 where p wins, 1/2 where it equals q, else 0."""
+        tie = select(eq(p, q), full_like(p, 0.5), zeros_like(p))
+        return select(self.better(p, q), full_like(p, 1), tie)
+
+
+class CumMax(CumExtreme):
+    """y[i] = max(x[0], ..., x[i])."""
+
+    name = "cummax"
+    ufunc = np.maximum
+    start = staticmethod(lowest)
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Return max(total, x)."""
+        return b.max(total, x)
+
+    def better(self, p: Value, q: Value) -> Value:
+        """Return p > q."""
+        return gt(p, q)
+
+    def extreme(self, p: Value, q: Value) -> Value:
+        """Return max(p, q)."""
+        return max(p, q)
+
+
+class CumMin(CumExtreme):
+    """y[i] = min(x[0], ..., x[i])."""
+
+    name = "cummin"
+    ufunc = np.minimum
+    start = staticmethod(highest)
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Return min(total, x)."""
+        return b.min(total, x)
+
+    def better(self, p: Value, q: Value) -> Value:
+        """Return p < q."""
+        return lt(p, q)
+
+    def extreme(self, p: Value, q: Value) -> Value:
+        """Return min(p, q)."""
+        return min(p, q)
+
+
+class CumLogSumExp(Cumulative):
+    """y[i] = log(exp(x[0]) + ... + exp(x[i]))."""
+
+    name = "cumlogsumexp"
+    ufunc = np.logaddexp
+
+    @staticmethod
+    def start(dtype: Any) -> Any:
+        """Return -inf, the logarithm of 0."""
+        return -np.inf
+
+    def combine(self, b: Any, total: Any, x: Any) -> Any:
+        """Return log(exp(total) + exp(x)), by way of the larger one."""
+        distance = b.sub(total, x)
+        exponential = b.op("exp", b.neg(b.abs(distance)))
+        result = b.add(b.max(total, x), b.op("log1p", exponential))
+        return b.select(b.ne(distance, distance), b.add(total, x), result)
+
+    def pairs(self, p: Pair, q: Pair) -> Pair:
+        """Return the logarithm of the sum; its tangent is the mean, weighted by exp."""
+        distance = sub(p[0], q[0])
+        finite = add(max(p[0], q[0]), log1p(exp(neg(abs(distance)))))
+        value = select(ne(distance, distance), add(p[0], q[0]), finite)
+        shares = (mul(t, exp(sub(_no_inf(x), _no_inf(value)))) for x, t in (p, q))
+        return value, add(*shares)
+
+
+def _no_inf(x: Value) -> Value:
+    """Replace inf by 0, so that a difference of infinities is no NaN."""
+    return select(eq(x, full_like(x, np.inf)), zeros_like(x), x)
+
+
+cumsum_p = CumSum()
+cumprod_p = CumProd()
+cummax_p = CumMax()
+cummin_p = CumMin()
+cumlogsumexp_p = CumLogSumExp()
+
+
+def cumsum(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the sums of all prefixes (suffixes, if `reverse`) along `axis`: (n,) -> (n,)."""
+    return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
+
+
+def cumprod(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the products of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
+
+
+def cummax(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the maxima of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
+
+
+def cummin(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the minima of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
+
+
+def cumlogsumexp(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the logarithms of the sums of exponentials of all prefixes along `axis`."""
+    return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]

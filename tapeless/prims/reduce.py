@@ -1,0 +1,485 @@
+"""Reductions: fold an array along some of its axes.
+
+    reduce_sum[axes=(0,)]: (n, m) -> (m,)        y[j] = x[0, j] + ... + x[n-1, j]
+
+All reductions by one binary operation share the class `Reduction`; a subclass says which operation,
+what its neutral element is, and how it is differentiated.  A sum is linear.  A maximum passes the
+tangents of the elements that attain it, in equal parts.  A product is differentiated as the tree of
+products that halves the axis.  Bitwise reductions have no tangents.
+
+A reduction lowers to one fold, pulled by its consumers: so a sum that follows elementwise work,
+or is followed by it, costs no pass over memory of its own.  Sums of 16-bit floats accumulate in 32
+bits.
+
+`argmax` and `argmin` fold pairs (value, index).  Of equal values the first one wins; a NaN wins
+over everything, and of NaNs the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.binary import div, eq, mul
+from tapeless.prims.common import add_tangents, move_dim, shape_of
+from tapeless.prims.convert import convert_element_type
+from tapeless.prims.create import full
+from tapeless.prims.rules import (
+    WithoutTangent,
+    batched_axes,
+    highest,
+    is_complex,
+    lowest,
+    tangent_of,
+)
+from tapeless.prims.slice import pad, slice_in_dim
+from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
+
+__all__ = [
+    "Reduction",
+    "argmax",
+    "argmax_p",
+    "argmin",
+    "argmin_p",
+    "reduce_and",
+    "reduce_and_p",
+    "reduce_max",
+    "reduce_max_p",
+    "reduce_min",
+    "reduce_min_p",
+    "reduce_or",
+    "reduce_or_p",
+    "reduce_prod",
+    "reduce_prod_p",
+    "reduce_sum",
+    "reduce_sum_p",
+    "reduce_xor",
+    "reduce_xor_p",
+]
+
+Axes = Sequence[int]
+
+
+def _check_axes(aval: ShapedArray, axes: Axes) -> None:
+    """Raise ValueError for axes that repeat or that the operand does not have."""
+    if len(axes) != len(set(axes)):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {tuple(axes)}")
+    if not all(0 <= axis < aval.ndim for axis in axes):
+        name = f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
+        text = f"reduction axes {tuple(axes)} contains out-of-bounds indices for {name}."
+        raise ValueError(text)
+
+
+def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
+    """Return the shape that is left when the axes are reduced."""
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _kept(ndim: int, axes: Axes) -> tuple[np.int64, ...]:
+    """Return the axes that are not reduced, as NumPy integers: so JAX prints them."""
+    return tuple(np.int64(axis) for axis in range(ndim) if axis not in axes)
+
+
+def _index_with(outer: Sequence[Any], inner: Sequence[Any], axes: Axes, ndim: int) -> list[Any]:
+    """Merge an index of the result with one along the reduced axes."""
+    reduced = dict(zip(axes, inner, strict=True))
+    rest = iter(outer)
+    return [reduced[axis] if axis in reduced else next(rest) for axis in range(ndim)]
+
+
+def _zero(dtype: Any) -> Any:
+    """Return the neutral element of addition and of disjunctions."""
+    return dtype.type(0)
+
+
+def _one(dtype: Any) -> Any:
+    """Return the neutral element of multiplication."""
+    return dtype.type(1)
+
+
+def _all_ones(dtype: Any) -> Any:
+    """Return the neutral element of conjunction."""
+    return True if dtype == np.bool_ else ~dtype.type(0)
+
+
+class Reduction(Primitive):
+    """Fold along `axes` with one binary operation: x: (n, m), axes=(0,) -> (m,).
+
+    combine: the operation, in the loop language's words.  identity(dtype): its neutral element.
+    """
+
+    combine: str
+    identity: Callable[[Any], Any]
+    domain = "number"
+
+    def check_dtype(self, dtype: Any) -> None:
+        """Raise TypeError for element types that it cannot fold."""
+        if self.domain == "number" and not dtypes.issubdtype(dtype, np.number):
+            raise TypeError(
+                f"{self.name} does not accept dtype {dtypes.dtype_name(dtype)}. "
+                "Accepted dtypes are subtypes of number."
+            )
+
+    def abstract(self, x: ShapedArray, *, axes: Axes, **params: Any) -> tuple[ShapedArray, ...]:
+        self.check_dtype(x.dtype)
+        _check_axes(x, axes)
+        return (ShapedArray(_without(x.shape, axes), x.dtype, x.weak_type),)
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, axes: Axes, **params: Any
+    ) -> tuple:
+        (x,), (dim,) = args, dims
+        outs = self.bind(x, axes=batched_axes(axes, dim), **params)
+        return outs, (dim - sum(reduced < dim for reduced in axes),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+        (x,), (out,) = args, outs
+        extents = tuple(x.shape[axis] for axis in axes)
+        wide = _accumulator(x.dtype)
+        init = b.const(self.identity(x.dtype), wide)
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Fold the elements that reduce to this index."""
+
+            def element(inner: Sequence[Any]) -> Any:
+                """Pull one of them."""
+                scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
+                return scalar if wide == x.dtype else b.convert(scalar, wide)
+
+            total = b.fold(extents, element, self.combine, init)
+            return total if wide == x.dtype else b.convert(total, x.dtype)
+
+        return (b.virtual(out, pull),)
+
+    def reference(self, x: np.ndarray, *, axes: Axes, **params: Any) -> tuple:
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        rows = x.transpose([*kept, *map(int, axes)]).reshape(_without(x.shape, axes) + (-1,))
+        dtype = np.float64 if x.dtype in _NARROW else x.dtype
+        out = np.full(rows.shape[:-1], self.identity(x.dtype), dtype)
+        for column in range(rows.shape[-1]):
+            out = self.ufunc(out, rows[..., column].astype(dtype))
+        return (np.asarray(out).astype(x.dtype),)
+
+
+_NARROW = tuple(map(np.dtype, (np.float16, ml_dtypes.bfloat16)))
+
+
+def _accumulator(dtype: Any) -> Any:
+    """Return the dtype in which elements are folded: 16-bit floats accumulate in 32 bits."""
+    narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.itemsize_bits(dtype) < 32
+    return np.dtype(np.float32) if narrow else dtype
+
+
+class ReduceSum(Reduction):
+    """The sum along axes; of no elements, 0.  Linear: its transpose spreads the cotangent."""
+
+    name = "reduce_sum"
+    combine = "add"
+    ufunc = np.add
+
+    identity = staticmethod(_zero)
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+        outs = self.bind(*primals, **params)
+        return outs, (tangent_of(lambda t: self.bind(t, **params)[0], tangents[0], outs[0]),)
+
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, axes: Axes, **params: Any
+    ) -> tuple:
+        (ct,), (x,) = cotangents, args
+        kept = _kept(x.aval.ndim, axes)
+        if isinstance(ct, Zero):
+            return (Zero(x.aval),)
+        return (broadcast_in_dim(ct, x.aval.shape, kept),)
+
+
+class ReduceChoice(Reduction):
+    """The largest or least element along axes.
+
+    Its tangent is the mean of the tangents of the elements that attain it.  Complex numbers are
+    ordered by their real parts, then by their imaginary parts.
+    """
+
+    domain = "any"
+
+    def jvp(self, primals: Values, tangents: Sequence, *, axes: Axes, **params: Any) -> tuple:
+        (x,), (t,) = primals, tangents
+        (out,) = self.bind(x, axes=axes, **params)
+        return (out,), (tangent_of(lambda t: _mean_where_attained(x, t, out, axes), t, out),)
+
+
+def _mean_where_attained(x: Value, t: Value, out: Value, axes: Axes) -> Value:
+    """Average the tangents `t` of the elements of `x` that equal their group's `out`."""
+    shape = shape_of(x)
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    attained = convert_element_type(eq(x, reshape(out, kept)), typeof(t).dtype)
+    count = reduce_sum(attained, axes)
+    return div(reduce_sum(mul(t, attained), axes), count)
+
+
+class ReduceMax(ReduceChoice):
+    """max(x, axes); of no elements, the least value of the dtype."""
+
+    name = "reduce_max"
+    combine = "max"
+    ufunc = np.maximum
+
+    identity = staticmethod(lowest)
+
+
+class ReduceMin(ReduceChoice):
+    """min(x, axes); of no elements, the greatest value of the dtype."""
+
+    name = "reduce_min"
+    combine = "min"
+    ufunc = np.minimum
+
+    identity = staticmethod(highest)
+
+
+class ReduceProd(Reduction):
+    """The product along axes; of no elements, 1.
+
+    The tangent goes through the tree of products that halves the axis, so that zeros among the
+    factors are no exception: (p, dp) (q, dq) = (p q, dp q + p dq).
+    """
+
+    name = "reduce_prod"
+    combine = "mul"
+    ufunc = np.multiply
+
+    identity = staticmethod(_one)
+
+    def jvp(self, primals: Values, tangents: Sequence, *, axes: Axes) -> tuple:
+        (x,), (t,) = primals, tangents
+        if isinstance(t, Zero):
+            (out,) = self.bind(x, axes=axes)
+            return (out,), (Zero(typeof(out).tangent()),)
+        out, tangent = _product_tree(_flatten_axes(x, axes), _flatten_axes(t, axes))
+        return (out,), (tangent,)
+
+
+def _flatten_axes(x: Value, axes: Axes) -> Value:
+    """Bring `axes` to the front and merge them: (n, m, k), (0, 2) -> (n k, m)."""
+    shape = shape_of(x)
+    for position, axis in enumerate(sorted(map(int, axes))):
+        x = move_dim(x, axis, position)
+    rest = _without(shape, axes)
+    if len(axes) == 1:
+        return x
+    size = int(np.prod([shape[axis] for axis in axes], dtype=int))
+    return reshape(x, (size, *rest))
+
+
+def _product_tree(x: Value, t: Value) -> tuple[Value, Value]:
+    """Multiply along axis 0, with the tangent: (n, m), (n, m) -> (m,), (m,)."""
+    shape = shape_of(x)
+    if shape[0] == 0:
+        return full(shape[1:], 1, typeof(x).dtype), full(shape[1:], 0, typeof(t).dtype)
+    while (size := shape_of(x)[0]) > 1:
+        half = (size + 1) // 2
+        p, dp = (slice_in_dim(value, 0, half) for value in (x, t))
+        q, dq = (slice_in_dim(value, half, size) for value in (x, t))
+        if size % 2:
+            config = ((0, 1, 0), *((0, 0, 0) for _ in shape[1:]))
+            q = pad(q, np.ones((), typeof(q).dtype)[()], config)
+            dq = pad(dq, np.zeros((), typeof(dq).dtype)[()], config)
+        x, t = mul(p, q), add_tangents(mul(dp, q), mul(p, dq))
+    return squeeze(x, (0,)), squeeze(t, (0,))
+
+
+class ReduceBits(WithoutTangent, Reduction):
+    """A bitwise reduction of integers, logical of bools; it has no tangent."""
+
+    def check_dtype(self, dtype: Any) -> None:
+        """Raise TypeError for numbers that have no bits to combine."""
+        if dtype != np.bool_ and not dtypes.issubdtype(dtype, np.integer):
+            raise TypeError(
+                "logical reduction requires operand dtype bool or int, "
+                f"got {dtypes.dtype_name(dtype)}."
+            )
+
+
+class ReduceAnd(ReduceBits):
+    """Bitwise conjunction along axes; of no elements, all ones."""
+
+    name = "reduce_and"
+    combine = "and"
+    ufunc = np.bitwise_and
+
+    identity = staticmethod(_all_ones)
+
+
+class ReduceOr(ReduceBits):
+    """Bitwise disjunction along axes; of no elements, 0."""
+
+    name = "reduce_or"
+    combine = "or"
+    ufunc = np.bitwise_or
+
+    identity = staticmethod(_zero)
+
+
+class ReduceXor(ReduceBits):
+    """Bitwise exclusive disjunction along axes; of no elements, 0."""
+
+    name = "reduce_xor"
+    combine = "xor"
+    ufunc = np.bitwise_xor
+
+    identity = staticmethod(_zero)
+
+
+class ArgChoice(WithoutTangent):
+    """The index of the first extreme element along one axis: (n, m), axes=(0,) -> (m,).
+
+    `prefers(b, x, best)` tells whether x is strictly better.
+    """
+
+    def prefers(self, b: Any, x: Any, best: Any) -> Any:
+        """Tell whether the scalar x is strictly better than the best one so far."""
+        raise NotImplementedError
+
+    def abstract(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> tuple[ShapedArray, ...]:
+        (axis,) = axes
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            name = dtypes.dtype_name(index_dtype)
+            raise TypeError(f"index_dtype must be an integer type, but got {name}")
+        if not 0 <= axis < x.ndim:
+            raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
+        if is_complex(x.dtype):
+            raise TypeError(
+                f"{self.name} does not accept dtype {dtypes.dtype_name(x.dtype)} at position 0. "
+                "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
+            )
+        if x.shape[axis] < 1:
+            raise ValueError(
+                "argmin and argmax require non-empty reduced dimension. "
+                f"operand.shape={x.shape} axis={axis}"
+            )
+        return (ShapedArray(_without(x.shape, axes), index_dtype),)
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, axes: Axes, **params: Any
+    ) -> tuple:
+        (x,), (dim,) = args, dims
+        outs = self.bind(x, axes=batched_axes(axes, dim), **params)
+        return outs, (dim - sum(reduced < dim for reduced in axes),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+        (x,), (out,) = args, outs
+        floating = dtypes.issubdtype(x.dtype, np.floating)
+
+        def keep_better(best: tuple, new: tuple) -> tuple:
+            """Take the new element if it is better, or a NaN after a number."""
+            better = self.prefers(b, new[0], best[0])
+            if floating:
+                is_nan, was_number = b.ne(new[0], new[0]), b.eq(best[0], best[0])
+                better = b.or_(better, b.and_(is_nan, was_number))
+            return tuple(b.select(better, n, o) for n, o in zip(new, best, strict=True))
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Find the index of the best element."""
+
+            def element(inner: Sequence[Any]) -> tuple:
+                """Pull one element with its index."""
+                scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
+                return scalar, b.convert(inner[0], out.dtype)
+
+            first = element((0,))
+            inits = first[0], b.const(0, out.dtype)
+            return b.fold((x.shape[axes[0]],), element, keep_better, inits)[1]
+
+        return (b.virtual(out, pull),)
+
+
+class ArgMax(ArgChoice):
+    """The index of the first largest element, or of the first NaN."""
+
+    name = "argmax"
+
+    def prefers(self, b: Any, x: Any, best: Any) -> Any:
+        """Tell whether x is strictly better."""
+        return b.gt(x, best)
+
+    def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
+        return (np.argmax(x, axes[0]).astype(index_dtype),)
+
+
+class ArgMin(ArgChoice):
+    """The index of the first least element, or of the first NaN."""
+
+    name = "argmin"
+
+    def prefers(self, b: Any, x: Any, best: Any) -> Any:
+        """Tell whether x is strictly better."""
+        return b.lt(x, best)
+
+    def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
+        return (np.argmin(x, axes[0]).astype(index_dtype),)
+
+
+reduce_sum_p = ReduceSum()
+reduce_max_p = ReduceMax()
+reduce_min_p = ReduceMin()
+reduce_prod_p = ReduceProd()
+reduce_and_p = ReduceAnd()
+reduce_or_p = ReduceOr()
+reduce_xor_p = ReduceXor()
+argmax_p = ArgMax()
+argmin_p = ArgMin()
+
+
+def reduce_sum(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
+    """Return the sum along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
+
+
+def reduce_max(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
+    """Return the largest elements along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_max_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
+
+
+def reduce_min(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
+    """Return the least elements along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_min_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
+
+
+def reduce_prod(operand: Value, axes: Axes) -> Value:
+    """Return the product along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_prod_p.bind(operand, axes=tuple(axes))[0]
+
+
+def reduce_and(operand: Value, axes: Axes) -> Value:
+    """Return the bitwise conjunction along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_and_p.bind(operand, axes=tuple(axes))[0]
+
+
+def reduce_or(operand: Value, axes: Axes) -> Value:
+    """Return the bitwise disjunction along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_or_p.bind(operand, axes=tuple(axes))[0]
+
+
+def reduce_xor(operand: Value, axes: Axes) -> Value:
+    """Return the bitwise exclusive disjunction along `axes`: (n, m), (0,) -> (m,)."""
+    return reduce_xor_p.bind(operand, axes=tuple(axes))[0]
+
+
+def argmax(operand: Value, axis: int, index_dtype: Any) -> Value:
+    """Return the index of the first largest element along `axis`: (n, m), 0 -> (m,)."""
+    index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmax")
+    return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]
+
+
+def argmin(operand: Value, axis: int, index_dtype: Any) -> Value:
+    """Return the index of the first least element along `axis`: (n, m), 0 -> (m,)."""
+    index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmin")
+    return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]
