@@ -5,20 +5,20 @@ needed by nearly every rule (`add_any`, `broadcast_in_dim`, `transpose`, `reduce
 while their own pages need this file.  `apply(name, ...)` breaks the circle: it looks the operation
 up in the registry when a rule runs, at which time all pages have been read.
 
-Zeros stay symbolic as long as possible: `add_tangents` and the rules treat `Zero` as what it is, and
+Zeros stay symbolic as long as possible: `add_tangents` and the rules treat `Zero` as what it is;
 `instantiate` makes an array of it only where an operation needs one.
 
 `Elementwise` covers the operations that act on one element at a time.  Operands have equal ranks,
 in which an extent of 1 stretches to the others', or rank 0.  A page then needs five facts:
 
-    accepts    per operand, the kinds of dtypes that it takes
-    partials   per operand, the function (tangent, result, *operands, **params) -> its contribution
-               to the result's tangent; None for an operand on which the result does not depend
-               differentiably
-    kernel_name  the scalar constructor of the kernel builder that computes it, or else
-    scalar     the method that computes the result for one element with several of them
-    hlo_name   the operation of StableHLO, or "" when there is none
-    numpy      the reference, for tests
+    accepts      per operand, the kinds of dtypes that it takes
+    partials     per operand, the function (tangent, result, *operands, **params) that gives its
+                 contribution to the result's tangent; None for an operand on which the result
+                 does not depend differentiably
+    kernel_name  the scalar constructor of the kernel builder that computes an element; or, instead,
+                 the method `scalar`, which computes it with several of them
+    hlo_name     the operation of StableHLO, or "" when there is none
+    numpy        the reference, for tests
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ __all__ = [
     "apply",
     "batch_dim_to",
     "broadcast_elements",
+    "const",
     "dtype_of",
     "expand_to",
     "full_like",
@@ -63,6 +64,7 @@ __all__ = [
     "shape_of",
     "stretched_hlo",
     "unbroadcast",
+    "widened",
     "zeros",
     "zeros_like",
 ]
@@ -123,6 +125,11 @@ def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:
         if dtypes.python_scalar_dtype(kind) == aval.dtype:
             return kind(fill)
     return aval.dtype.type(fill)
+
+
+def const(x: Value, number: float) -> Value:
+    """Return the rank-0 constant `number` of the dtype of `x`."""
+    return scalar_like(typeof(x), number)
 
 
 def full_like(x: Value | ShapedArray, fill: bool | int | float | complex) -> Value:
@@ -342,10 +349,10 @@ class Elementwise(Primitive):
         return {}
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
-        """Compute with NumPy, then round to the result's dtype."""
+        """Compute with NumPy in double precision, then round to the result's dtype."""
         with np.errstate(all="ignore"):
-            result = type(self).numpy(*arrays, **params)
             aval = self.abstract(*map(typeof, arrays), **params)[0]
+            result = type(self).numpy(*map(widened, arrays), **params)
             return (np.asarray(result).astype(aval.dtype).reshape(aval.shape),)
 
     def _partials(self) -> tuple[Partial | None, ...]:
@@ -395,6 +402,13 @@ def _element(x: Any, index: tuple) -> Any:
     if not x.shape:
         return x.at()
     return x.at(*(0 if extent == 1 else i for extent, i in zip(x.shape, index, strict=True)))
+
+
+def widened(x: np.ndarray) -> np.ndarray:
+    """Return a floating or complex array in double precision; others as they are."""
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return x.astype(np.complex128)
+    return x.astype(np.float64) if dtypes.issubdtype(x.dtype, np.floating) else x
 
 
 def stretched_hlo(b: Any, arg: Any, shape: tuple[int, ...]) -> Any:

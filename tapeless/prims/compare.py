@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Comparison(Elementwise):
-    """An elementwise test of two operands; `name` is also StableHLO's direction in small letters."""
+    """An elementwise test of two operands; `name` is StableHLO's direction in small letters."""
 
     accepts = (REAL, REAL)
     partials = (None, None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Value
 from tapeless.prims.common import shape_of
@@ -153,7 +153,7 @@ def full_like(
     sharding: object = None,
 ) -> Value:
     """Return an array filled with `fill_value`, of the shape and dtype of `x` unless given."""
-    aval = typeof(x)
+    aval = typeof(x) if is_value(x) else ShapedArray(tuple(x.shape), x.dtype)
     sizes = aval.shape if shape is None else shape
     weak = dtype is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")

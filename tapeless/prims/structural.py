@@ -96,9 +96,7 @@ class Rearrangement(Primitive):
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
         """Pull the operand's element from where it comes from."""
         (x,) = args
-        return (
-            b.virtual(outs[0], lambda index: x.at(*self.source(b, index, x.shape, **params))),
-        )
+        return (b.virtual(outs[0], lambda index: x.at(*self.source(b, index, x.shape, **params))),)
 
 
 # broadcast_in_dim
@@ -123,9 +121,7 @@ class BroadcastInDim(Rearrangement):
                 "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, "
                 + where
             )
-        if not all(
-            extent in (1, target[dim]) for extent, dim in zip(shape, dims, strict=True)
-        ):
+        if not all(extent in (1, target[dim]) for extent, dim in zip(shape, dims, strict=True)):
             raise TypeError(
                 "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
                 "corresponding dimensions in the target broadcast shape; got operand of shape "
@@ -192,9 +188,9 @@ def broadcast_in_dim(
     dims = tuple(broadcast_dimensions)
     if target == shape_of(operand) and dims == tuple(range(len(target))):
         return operand
-    return broadcast_in_dim_p.bind(
-        operand, shape=target, broadcast_dimensions=dims, sharding=None
-    )[0]
+    return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims, sharding=None)[
+        0
+    ]
 
 
 def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = None) -> Value:

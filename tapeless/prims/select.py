@@ -1,0 +1,255 @@
+"""Choices: `select_n(which, *cases)` takes each element from one of several arrays; `clamp` bounds it.
+
+    which: (n,) or (), bool or int32; cases: (n,) each -> (n,)        y[i] = cases[which[i]][i]
+
+Integers out of range choose the first or the last case.  Both sides of a choice are values: nothing
+is left uncomputed here; the compiler may leave it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import (
+    ANY,
+    Elementwise,
+    apply,
+    batch_dim_to,
+    instantiate,
+    move_dim,
+    scalar_like,
+    shape_of,
+    zeros,
+)
+from tapeless.prims.compare import eq, gt, lt
+from tapeless.prims.structural import broadcast_in_dim
+
+__all__ = ["clamp", "clamp_p", "select", "select_n", "select_n_p"]
+
+
+class SelectN(Primitive):
+    """y = cases[which], elementwise; `which` of rank 0 chooses a whole case."""
+
+    name = "select_n"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check that the cases agree and that `which` fits."""
+        which, *cases = avals
+        shapes = [case.shape for case in cases]
+        if any(shape != shapes[0] for shape in shapes):
+            raise TypeError(f"select cases must have the same shapes, got {shapes}.")
+        if which.shape not in ((), shapes[0]):
+            raise TypeError(
+                "select `which` must be scalar or have the same shape as cases, "
+                f"got `which` shape {which.shape} but case shape {shapes[0]}."
+            )
+        if any(case.dtype != cases[0].dtype for case in cases):
+            got = ", ".join(dtypes.dtype_name(case.dtype) for case in cases)
+            raise TypeError(
+                f"lax.select requires arguments to have the same dtypes, got {got}. (Tip: "
+                "jnp.where is a similar function that does automatic type promotion on inputs)."
+            )
+        if which.dtype not in (np.bool_, np.int32):
+            raise TypeError(
+                "select `which` must be boolean or integer type, "
+                f"got {dtypes.dtype_name(which.dtype)}."
+            )
+        if which.dtype == np.bool_ and len(cases) > 2:
+            raise TypeError("select with boolean `which` cannot have > 2 cases.")
+        weak = all(case.weak_type for case in cases)
+        return (ShapedArray(shapes[0], cases[0].dtype, weak),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Choose among the tangents."""
+        (out,) = self.bind(*primals)
+        if all(isinstance(t, Zero) for t in tangents[1:]):
+            return (out,), (Zero(typeof(out).tangent()),)
+        return (out,), self.bind(primals[0], *map(instantiate, tangents[1:]))
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Give each case the cotangents of the elements taken from it."""
+        (ct,), (which, *cases) = cotangents, args
+        if isinstance(ct, Zero):
+            return (None, *(Zero(x.aval) if isinstance(x, Linear) else None for x in cases))
+        nothing = zeros(typeof(ct))
+        if typeof(which).dtype != np.bool_ and len(cases) > 2:
+            last = typeof(which)
+            which = clamp(scalar_like(last, 0), which, scalar_like(last, len(cases) - 1))
+        found = []
+        for position, case in enumerate(cases):
+            if not isinstance(case, Linear):
+                found.append(None)
+            elif len(cases) > 2:
+                chosen = eq(which, scalar_like(typeof(which), position))
+                found.append(select_n(chosen, nothing, ct))
+            else:
+                parts = [nothing] * len(cases)
+                parts[position] = ct
+                found.append(select_n(which, *parts))
+        return (None, *found)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Give the cases batch axes, and `which` too unless it chooses for all rows at once."""
+        (which, *cases), (which_dim, *case_dims) = args, dims
+        same_place = len(set(case_dims)) == 1 and case_dims[0] is not None
+        if same_place and which_dim is None and not shape_of(which):
+            return self.bind(*args), (case_dims[0],)
+        whole = which_dim == case_dims[0] and shape_of(which) == shape_of(cases[0])
+        if same_place and whole:
+            return self.bind(*args), (case_dims[0],)
+        cases = [
+            batch_dim_to(case, dim, 0, axis.size)
+            for case, dim in zip(cases, case_dims, strict=True)
+        ]
+        if which_dim is None:
+            if shape_of(which):
+                which = batch_dim_to(which, None, 0, axis.size)
+            return self.bind(which, *cases), (0,)
+        which = move_dim(which, which_dim, 0)
+        if len(shape_of(which)) < len(shape_of(cases[0])):
+            which = broadcast_in_dim(which, shape_of(cases[0]), (0,))
+        return self.bind(which, *cases), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Select, from the last case backwards."""
+        which, *cases = args
+
+        def pull(index: tuple) -> Any:
+            """Return the chosen element."""
+            choice = which.at(*(index if which.shape else ()))
+            result = cases[-1].at(*index)
+            for position in range(len(cases) - 2, -1, -1):
+                if which.dtype == np.bool_:
+                    first = b.not_(choice)
+                else:
+                    first = b.le(choice, b.const(position, which.dtype))
+                result = b.select(first, cases[position].at(*index), result)
+            return result
+
+        return (b.virtual(outs[0], pull),)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write `select` for two cases of a bool; else leave it to `decompose`."""
+        if len(args) != 3 or args[0].aval.dtype != np.bool_:
+            return NotImplemented
+        which, on_false, on_true = args
+        return b.op("stablehlo.select", [which, on_true, on_false], outs, {})
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Choose between two at a time."""
+        which, *cases = args
+        result = cases[-1]
+        for position in range(len(cases) - 2, -1, -1):
+            first = lt(which, scalar_like(typeof(which), position + 1))
+            result = select_n(first, result, cases[position])
+        return (result,)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Choose with NumPy."""
+        which, *cases = arrays
+        position = np.clip(np.broadcast_to(which, cases[0].shape).astype(int), 0, len(cases) - 1)
+        return (np.choose(position, cases).astype(cases[0].dtype),)
+
+
+select_n_p = SelectN()
+
+
+def select_n(which: Value, *cases: Value) -> Value:
+    """Return, elementwise, the case whose number is `which`.
+
+    which: (n,) or (), bool or int32; cases: (n,) each -> (n,)
+    """
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    return select_n_p.bind(which, *cases)[0]
+
+
+def select(pred: Value, on_true: Value, on_false: Value) -> Value:
+    """Return `on_true` where `pred` is true, else `on_false`.
+
+    pred: (n,) or (); on_true, on_false: (n,) -> (n,)
+    """
+    return select_n_p.bind(pred, on_false, on_true)[0]
+
+
+class Clamp(Elementwise):
+    """y = min(max(x, low), high); the bounds have the shape of x, or rank 0."""
+
+    name = "clamp"
+    accepts = (ANY, ANY, ANY)
+    partials = (
+        lambda t, out, low, x, high: _where(apply("and", gt(low, x), lt(low, high)), _like(t, out)),
+        lambda t, out, low, x, high: _where(apply("and", gt(x, low), lt(x, high)), t),
+        lambda t, out, low, x, high: _where(lt(high, x), _like(t, out)),
+    )
+    hlo_name = "stablehlo.clamp"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check that the bounds fit."""
+        low, x, high = avals
+        self.same_dtypes(*(aval.dtype for aval in avals))
+        for name, bound in (("min", low), ("max", high)):
+            if bound.shape not in ((), x.shape):
+                raise TypeError(
+                    f"clamp requires {name}.shape == operand.shape or {name}.shape == (), "
+                    f"got {name}.shape={bound.shape}, operand.shape={x.shape}."
+                )
+        return (ShapedArray(x.shape, x.dtype, all(aval.weak_type for aval in avals)),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Leave shared scalar bounds alone; else give all operands the batch axis and one shape."""
+        low, x, high = args
+        shared = all(dims[k] is None and not shape_of(args[k]) for k in (0, 2))
+        if shared and dims[1] is not None:
+            return self.bind(*args), (dims[1],)
+        x = batch_dim_to(x, dims[1], 0, axis.size)
+        shape = shape_of(x)
+        bounds = []
+        for bound, dim in ((low, dims[0]), (high, dims[2])):
+            if dim is None:
+                rows = range(len(shape) - len(shape_of(bound)), len(shape))
+                bounds.append(broadcast_in_dim(bound, shape, tuple(map(np.int64, rows))))
+            else:
+                bound = move_dim(bound, dim, 0)
+                bounds.append(broadcast_in_dim(bound, shape, range(len(shape_of(bound)))))
+        return self.bind(bounds[0], x, bounds[1]), (0,)
+
+    def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
+        """Bound one element."""
+        low, x, high = scalars
+        return b.min(b.max(x, low), high)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Bound with NumPy; NaN stays."""
+        low, x, high = arrays
+        return (np.minimum(np.maximum(x, low), high),)
+
+
+clamp_p = Clamp()
+
+
+def clamp(min: Value, x: Value, max: Value) -> Value:
+    """Return `x` bounded by `min` and `max`.
+
+    x: (n,); min, max: (n,) or () -> (n,)
+    """
+    return clamp_p.bind(min, x, max)[0]
+
+
+def _where(condition: Value, t: Value) -> Value:
+    """Return the tangent where the condition holds, else zeros."""
+    return select_n(condition, zeros(typeof(t)), t)
+
+
+def _like(t: Value, out: Value) -> Value:
+    """Stretch the tangent of a scalar bound to the result's shape."""
+    shape = shape_of(out)
+    return t if shape_of(t) == shape else broadcast_in_dim(t, shape, ())
