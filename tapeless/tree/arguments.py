@@ -1,0 +1,73 @@
+"""Names for messages: of functions, and of the leaves of their arguments.
+
+An error should say `argument params['w']`, not `argument number 3`.  The name of a leaf is the
+parameter's name in the function's signature, followed by the key path inside the argument; where a
+signature cannot be had, arguments are called `args[0]` and `kwargs['key']`, as JAX calls them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tapeless.tree.keys import keystr
+from tapeless.tree.paths import tree_flatten_with_path
+
+__all__ = ["argument_names", "function_name", "leaf_names", "parameter_names", "source_name"]
+
+
+def function_name(function: Callable) -> str:
+    """Return the bare name of a function; partials and callables are looked through."""
+    while hasattr(function, "func") and not hasattr(function, "__name__"):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def source_name(function: Callable) -> str:
+    """Return `name at file:line`, or the name alone where there is no Python source."""
+    inner = inspect.unwrap(function)
+    while hasattr(inner, "func") and not hasattr(inner, "__code__"):
+        inner = inner.func
+    code = getattr(inner, "__code__", None)
+    name = function_name(function)
+    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
+
+
+def parameter_names(function: Callable, n_args: int) -> list[str]:
+    """Return the names that `n_args` positional arguments have in the signature."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [f"args[{i}]" for i in range(n_args)]
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names.extend(f"{parameter.name}[{i}]" for i in range(n_args - len(names)))
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    names.extend(f"args[{i}]" for i in range(len(names), n_args))
+    return names[:n_args]
+
+
+def leaf_names(name: str, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:
+    """Return the name of each leaf of one argument: `name` and the key path."""
+    pairs, _ = tree_flatten_with_path(tree, is_leaf)
+    return [name + keystr(path) for path, _ in pairs]
+
+
+def argument_names(
+    function: Callable, args: Sequence[Any], kwargs: Mapping[str, Any], skip: Sequence[int] = ()
+) -> tuple[str, ...]:
+    """Return the name of each leaf of (args, kwargs), in flattening order.
+
+    skip: positions of static arguments, which have no leaves; `args` still holds them.
+    """
+    names = parameter_names(function, len(args))
+    result: list[str] = []
+    for position, (name, arg) in enumerate(zip(names, args, strict=True)):
+        if position not in skip:
+            result.extend(leaf_names(name, arg))
+    for key in sorted(kwargs):
+        result.extend(leaf_names(key, kwargs[key]))
+    return tuple(result)

@@ -1,0 +1,287 @@
+"""Taking trees apart, fast.
+
+Flattening runs on every call of a jitted function, so it is written for speed: one walker
+function per container type, found by exact type in the dict `_walkers`.  A walker appends
+the leaves of its tree to a list and returns the interned node of its structure.
+
+What makes it fast:
+
+- a container whose items are all leaves is recognised by one call into C, which asks
+  whether the types of the items are a subset of the types known to be leaves;
+- its leaves are then added in bulk, and its node is found by its size or keys alone;
+- leaf types are learnt: a type seen for the first time is classified once.  When a type
+  is registered later, what was learnt about it is forgotten.
+
+With ``is_leaf`` the walk is the plain one: the predicate is asked about each subtree from
+the outside in, containers and leaves alike, ``None`` included.
+
+The walkers recurse along the nesting.  A tree too deep for Python's stack is walked again
+with a stack of our own, which is slower, up to `MOST_LEVELS`: what is deeper most likely
+contains itself.
+"""
+
+from collections.abc import Callable, Iterable
+from types import NoneType
+from typing import Any
+
+from tapeless.tree import registry
+from tapeless.tree.registry import NodeType, node_type_of
+from tapeless.tree.treedef import (
+    LEAF,
+    LEAF_TREEDEF,
+    MOST_LEVELS,
+    NONE,
+    Node,
+    PyTreeDef,
+    flat_node,
+    node_of,
+    token_of,
+    too_deep,
+    treedef_of,
+)
+
+__all__ = [
+    "all_leaves",
+    "is_stop",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+Walker = Callable[[Any, list[Any]], Node]
+IsLeaf = Callable[[Any], bool]
+
+# Strong references to leaf types and walkers are dropped when there are this many.
+_MOST_TYPES_LEARNT = 4096
+_LARGEST_REMEMBERED_SEQUENCE = 1024
+
+_leaf_types: set[type] = set()
+_are_leaves = _leaf_types.issuperset
+_only_strings = frozenset({str}).issuperset
+
+
+class _Walkers(dict[type, "Walker | None"]):
+    """Walkers by type, None for leaves; classifies types when first seen."""
+
+    def __missing__(self, python_type: type) -> Walker | None:
+        """Learn whether a type is a container."""
+        if len(self) >= _MOST_TYPES_LEARNT:
+            self.clear()
+            _leaf_types.clear()
+        kind = node_type_of(python_type)
+        walker = None if kind is None else _walker_of(kind)
+        self[python_type] = walker
+        if walker is None:
+            _leaf_types.add(python_type)
+        return walker
+
+    def forget(self, python_type: type) -> None:
+        """Classify a type again when it is next seen."""
+        self.pop(python_type, None)
+        _leaf_types.discard(python_type)
+
+
+_walkers = _Walkers()
+registry.watch(_walkers.forget)
+
+
+def _walker_of(kind: NodeType) -> Walker:
+    """Return the walker for a container type."""
+    match kind.label:
+        case "none":
+            return _walk_none
+        case "tuple" | "list" | "namedtuple":
+            return _sequence_walker(kind)
+        case "dict":
+            return _dict_walker(kind)
+        case _:
+            return _custom_walker(kind)
+
+
+def _walk_none(_: None, __: list[Any]) -> Node:
+    """Walk None, which has no leaves."""
+    return NONE
+
+
+def _walk_children(children: Iterable[Any], leaves: list[Any]) -> tuple[Node, ...]:
+    """Walk each child; append leaves, return the nodes."""
+    nodes = []
+    for child in children:
+        walk = _walkers[type(child)]
+        if walk is None:
+            leaves.append(child)
+            nodes.append(LEAF)
+        else:
+            nodes.append(walk(child, leaves))
+    return tuple(nodes)
+
+
+def _sequence_walker(kind: NodeType) -> Walker:
+    """Return the walker for tuples, lists, or one class of named tuples."""
+    flat_nodes: dict[int, Node] = {}
+
+    def walk(sequence: Any, leaves: list[Any]) -> Node:
+        """Walk a sequence."""
+        if not _are_leaves(map(type, sequence)):
+            return node_of(kind, None, None, _walk_children(sequence, leaves))
+        leaves.extend(sequence)
+        size = len(sequence)
+        node = flat_nodes.get(size)
+        if node is None:
+            node = flat_node(kind, None, None, size)
+            if size <= _LARGEST_REMEMBERED_SEQUENCE:
+                flat_nodes[size] = node
+        return node
+
+    return walk
+
+
+def _dict_walker(kind: NodeType) -> Walker:
+    """Return the walker for dicts."""
+    empty = flat_node(kind, (), (), 0)
+
+    def walk(mapping: dict[Any, Any], leaves: list[Any]) -> Node:
+        """Walk a dict in the order of its sorted keys."""
+        if not mapping:
+            return empty
+        keys = registry.sorted_keys(mapping)
+        token = keys if _only_strings(map(type, keys)) else token_of(keys)
+        values = [mapping[key] for key in keys]
+        if _are_leaves(map(type, values)):
+            leaves.extend(values)
+            return flat_node(kind, keys, token, len(keys))
+        return node_of(kind, keys, token, _walk_children(values, leaves))
+
+    return walk
+
+
+def _custom_walker(kind: NodeType) -> Walker:
+    """Return the walker for a registered type."""
+    flatten = kind.flatten
+
+    def walk(value: Any, leaves: list[Any]) -> Node:
+        """Walk an instance by means of its flatten function."""
+        children, data = flatten(value)
+        token = token_of(data)
+        if _are_leaves(map(type, children)):
+            leaves.extend(children)
+            return flat_node(kind, data, token, len(children))
+        return node_of(kind, data, token, _walk_children(children, leaves))
+
+    return walk
+
+
+# Containers are classified here, so that `__missing__` learns about other types only.
+for _builtin_type in (NoneType, tuple, list, dict):
+    _walkers[_builtin_type]
+
+
+def is_stop(answer: object) -> bool:
+    """Return what an ``is_leaf`` predicate said, refusing anything but a bool or None."""
+    if answer is True:
+        return True
+    if answer is False or answer is None:
+        return False
+    raise ValueError(
+        f"is_leaf predicate returned a non-boolean value {answer!r}; expected a boolean"
+    )
+
+
+def _walk_plainly(tree: Any, is_leaf: IsLeaf | None, leaves: list[Any]) -> Node:
+    """Walk a tree without recursion, stopping where the predicate says so.
+
+    ``pending`` holds subtrees still to be visited, and for each container that was opened
+    an entry below its children that closes it: (kind, data, number of children).
+    """
+    pending: list[tuple[tuple[NodeType, Any, int] | None, Any]] = [(None, tree)]
+    nodes: list[Node] = []
+    depth = 0
+    while pending:
+        closing, value = pending.pop()
+        if closing is not None:
+            kind, data, size = closing
+            first = len(nodes) - size
+            nodes[first:] = [node_of(kind, data, token_of(data), tuple(nodes[first:]))]
+            depth -= 1
+            continue
+        is_end = is_leaf is not None and is_stop(is_leaf(value))
+        opened = None if is_end else node_type_of(type(value))
+        if opened is None:
+            leaves.append(value)
+            nodes.append(LEAF)
+            continue
+        depth += 1
+        if depth > MOST_LEVELS:
+            raise too_deep()
+        children, data = opened.flatten(value)
+        pending.append(((opened, data, len(children)), None))
+        pending.extend([(None, child) for child in reversed(children)])
+    return nodes[0]
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
+    """Take a tree apart: the list of its leaves, and its structure.
+
+    Args:
+      tree: any nesting of containers; anything else is a leaf.
+      is_leaf: asked about each subtree from the outside in; True stops the descent.
+
+    >>> tree_flatten({"w": 1, "b": (2, None)})
+    ([2, 1], PyTreeDef({'b': (*, None), 'w': *}))
+    """
+    leaves: list[Any] = []
+    if is_leaf is not None:
+        node = _walk_plainly(tree, is_leaf, leaves)
+    else:
+        walk = _walkers[type(tree)]
+        if walk is None:
+            return [tree], LEAF_TREEDEF
+        try:
+            node = walk(tree, leaves)
+        except RecursionError:
+            leaves = []
+            node = _walk_plainly(tree, None, leaves)
+    treedef = node.treedef
+    if treedef is None:
+        treedef = treedef_of(node)
+    return leaves, treedef
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """Return the leaves of a tree, in the order of `tree_flatten`.
+
+    >>> tree_leaves([1, (2, None), {"b": 4, "a": 3}])
+    [1, 2, 3, 4]
+    """
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: None | IsLeaf = None) -> PyTreeDef:
+    """Return the structure of a tree.
+
+    >>> tree_structure([1, (2, None)]) == tree_structure(["x", ("y", None)])
+    True
+    """
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """Build a tree from its structure and its leaves.
+
+    >>> tree_unflatten(tree_structure([1, (2, None)]), "xy")
+    ['x', ('y', None)]
+    """
+    return treedef.unflatten(leaves)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+    """Say whether every item of an iterable is a leaf.
+
+    >>> all_leaves([1, "x"]), all_leaves([1, (2,)]), all_leaves([None])
+    (True, False, False)
+    """
+    if is_leaf is None:
+        return all(_walkers[type(item)] is None for item in iterable)
+    items = list(iterable)
+    return tree_leaves(items, is_leaf) == items

@@ -1,0 +1,135 @@
+"""Putting trees back together: a small compiler from structures to Python functions.
+
+The same structure is rebuilt again and again: the arguments of a jitted function on each
+call, parameters on each `tree_map`.  Two ways are offered.
+
+`builder` makes a closure for one node out of the closures of its children.  It takes an
+*iterator* over leaves and consumes as many as the node has, so nothing is sliced.  A leaf's
+closure is ``next`` itself, and a container that holds only leaves takes them with one call
+into C.
+
+`compile_rebuild` writes the whole structure as one Python expression, such as
+``[{'b': x0, 'w': x1}, (x2, x3)]``, and compiles it: then a node costs one bytecode
+instruction instead of one call.  Compiling costs about as much as rebuilding a hundred
+times, therefore `treedef` asks for it only when a structure has proved to be in demand.
+
+Invariant: callers check the number of leaves first; neither way does.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from tapeless.tree.registry import NodeType
+
+__all__ = ["Builder", "Structure", "builder", "compile_rebuild", "flat_builder"]
+
+Builder = Callable[[Iterator[Any]], Any]
+
+
+class Structure(Protocol):
+    """What is read of a node; `treedef.Node` provides it.  A leaf has no ``kind``."""
+
+    kind: NodeType | None
+    data: Any
+    children: Sequence["Structure"]
+    num_leaves: int
+    build: Builder
+
+
+def flat_builder(kind: NodeType, data: Any, size: int) -> Builder:
+    """Return a builder for a container all of whose children are leaves."""
+    unflatten = kind.unflatten
+    python_type = kind.python_type
+    match kind.label:
+        case "none":
+            return lambda leaves: None
+        case "tuple" | "list":
+            return lambda leaves: python_type(islice(leaves, size))
+        case "dict":
+            # The keys come first, so that zip stops before it takes a leaf too many.
+            return lambda leaves: dict(zip(data, leaves, strict=False))
+        case "namedtuple":
+            return lambda leaves: python_type(*islice(leaves, size))
+        case _:
+            return lambda leaves: unflatten(data, tuple(islice(leaves, size)))
+
+
+def builder(kind: NodeType, data: Any, builders: tuple[Builder, ...]) -> Builder:
+    """Return a builder for a container, given those of its children."""
+    unflatten = kind.unflatten
+    python_type = kind.python_type
+    match kind.label:
+        case "tuple":
+            return lambda leaves: tuple([build(leaves) for build in builders])
+        case "list":
+            return lambda leaves: [build(leaves) for build in builders]
+        case "dict":
+            pairs = tuple(zip(data, builders, strict=True))
+            return lambda leaves: {key: build(leaves) for key, build in pairs}
+        case "namedtuple":
+            return lambda leaves: python_type(*[build(leaves) for build in builders])
+        case _:
+            return lambda leaves: unflatten(data, tuple([build(leaves) for build in builders]))
+
+
+class _Writer:
+    """Collects the expression of a structure and the constants it mentions."""
+
+    def __init__(self) -> None:
+        """Start with no leaves and no constants."""
+        self.leaf_names: list[str] = []
+        self.constants: dict[str, Any] = {}
+
+    def constant(self, value: Any) -> str:
+        """Return text that evaluates to a constant."""
+        if type(value) is str:
+            return repr(value)
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def expression(self, node: Structure) -> str:
+        """Return text that evaluates to the tree of a node."""
+        if node.kind is None:
+            name = f"x{len(self.leaf_names)}"
+            self.leaf_names.append(name)
+            return name
+        items = [self.expression(child) for child in node.children]
+        return self.container(node.kind, node.data, items)
+
+    def container(self, kind: NodeType, data: Any, items: list[str]) -> str:
+        """Return text that builds one container from the texts of its children."""
+        joined = ", ".join(items)
+        as_tuple = f"({joined},)" if items else "()"
+        match kind.label:
+            case "none":
+                return "None"
+            case "tuple":
+                return as_tuple
+            case "list":
+                return f"[{joined}]"
+            case "dict":
+                keys = [self.constant(key) for key in data]
+                pairs = [f"{key}: {item}" for key, item in zip(keys, items, strict=True)]
+                return "{" + ", ".join(pairs) + "}"
+            case "namedtuple":
+                return f"{self.constant(kind.python_type)}({joined})"
+            case _:
+                unflatten = self.constant(kind.unflatten)
+                return f"{unflatten}({self.constant(data)}, {as_tuple})"
+
+
+def compile_rebuild(node: Structure) -> Callable[[Sequence[Any]], Any]:
+    """Return a function from the leaves of a structure to its tree.
+
+    The nesting of the structure must stay well below the parser's limit of 200.
+    """
+    writer = _Writer()
+    expression = writer.expression(node)
+    names = ", ".join(writer.leaf_names)
+    unpack = f"    [{names}] = leaves\n"
+    source = f"def rebuild(leaves):\n{unpack}    return {expression}\n"
+    namespace = writer.constants
+    exec(compile(source, "<tapeless tree>", "exec"), namespace)  # noqa: S102
+    return namespace.pop("rebuild")
