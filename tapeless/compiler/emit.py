@@ -12,48 +12,64 @@ failed, a pending signal) returns at once from the function it is in.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
+from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
 from tapeless.compiler.program import Program
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.target import Target
+from tapeless.compiler.tasks import chunk_length, close_task, open_task
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Statement, Store, While
 
-__all__ = ["emit_program"]
+__all__ = ["Emitted", "emit_program"]
 
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 80
+_POLLED_COST = 1 << 14
 
 
-def emit_program(program: Program, target: Target) -> str:
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The LLVM text of a program, and the external symbols that it calls."""
+
+    text: str
+    needs: tuple[str, ...]
+
+
+def emit_program(program: Program, target: Target) -> Emitted:
     """Give the LLVM text of a program; its entry function is called `entry`."""
     module = Module(target)
-    emitter = _Emitter(module)
+    emitter = _Emitter(module, program.body)
     function = Function(module)
     root = Region(None, function, "function", Code("entry"))
     for number, buffer in enumerate((*program.inputs, *program.outputs)):
         place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {number}")
-        root.cache[buffer] = Value(root.emit(f"load ptr, ptr {place}, align 8"), 1)
+        root.cache[buffer] = Value(root.emit(f"load ptr, ptr {place}, align 8"), 1, "ptr")
     for buffer, offset in program.temps:
         place = root.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
-        root.cache[buffer] = Value(place, 1)
+        root.cache[buffer] = Value(place, 1, "ptr")
     emitter.block(root, program.body)
     root.do("ret i32 0")
-    body = "\n".join(("entry:", *function.slots, *root.code.lines))
+    body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
     module.functions["entry"] = ("i32 @entry(ptr %buffers, ptr %arena)", body)
-    return module.text()
+    needs = tuple(name for name in module.declared if not name.startswith("llvm."))
+    return Emitted(module.text(), needs)
 
 
 class _Emitter:
     """Emits statements into regions."""
 
-    def __init__(self, module: Module) -> None:
-        """Start with nothing computed."""
+    def __init__(self, module: Module, body: Block) -> None:
+        """Start with nothing computed; `body` is the whole program."""
         self._module = module
+        self._body = body
         self._values = Values(emit_reduce)
+        self._costs = plan.Costs()
 
     def block(self, region: Region, block: Block) -> None:
         """Emit statements in order."""
@@ -84,26 +100,34 @@ class _Emitter:
             self._dynamic_loop(region, loop)
         elif loop.extent == 1:
             self.block(region.instance(loop.var, "0"), loop.body)
-        elif loop.extent > 1 and not self._in_lanes(region, loop):
-            if loop.extent <= _UNROLLED and self._is_small(loop):
+        elif loop.extent > 1:
+            lanes = self._lanes(region, loop)
+            if self._share(region, loop, lanes):
+                return
+            if lanes > 1:
+                self._split(region, loop, lanes)
+            elif loop.extent <= _UNROLLED and self._is_small(loop):
                 order = range(loop.extent)
                 for position in reversed(order) if loop.reverse else order:
                     self.block(region.instance(loop.var, str(position)), loop.body)
             else:
-                self._plain_loop(region, loop, str(loop.extent))
+                self._plain_loop(region, loop, "0", str(loop.extent))
 
     def _is_small(self, loop: Loop) -> bool:
         """Tell whether a loop may be unrolled."""
         return loop.extent * _block_weight(loop.body) <= _UNROLLED_WEIGHT
 
-    def _plain_loop(self, region: Region, loop: Loop, extent: str) -> None:
+    def _plain_loop(self, region: Region, loop: Loop, start: str, stop: str) -> None:
         """Emit a loop that runs one iteration at a time, and at least one."""
-        counter = Counter(region, "0", writes=plan.writes(loop.body), var=loop.var)
+        counter = Counter(region, start, writes=plan.writes(loop.body), var=loop.var)
+        inside = counter.region
         if loop.reverse:
-            last = counter.region.emit(f"sub i64 {extent}, 1")
-            counter.region.position = counter.region.emit(f"sub i64 {last}, {counter.index}")
-        self.block(counter.region, loop.body)
-        counter.close(extent, 1, [])
+            last = inside.emit(f"sub i64 {stop}, 1")
+            inside.position = inside.emit(f"sub i64 {last}, {counter.index}")
+        self.block(inside, loop.body)
+        if self._costs.statement(loop) > _POLLED_COST:
+            emit_poll(inside, int(self._costs.block(loop.body)))
+        counter.close(stop, 1)
 
     def _dynamic_loop(self, region: Region, loop: Loop) -> None:
         """Emit a loop whose extent is computed, behind a test that it is positive."""
@@ -112,50 +136,55 @@ class _Emitter:
         after = region.function.label()
         inside = region.branch()
         region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
-        self._plain_loop(inside, loop, extent)
+        self._plain_loop(inside, loop, "0", extent)
         region.close_branch(inside, after)
         region.code.start_block(after)
 
-    def _in_lanes(self, region: Region, loop: Loop) -> bool:
-        """Emit a loop with its variable as lanes, if that is possible and pays."""
+    # Lanes
+
+    def _lanes(self, region: Region, loop: Loop) -> int:
+        """Choose the lanes of a loop's variable; 1 if it must, or had better, not have any."""
         if not loop.independent or region.lanes > 1:
-            return False
+            return 1
         stores = [statement for statement in loop.body if isinstance(statement, Store)]
         if len(stores) < len(loop.body) or loop.extent < 4:
-            return False
+            return 1
         if any(_conflicts(store, loop) for store in stores):
-            return False
-        scalars = [s for store in stores for s in (store.value, store.index, store.guard) if s]
-        found = plan.survey(scalars)
+            return 1
+        parts = [part for s in stores for part in (s.value, s.index, s.guard) if part is not None]
+        found = plan.survey(parts)
         width = self._module.target.vector_bytes
         lanes = plan.vector_lanes(found, stores, loop.var, loop.extent, width)
         if not plan.prefers_lanes(found, stores, loop.var, loop.extent, lanes):
-            return False
-        self._split(region, loop, lanes, sum(map(plan.weight, found.nodes)))
-        return True
+            return 1
+        return lanes
 
-    def _split(self, region: Region, loop: Loop, lanes: int, weight: float) -> None:
+    def _split(self, region: Region, loop: Loop, lanes: int) -> None:
         """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
         whole, rest = divmod(loop.extent, lanes)
-        written = plan.writes(loop.body)
-        if rest and whole and weight > _WRITTEN_ONCE:
-            self._masked_loop(region, loop, lanes)
+        if rest and whole and self._costs.block(loop.body) > _WRITTEN_ONCE:
+            self._masked_loop(region, loop, "0", str(loop.extent), lanes)
             return
         if whole == 1:
             self.block(region.instance(loop.var, "0", lanes=lanes), loop.body)
         elif whole:
-            counter = Counter(region, "0", writes=written, var=loop.var, lanes=lanes)
-            self.block(counter.region, loop.body)
-            counter.close(str(whole * lanes), lanes, [])
+            self._vector_loop(region, loop, "0", str(whole * lanes), lanes)
         if rest:
             start, mask = str(whole * lanes), tail_mask(rest, lanes)
             self.block(region.instance(loop.var, start, lanes=lanes, mask=mask), loop.body)
 
-    def _masked_loop(self, region: Region, loop: Loop, lanes: int) -> None:
-        """Emit one loop over vectors whose mask is computed in each iteration."""
-        counter = Counter(region, "0", writes=plan.writes(loop.body))
+    def _vector_loop(self, region: Region, loop: Loop, start: str, stop: str, lanes: int) -> None:
+        """Emit a loop over whole vectors; at least one."""
+        written = plan.writes(loop.body)
+        counter = Counter(region, start, writes=written, var=loop.var, lanes=lanes)
+        self.block(counter.region, loop.body)
+        counter.close(stop, lanes)
+
+    def _masked_loop(self, region: Region, loop: Loop, start: str, stop: str, lanes: int) -> None:
+        """Emit a loop over vectors whose mask is computed in each iteration."""
+        counter = Counter(region, start, writes=plan.writes(loop.body))
         inside = counter.region
-        left = inside.emit(f"sub i64 {loop.extent}, {counter.index}")
+        left = inside.emit(f"sub i64 {stop}, {counter.index}")
         left = inside.emit(f"call i64 @llvm.umin.i64(i64 {left}, i64 {lanes})")
         inside.declare("llvm.umin.i64", "i64 (i64, i64)")
         short = inside.emit(f"trunc i64 {left} to i32")
@@ -167,7 +196,37 @@ class _Emitter:
         mask = inside.emit(f"icmp ult {kind} <{ramp}>, {count}")
         copy = inside.instance(loop.var, counter.index, lanes=lanes, mask=mask)
         self.block(copy, loop.body)
-        counter.close(str(loop.extent), lanes, [])
+        counter.close(stop, lanes)
+
+    # Threads
+
+    def _share(self, region: Region, loop: Loop, lanes: int) -> bool:
+        """Emit a loop as a task of the worker pool, if it is long enough."""
+        if not loop.independent or region.function.outer is not None or region.lanes > 1:
+            return False
+        length = chunk_length(loop.extent, self._costs.statement(loop), lanes)
+        if length is None or self._has_outer_locals(loop):
+            return False
+        root = open_task(region, plan.writes(loop.body))
+        start = root.emit(f"mul i64 %chunk, {length}")
+        stop = root.emit(f"add i64 {start}, {length}")
+        root.declare("llvm.umin.i64", "i64 (i64, i64)")
+        stop = root.emit(f"call i64 @llvm.umin.i64(i64 {stop}, i64 {loop.extent})")
+        if lanes == 1:
+            self._plain_loop(root, loop, start, stop)
+        elif loop.extent % lanes == 0:
+            self._vector_loop(root, loop, start, stop, lanes)
+        else:
+            self._masked_loop(root, loop, start, stop, lanes)
+        close_task(region, root, -(-loop.extent // length))
+        return True
+
+    def _has_outer_locals(self, loop: Loop) -> bool:
+        """Tell whether the loop writes a local buffer that the rest of the program uses."""
+        written = {buffer for buffer in plan.writes(loop.body) if buffer.space == "local"}
+        if not written:
+            return False
+        return not written.isdisjoint(plan.local_buffers(_without(self._body, loop)))
 
     # Control
 
@@ -196,6 +255,8 @@ class _Emitter:
         header.do(f"br i1 {more}, label %{body.code.label}, label %{after}")
         body.writes = written
         self.block(body, statement.body)
+        cost = self._costs.block(statement.before) + self._costs.block(statement.body)
+        emit_poll(body, int(cost))
         header.close_branch(body, label)
         region.do(f"br label %{label}")
         region.code.lines.extend(header.code.lines)
@@ -221,22 +282,31 @@ class _Emitter:
         if not fails:
             region.do(invocation)
             return
-        _leave_unless_zero(region, region.emit(invocation))
-
-
-def _leave_unless_zero(region: Region, status: str) -> None:
-    """Return the status from the function unless it is 0."""
-    fine = region.emit(f"icmp eq i32 {status}, 0")
-    after, leave = region.function.label(), region.function.label()
-    region.do(f"br i1 {fine}, label %{after}, label %{leave}")
-    region.code.start_block(leave)
-    region.do(f"ret i32 {status}")
-    region.code.start_block(after)
+        leave_unless_zero(region, region.emit(invocation))
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:
     """Tell whether lanes of the loop would meet in one element that is combined with."""
     return store.accumulate is not None and store.index.stride(loop.var) == 0
+
+
+def _without(block: Block, loop: Loop) -> Block:
+    """Give the statements of a block without the loop, wherever in it the loop is."""
+    kept: list[Statement] = []
+    for statement in block:
+        if statement is loop:
+            continue
+        if isinstance(statement, Loop):
+            body = _without(statement.body, loop)
+            statement = Loop(statement.var, statement.extent, body)
+        elif isinstance(statement, If):
+            branches = tuple(_without(branch, loop) for branch in statement.branches)
+            statement = If(statement.which, branches)
+        elif isinstance(statement, While):
+            before, body = _without(statement.before, loop), _without(statement.body, loop)
+            statement = While(before, statement.condition, body)
+        kept.append(statement)
+    return tuple(kept)
 
 
 def _block_weight(block: Block) -> float:

@@ -1,106 +1,123 @@
 """LLVM text to a native function, and how it is called.
 
-The steps of one compilation: parse the text, run a short list of passes, emit an object, link it into the
-process, look up the entry. Fresh and cached objects are linked by the same code.
+The steps of one compilation: emit text, look for its object in the cache, else parse the text, run a short
+list of passes and generate an object; then link the object and look up the entry. Fresh and cached
+objects are linked by the same code, and programs with the same text share one copy of the code.
 
-The pass list is short because the emitter leaves little to do: it has hoisted invariants, removed common
+The list of passes is short because the emitter leaves little to do: it has hoisted invariants, removed common
 parts and made vectors. What is left for LLVM is to turn stack slots into registers, to inline recipes
-and to clean up.
+and to clean up. `effort` 0 skips even that: for a program that runs once on little data, the time to compile
+is all that matters.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import weakref
 from collections.abc import Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from tapeless.compiler.emit import emit_program
-from tapeless.compiler.program import Program
+from tapeless.compiler.emit import Emitted, emit_program
+from tapeless.compiler.interrupts import raise_interruption
+from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
+from tapeless.compiler.objects import ObjectCache, object_key
+from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 
-__all__ = ["NativeProgram", "compile_program", "object_from_text", "optimised"]
+__all__ = ["NativeProgram", "compile_program", "generate_object", "optimise"]
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_serial = itertools.count()
+_linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
 
 
 @cache
-def machine(target: Target, level: int = 1) -> llvm.TargetMachine:
-    """Return LLVM's description of a target."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    found = llvm.Target.from_triple(target.triple)
-    return found.create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=level,
-        reloc="pic",
-        codemodel="small",
-        jit=True,
-    )
+def _objects() -> ObjectCache:
+    """Return the cache of this process."""
+    return ObjectCache()
 
 
-def optimised(text: str, target: Target) -> llvm.ModuleRef:
+def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
     """Parse a module and run the passes on it."""
-    aim = machine(target)
-    module = llvm.parse_assembly(text)
+    aim = machine(target, effort)
+    module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = target.triple
     module.data_layout = str(aim.target_data)
     builder = llvm.create_pass_builder(aim, llvm.create_pipeline_tuning_options(1))
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    if effort:
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     passes.run(module, builder)
     return module
 
 
-def object_from_text(text: str, target: Target) -> bytes:
+def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
     """Compile a module to an object file."""
-    return machine(target).emit_object(optimised(text, target))
+    with LLVM_LOCK:
+        return machine(target, effort).emit_object(optimise(text, target, effort))
 
 
-@cache
-def _linker() -> llvm.LLJIT:
-    """Return the process's linker."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.create_lljit_compiler(machine(host_target()), use_jit_link=False)
+def _object(emitted: Emitted, target: Target, effort: int) -> tuple[str, bytes]:
+    """Return the key and the object of a module, from the cache if it is there."""
+    key = object_key(emitted.text, target, effort)
+    cache_ = _objects()
+    code = cache_.load(key)
+    if code is None:
+        code = generate_object(emitted.text, target, effort)
+        cache_.save(key, code)
+    return key, code
 
 
 class NativeProgram:
     """A compiled program; its code lives as long as it does.
 
     address: where the C function `int32_t entry(void **buffers, void *arena)` is.
+    arena_size: the bytes of scratch memory, aligned to 64, that a call needs.
     """
 
-    def __init__(self, program: Program, code: bytes) -> None:
-        """Link `code`, the object file of `program`."""
+    __slots__ = ("__weakref__", "_call", "_code", "address", "arena_size", "name")
+
+    def __init__(self, program: Program, code: Linked) -> None:
+        """Wrap linked code."""
+        self.name = program.name
         self.arena_size = program.arena_size
-        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-        for name, address in program.symbols.items():
-            library.import_symbol(name, address)
-        library.export_symbol("entry")
-        self._tracker = library.link(_linker(), f"program{next(_serial)}")
-        self.address: int = self._tracker["entry"]
+        self.address = code.address("entry")
+        self._code = code
         self._call = _ENTRY(self.address)
 
-    def run(self, pointers: Sequence[int]) -> int:
-        """Run with the addresses of inputs, then outputs; return the status."""
+    def run(self, pointers: Sequence[int]) -> None:
+        """Run with the addresses of the inputs, then of the outputs; the GIL is released."""
         buffers = (ctypes.c_void_p * len(pointers))(*pointers)
-        arena = ctypes.create_string_buffer(self.arena_size + 64) if self.arena_size else None
-        place = 0
-        if arena is not None:
+        place, arena = 0, None
+        if self.arena_size:
+            arena = ctypes.create_string_buffer(self.arena_size + 64)
             place = -(-ctypes.addressof(arena) // 64) * 64
-        return self._call(ctypes.addressof(buffers), place)
+        self.check(self._call(ctypes.addressof(buffers), place))
+
+    def check(self, status: int) -> None:
+        """Raise what ended the program early, unless `status` is 0."""
+        if status == 0:
+            return
+        if status == INTERRUPTED:
+            raise_interruption(runtime().exception)
+        raise RuntimeError(f"{self.name}: a host call failed with status {status}")
 
 
 def compile_program(program: Program, effort: int = 1) -> NativeProgram:
-    """Emit, compile and link a program for this machine."""
+    """Emit, compile and link a program for this machine.
+
+    effort: 0 to compile fast, 1 to run fast.
+    """
     target = host_target()
-    return NativeProgram(program, object_from_text(emit_program(program, target), target))
+    emitted = emit_program(program, target)
+    key, code = _object(emitted, target, effort)
+    if program.symbols:
+        return NativeProgram(program, link(code, "entry", emitted.needs, program.symbols))
+    linked = _linked.get(key)
+    if linked is None:
+        linked = _linked[key] = link(code, "entry", emitted.needs, {})
+    return NativeProgram(program, linked)

@@ -21,7 +21,17 @@ from tapeless.compiler.operations import is_operation
 from tapeless.kernel.ir import Affine, Block, Const, If, Index, Load, Loop, Op, Reduce, Scalar
 from tapeless.kernel.ir import Buffer, Call, Statement, Store, While
 
-__all__ = ["Survey", "prefers_lanes", "survey", "vector_lanes", "weight", "writes"]
+__all__ = [
+    "Costs",
+    "Survey",
+    "local_buffers",
+    "prefers_lanes",
+    "survey",
+    "total_weight",
+    "vector_lanes",
+    "weight",
+    "writes",
+]
 
 _WEIGHTS = {"div": 4, "rem": 8, "sqrt": 6, "convert": 1.5, "rare": 2}
 _RECIPE = 22
@@ -79,6 +89,71 @@ def _times(node: Scalar, extents: dict[Index, int]) -> int:
     if isinstance(node, Reduce):
         times *= node.extent
     return times
+
+
+def total_weight(found: Survey) -> float:
+    """The cost of all nodes, those inside reductions counted as often as they are computed."""
+    return sum(weight(node) * _times(node, found.extents) for node in found.nodes)
+
+
+class Costs:
+    """Estimates of what statements cost, each made once."""
+
+    def __init__(self) -> None:
+        """Start without estimates."""
+        self._known: dict[Statement, float] = {}
+
+    def block(self, block: Block) -> float:
+        """The cost of running a block once."""
+        return sum(map(self.statement, block))
+
+    def statement(self, statement: Statement) -> float:
+        """The cost of a statement, about the number of operations on elements."""
+        found = self._known.get(statement)
+        if found is None:
+            found = self._known[statement] = self._estimate(statement)
+        return found
+
+    def _estimate(self, statement: Statement) -> float:
+        """Estimate; loops of unknown length count as 1000 iterations."""
+        if isinstance(statement, Store):
+            parts = (statement.value, statement.index, statement.guard)
+            return 1 + total_weight(survey(part for part in parts if part is not None))
+        if isinstance(statement, Loop):
+            extent = statement.extent if isinstance(statement.extent, int) else 1000
+            return extent * (1 + self.block(statement.body))
+        if isinstance(statement, If):
+            return 2 + max(map(self.block, statement.branches), default=0)
+        if isinstance(statement, While):
+            return 1000 * (2 + self.block(statement.before) + self.block(statement.body))
+        return 1000 if isinstance(statement, Call) else 0
+
+
+def local_buffers(block: Block) -> frozenset[Buffer]:
+    """The local buffers that a block reads or writes."""
+    found: set[Buffer] = set()
+    scalars: list[Scalar] = []
+    stack: list[Statement] = list(block)
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, Store):
+            found.add(statement.buffer)
+            parts = (statement.value, statement.index, statement.guard)
+            scalars.extend(part for part in parts if part is not None)
+        elif isinstance(statement, Loop):
+            stack.extend(statement.body)
+            if not isinstance(statement.extent, int):
+                scalars.append(statement.extent)
+        elif isinstance(statement, If):
+            scalars.append(statement.which)
+            stack.extend(inner for branch in statement.branches for inner in branch)
+        elif isinstance(statement, While):
+            scalars.append(statement.condition)
+            stack.extend((*statement.before, *statement.body))
+        elif isinstance(statement, Call):
+            found.update((*statement.reads, *statement.writes))
+    found.update(node.buffer for node in survey(scalars).nodes if isinstance(node, Load))
+    return frozenset(buffer for buffer in found if buffer.space == "local")
 
 
 def _is_contiguous(node: Load, var: Index) -> bool:

@@ -18,9 +18,10 @@ import numpy as np
 
 from tapeless.compiler.formats import Format, constant, format_of, typed
 from tapeless.compiler.operations import identity, operate, round_narrow
-from tapeless.compiler.plan import prefers_lanes, survey, vector_lanes
+from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
-from tapeless.compiler.values import Values
+from tapeless.compiler.tasks import chunk_length, close_task, open_task
+from tapeless.compiler.values import Values, add
 from tapeless.kernel.ir import Affine, Buffer, Load, Reduce, Scalar
 
 __all__ = ["emit_reduce", "tail_mask"]
@@ -66,7 +67,7 @@ def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value
     neutral = constant(identity(combine, form), form.register, lanes)
     total, whole = neutral, reduce.extent // lanes
     if whole:
-        total = _fold(values, region, reduce, total, whole, lanes, lanes)
+        total = _shared(values, region, reduce, total, whole, lanes)
     rest = reduce.extent - whole * lanes
     if rest:
         mask = tail_mask(rest, lanes)
@@ -78,7 +79,8 @@ def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value
     result = _horizontal(region, total, combine, inner, lanes)
     init = values.lanes(region, reduce.inits[0], 1)
     result = operate(region, combine, [init, result], inner, inner, 1)
-    return Value(round_narrow(region, result, form, 1) if form.narrow else result, 1)
+    result = round_narrow(region, result, form, 1) if form.narrow else result
+    return Value(result, 1, form.register)
 
 
 def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: int) -> str:
@@ -98,31 +100,76 @@ def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: in
     return operate(region, combine, parts, form, form, 1)
 
 
-def _fold(
-    values: Values, region: Region, reduce: Reduce, total: str, steps: int, step: int, lanes: int
+def _shared(
+    values: Values, region: Region, reduce: Reduce, total: str, steps: int, lanes: int
 ) -> str:
-    """Fold positions 0, step, ... into `total`, which has `lanes` lanes.
+    """Fold `steps` vectors into `total`; a long reduction is shared among threads.
+
+    Each chunk stores its lanes, and the chunks are combined in order.
+    """
+    per_step = 1 + total_weight(survey(reduce.elements)) * lanes
+    length = None
+    if region.function.outer is None:
+        length = chunk_length(steps, steps * per_step, _BLOCK)
+    if length is None:
+        return _fold(values, region, reduce, total, "0", steps, lanes, lanes)
+    form = format_of(reduce.dtype)
+    inner = _accumulator(form)
+    kind = typed(inner.register, lanes)
+    n_chunks = steps // length
+    parts = region.function.slot(f"[{n_chunks} x {kind}]")
+    root = open_task(region, frozenset())
+    start = root.emit(f"mul i64 %chunk, {length * lanes}")
+    neutral = constant(identity(reduce.combine, form), form.register, lanes)
+    part = _fold(values, root, reduce, neutral, start, length, lanes, lanes)
+    place = root.emit(f"getelementptr {kind}, ptr {root.function.capture(parts, 'ptr')}, i64 %chunk")
+    root.do(f"store {kind} {part}, ptr {place}, align 4")
+    close_task(region, root, n_chunks)
+    counter = Counter(region, "0")
+    before = counter.carry(kind, total)
+    place = counter.region.emit(f"getelementptr {kind}, ptr {parts}, i64 {counter.index}")
+    part = counter.region.emit(f"load {kind}, ptr {place}, align 4")
+    after = operate(counter.region, reduce.combine, [before, part], inner, inner, lanes)
+    counter.close(str(n_chunks), 1, [after])
+    done = n_chunks * length
+    if done == steps:
+        return after
+    rest = _fold(values, region, reduce, neutral, str(done * lanes), steps - done, lanes, lanes)
+    return operate(region, reduce.combine, [after, rest], inner, inner, lanes)
+
+
+def _fold(
+    values: Values,
+    region: Region,
+    reduce: Reduce,
+    total: str,
+    start: str,
+    steps: int,
+    step: int,
+    lanes: int,
+) -> str:
+    """Fold `steps` positions from `start` on, `step` apart, into `total`, which has `lanes` lanes.
 
     step: 1, or `lanes` when the reduction's variable is the lanes. Long sums go in blocks.
     """
     form = format_of(reduce.dtype)
     blocked = reduce.combine == "add" and form.kind == "float" and steps >= 2 * _BLOCK
     if not blocked:
-        return _fold_range(values, region, reduce, "0", steps, total, step, lanes)
+        return _fold_range(values, region, reduce, start, steps, total, step, lanes)
     inner = _accumulator(form)
     kind = typed(inner.register, lanes)
     neutral = constant(identity("add", form), form.register, lanes)
     n_blocks = steps // _BLOCK
-    counter = Counter(region, "0")
+    counter = Counter(region, start)
     before = counter.carry(kind, total)
     part = _fold_range(values, counter.region, reduce, counter.index, _BLOCK, neutral, step, lanes)
     after = operate(counter.region, "add", [before, part], inner, inner, lanes)
-    counter.close(str(n_blocks * _BLOCK * step), _BLOCK * step, [after])
+    middle = add(region, start, str(n_blocks * _BLOCK * step))
+    counter.close(middle, _BLOCK * step, [after])
     rest = steps - n_blocks * _BLOCK
     if not rest:
         return after
-    start = str(n_blocks * _BLOCK * step)
-    part = _fold_range(values, region, reduce, start, rest, neutral, step, lanes)
+    part = _fold_range(values, region, reduce, middle, rest, neutral, step, lanes)
     return operate(region, "add", [after, part], inner, inner, lanes)
 
 
@@ -143,11 +190,7 @@ def _fold_range(
     before = counter.carry(kind, total)
     text = values.lanes(counter.region, reduce.elements[0], lanes)
     after = operate(counter.region, reduce.combine, [before, text], inner, inner, lanes)
-    length = steps * step
-    stop = str(int(start) + length) if not start.startswith("%") else ""
-    if not stop:
-        stop = region.emit(f"add nsw i64 {start}, {length}")
-    counter.close(stop, step, [after])
+    counter.close(add(region, start, str(steps * step)), step, [after])
     return after
 
 
@@ -162,8 +205,9 @@ def _stepwise(values: Values, region: Region, reduce: Reduce, lanes: int) -> Val
             text = values.lanes(copy, reduce.elements[0], lanes)
             total = operate(region, reduce.combine, [total, text], inner, inner, lanes)
     else:
-        total = _fold(values, region, reduce, total, reduce.extent, 1, lanes)
-    return Value(round_narrow(region, total, form, lanes) if form.narrow else total, lanes)
+        total = _fold(values, region, reduce, total, "0", reduce.extent, 1, lanes)
+    total = round_narrow(region, total, form, lanes) if form.narrow else total
+    return Value(total, lanes, typed(form.register, lanes))
 
 
 def _stepwise_function(
@@ -179,9 +223,9 @@ def _stepwise_function(
         holder = Buffer((), init.dtype, "input", "accumulator")
         accumulator = Load(holder, Affine((), 0, frozenset()), init.dtype, free)
         text = counter.carry(kind, values.lanes(region, init, lanes))
-        inside.cache[accumulator] = Value(text, lanes)
+        inside.cache[accumulator] = Value(text, lanes, kind)
         accumulators.append(accumulator)
     results = reduce.combine(tuple(accumulators), reduce.elements)
     texts = [values.lanes(inside, result, lanes) for result in results]
     counter.close(str(reduce.extent), 1, texts)
-    return tuple(Value(text, lanes) for text in texts)
+    return tuple(Value(text, lanes, kind) for text, kind in zip(texts, kinds, strict=True))

@@ -16,6 +16,7 @@ the regions opened in it later, will still write.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tapeless.compiler.target import Target
@@ -27,10 +28,11 @@ _INLINE_USES = 3
 
 
 class Value(NamedTuple):
-    """The text of a computed value, and its number of lanes."""
+    """The text of a computed value, its number of lanes, and its LLVM type."""
 
     text: str
     lanes: int
+    kind: str
 
 
 class Module:
@@ -43,6 +45,7 @@ class Module:
         self.functions: dict[str, tuple[str, str]] = {}
         self.recipes: dict[object, str] = {}
         self.uses: dict[str, int] = {}
+        self.shared: set[str] = set()
 
     def declare(self, name: str, signature: str) -> None:
         """Note the use of an external function; the signature is `ret (args)`."""
@@ -53,7 +56,7 @@ class Module:
         lines = ["@zeros = internal constant [1024 x i8] zeroinitializer, align 64"]
         for name, (signature, body) in self.functions.items():
             uses = self.uses.get(name, 0)
-            link = "internal " if uses else ""
+            link = "internal " if uses or name in self.shared else ""
             attribute = "alwaysinline " if 0 < uses <= _INLINE_USES else ""
             lines.append(f"define {link}{signature} {attribute}nounwind {{\n{body}\n}}")
         for name, signature in self.declared.items():
@@ -64,13 +67,37 @@ class Module:
 
 
 class Function:
-    """What is counted and collected per LLVM function: names, stack slots."""
+    """What is counted and collected per LLVM function: names, stack slots, captured values.
 
-    def __init__(self, module: Module) -> None:
-        """Start a function of `module`."""
+    A task (the body of a parallel loop) is a function of its own that uses values of the function
+    around it. Each such value is captured: the caller stores it in a context, 64 bytes apart,
+    and the task's first block loads it.
+    """
+
+    def __init__(self, module: Module, outer: Function | None = None) -> None:
+        """Start a function of `module`; `outer` is the function around a task."""
         self.module = module
+        self.outer = outer
         self.slots: list[str] = []
+        self.prologue: list[str] = []
+        self.captured: dict[str, tuple[str, str]] = {}
+        self.budget: str | None = None
+        self.clock = ""
         self._n_names = 0
+
+    def capture(self, text: str, kind: str) -> str:
+        """Make a value of the function around this task known here."""
+        if not text.startswith("%"):
+            return text
+        known = self.captured.get(text)
+        if known is not None:
+            return known[0]
+        place, name = self.name(), self.name()
+        offset = 64 * len(self.captured)
+        self.prologue.append(f"  {place} = getelementptr i8, ptr %context, i64 {offset}")
+        self.prologue.append(f"  {name} = load {kind}, ptr {place}, align 64")
+        self.captured[text] = (name, kind)
+        return name
 
     def name(self) -> str:
         """Make a new value name."""
@@ -113,6 +140,7 @@ class Region:
     var, position, lanes: the loop variable that is bound here, its value in lane 0, and how many
     consecutive values of it the lanes hold; mask: the i1 lanes that are wanted, or None for all.
     writes: the buffers that are written while the region runs.
+    outer: for the outermost region of a task, the region of the calling function around it.
     """
 
     def __init__(
@@ -127,16 +155,19 @@ class Region:
         lanes: int = 1,
         mask: str | None = None,
         writes: frozenset[Buffer] = frozenset(),
+        outer: Region | None = None,
     ) -> None:
         """Open a region."""
         self.parent = parent
+        self.outer = outer
         self.function = function
         self.kind = kind
         self.code = code
         self.var = var
         self.position = position
         self.writes = writes
-        self.depth = 0 if parent is None else parent.depth + 1
+        around = parent or outer
+        self.depth = around.depth + 1 if around else 0
         self.cache: dict[object, Value] = {}
         self.readers: dict[Buffer, list[object]] = {}
         vectorised = lanes > 1
@@ -167,7 +198,7 @@ class Region:
         """Find the region that binds a loop variable."""
         region: Region | None = self
         while region is not None and region.var is not var:
-            region = region.parent
+            region = region.parent or region.outer
         return region
 
     def child(self, kind: str, code: Code, **bindings: object) -> Region:
@@ -202,7 +233,7 @@ class Region:
             for buffer in buffers & region.readers.keys():
                 for key in region.readers.pop(buffer):
                     region.cache.pop(key, None)
-            region = region.parent
+            region = region.parent or region.outer
 
 
 class Counter:
@@ -234,8 +265,8 @@ class Counter:
         self._phis.append((name, kind, initial))
         return name
 
-    def close(self, stop: str, step: int, carried: list[str]) -> None:
-        """End the loop after position `stop - step`; `carried` are the new values."""
+    def close(self, stop: str, step: int, carried: Sequence[str] = ()) -> None:
+        """End the loop before position `stop`; `carried` are the new values."""
         region, parent = self.region, self.parent
         following = region.emit(f"add nsw i64 {self.index}, {step}")
         more = region.emit(f"icmp slt i64 {following}, {stop}")

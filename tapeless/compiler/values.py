@@ -83,26 +83,34 @@ class Values:
     def home(self, region: Region, scalar: Scalar) -> Region:
         """Find the outermost region in which `scalar` may be computed for `region`."""
         free, reads = scalar.free, self.reads(scalar)
-        while region.parent is not None and region.kind != "branch":
-            if region.var in free or (reads and not reads.isdisjoint(region.writes)):
+        while region.kind != "branch":
+            around = region.parent or region.outer
+            if around is None or region.var in free:
                 break
-            region = region.parent
+            if reads and not reads.isdisjoint(region.writes):
+                break
+            region = around
         return region
 
     def find(self, region: Region, scalar: object, reads: frozenset[Buffer]) -> Value | None:
-        """Look for a computed value in `region` and outwards."""
+        """Look for a computed value in `region` and outwards; capture it from outside a task."""
+        function = region.function
         while True:
             found = region.cache.get(scalar)
-            if found is not None or region.parent is None:
-                return found
-            if reads and not reads.isdisjoint(region.writes):
+            if found is not None:
+                if region.function is function:
+                    return found
+                return Value(function.capture(found.text, found.kind), found.lanes, found.kind)
+            around = region.parent or region.outer
+            if around is None or (reads and not reads.isdisjoint(region.writes)):
                 return None
-            region = region.parent
+            region = around
 
     def value(self, region: Region, scalar: Scalar) -> Value:
         """Give the value of `scalar` for use in `region`, computing what is missing."""
         if isinstance(scalar, Const):
-            return Value(constant(scalar.value, format_of(scalar.dtype).register, 1), 1)
+            register = format_of(scalar.dtype).register
+            return Value(constant(scalar.value, register, 1), 1, register)
         found = self.find(region, scalar, self.reads(scalar))
         if found is not None:
             return found
@@ -156,7 +164,10 @@ class Values:
         found = self.find(region, key, reads)
         if found is None:
             home = self.home(region, scalar)
-            found = self.remember(home, key, reads, Value(splat_value(home, text, register, lanes), lanes))
+            single = self.value(home, scalar).text
+            many = splat_value(home, single, register, lanes)
+            self.remember(home, key, reads, Value(many, lanes, typed(register, lanes)))
+            found = self.find(region, key, reads)
         return found.text
 
     # Computing
@@ -188,18 +199,20 @@ class Values:
         """Emit an operation, a recipe, or a rarely taken branch."""
         dependent = region.vector_var is not None and region.vector_var in scalar.free
         lanes = region.lanes if dependent else 1
-        if scalar.name == "rare":
-            return Value(self._rare(region, scalar, lanes), lanes)
-        if scalar.name == "convert" and lanes > 1 and isinstance(scalar.args[0], Index | Affine):
-            short = self._short_index(region, scalar)
-            if short is not None:
-                return Value(short, lanes)
-        args = [self.lanes(region, arg, lanes) for arg in scalar.args]
         target = format_of(scalar.dtype)
-        if is_operation(scalar.name):
-            source = format_of(scalar.args[-1].dtype)
-            return Value(operate(region, scalar.name, args, source, target, lanes), lanes)
-        return Value(self._call_recipe(region, scalar, args, lanes), lanes)
+        text = None
+        if scalar.name == "rare":
+            text = self._rare(region, scalar, lanes)
+        elif scalar.name == "convert" and lanes > 1 and isinstance(scalar.args[0], Index | Affine):
+            text = self._short_index(region, scalar)
+        if text is None:
+            args = [self.lanes(region, arg, lanes) for arg in scalar.args]
+            if is_operation(scalar.name):
+                source = format_of(scalar.args[-1].dtype)
+                text = operate(region, scalar.name, args, source, target, lanes)
+            else:
+                text = self._call_recipe(region, scalar, args, lanes)
+        return Value(text, lanes, typed(target.register, lanes))
 
     def _short_index(self, region: Region, scalar: Op) -> str | None:
         """Convert an index with a known stride to a shorter integer: 32-bit arithmetic will do."""
@@ -271,8 +284,9 @@ class Values:
             holder = Buffer((), arg.dtype, "input", f"argument{number}")
             parameter = Load(holder, Affine((), 0, frozenset()), arg.dtype, frozenset((entry.var,)))
             parameters.append(parameter)
-            entry.cache[parameter] = Value(f"%a{number}", lanes)
-            signature.append(f"{typed(format_of(arg.dtype).register, lanes)} %a{number}")
+            kind = typed(format_of(arg.dtype).register, lanes)
+            entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
+            signature.append(f"{kind} %a{number}")
         body = recipe(scalar.name, tuple(parameters), nodes)
         result = self.lanes(entry, body, lanes)
         kind = typed(format_of(scalar.dtype).register, lanes)
@@ -288,21 +302,17 @@ class Values:
         if bound is None:
             raise ValueError(f"loop variable {index.name} is not bound; this is a bug in tapeless")
         if region.vector_var is not index:
-            return Value(bound.position, 1)
-        start = splat_value(bound, bound.position, "i64", region.lanes)
-        steps = ramp("i64", 1, region.lanes)
-        return Value(bound.emit(f"add <{region.lanes} x i64> {start}, {steps}"), region.lanes)
+            return Value(bound.position, 1, "i64")
+        return _count(bound, bound.position, 1)
 
     def _affine(self, region: Region, affine: Affine) -> Value:
         """Give the value of an index expression."""
         var = region.vector_var
         if var is None or var not in affine.free:
-            return Value(self.position(region, affine), 1)
+            return Value(self.position(region, affine), 1, "i64")
         lanes, stride = region.lanes, affine.stride(var)
         if stride is not None:
-            start = splat_value(region, self.position(region, affine), "i64", lanes)
-            steps = ramp("i64", stride, lanes)
-            return Value(region.emit(f"add <{lanes} x i64> {start}, {steps}"), lanes)
+            return _count(region, self.position(region, affine), stride)
         total = constant(affine.const, "i64", lanes)
         for term, coefficient in affine.terms:
             part = self.lanes(region, term, lanes)
@@ -310,13 +320,15 @@ class Values:
                 factor = constant(coefficient, "i64", lanes)
                 part = region.emit(f"mul <{lanes} x i64> {part}, {factor}")
             total = region.emit(f"add <{lanes} x i64> {total}, {part}")
-        return Value(total, lanes)
+        return Value(total, lanes, f"<{lanes} x i64>")
 
     def position(self, region: Region, affine: Affine) -> str:
         """Give the index in lane 0; each part is computed where its variables are bound."""
-        total = "0"
+        total, origin = "0", region.function
         for home, terms in self._levels(region, affine):
-            total = self._sum(home, total, terms)
+            total = carry(total, "i64", origin, home)
+            total, origin = self._sum(home, total, terms), home.function
+        total = carry(total, "i64", origin, region)
         return add(region, total, str(affine.const))
 
     def _sum(self, region: Region, total: str, terms: list[tuple[Scalar, int]]) -> str:
@@ -331,7 +343,7 @@ class Values:
             part = bound.position if bound else self.value(region, term).text
             text = add(region, text, multiply(region, part, coefficient))
         reads = frozenset().union(*(self.reads(term) for term, _ in terms))
-        return self.remember(region, key, reads, Value(text, 1)).text
+        return self.remember(region, key, reads, Value(text, 1, "i64")).text
 
     def _levels(
         self, region: Region, affine: Affine
@@ -355,22 +367,25 @@ class Values:
             raise ValueError(f"buffer {buffer.name} is not planned; this is a bug in tapeless")
         memory = format_of(buffer.dtype).memory
         slot = region.function.slot(f"[{max(buffer.size, 1)} x {memory}]")
-        region.cache[buffer] = Value(slot, 1)
+        region.cache[buffer] = Value(slot, 1, "ptr")
         return slot
 
     def address(self, region: Region, buffer: Buffer, index: Affine, shift: int = 0) -> str:
         """Give the pointer to the element at `index + shift` in lane 0."""
         memory = format_of(buffer.dtype).memory
-        pointer = self.base(region, buffer)
+        pointer, origin = "", region.function
         for home, terms in self._levels(region, index):
+            pointer = carry(pointer, "ptr", origin, home) or self.base(home, buffer)
+            origin = home.function
             key = ("address", pointer, tuple(terms))
             found = home.cache.get(key)
             if found is None:
                 offset = self._sum(home, "0", terms)
                 reads = frozenset().union(*(self.reads(term) for term, _ in terms))
                 text = displace(home, pointer, memory, offset)
-                found = self.remember(home, key, reads, Value(text, 1))
+                found = self.remember(home, key, reads, Value(text, 1, "ptr"))
             pointer = found.text
+        pointer = carry(pointer, "ptr", origin, region) or self.base(region, buffer)
         return displace(region, pointer, memory, str(index.const + shift))
 
     def _load(self, region: Region, load: Load) -> Value:
@@ -378,7 +393,8 @@ class Values:
         form = format_of(load.dtype)
         var = region.vector_var
         if var is None or var not in load.free:
-            return Value(from_memory(region, self._load_one(region, load, form), form, 1), 1)
+            text = from_memory(region, self._load_one(region, load, form), form, 1)
+            return Value(text, 1, form.register)
         lanes, mask = region.lanes, self._mask(region, load.guard)
         stride = load.index.stride(var)
         if stride in (1, -1):
@@ -392,7 +408,8 @@ class Values:
         else:
             pointers = self._pointers(region, load.buffer, load.index, lanes)
             raw = gather(region, pointers, form, lanes, mask)
-        return Value(from_memory(region, raw, form, lanes), lanes)
+        text = from_memory(region, raw, form, lanes)
+        return Value(text, lanes, typed(form.register, lanes))
 
     def _load_one(self, region: Region, load: Load, form: Format) -> str:
         """Load one element; a false guard makes it a load of the constant zero."""
@@ -494,6 +511,19 @@ def _parts(scalar: Scalar) -> tuple[Scalar, ...]:
 # Index arithmetic on texts: numbers fold, names are emitted
 
 
+def carry(text: str, kind: str, origin: Function, region: Region) -> str:
+    """Make the value `text` of the function `origin` known in `region`, perhaps of a task."""
+    return text if region.function is origin else region.function.capture(text, kind)
+
+
+def _count(region: Region, start: str, stride: int) -> Value:
+    """Give start, start + stride, ... in lanes."""
+    lanes = region.lanes
+    first = splat_value(region, start, "i64", lanes)
+    steps = ramp("i64", stride, lanes)
+    return Value(region.emit(f"add <{lanes} x i64> {first}, {steps}"), lanes, f"<{lanes} x i64>")
+
+
 def add(region: Region, x: str, y: str) -> str:
     """Add two 64-bit integers."""
     known = not x.startswith("%"), not y.startswith("%")
@@ -551,8 +581,8 @@ def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str
     if mask is None:
         return region.emit(f"load {kind}, ptr {pointer}, align {form.size}")
     name = f"llvm.masked.load.v{lanes}{memory_suffix(form)}.p0"
-    region.declare(name, f"{kind} (ptr, <{lanes} x i1>, {kind})")
-    place = f"ptr align {form.size} {pointer}"
+    region.declare(name, f"{kind} (ptr, i32, <{lanes} x i1>, {kind})")
+    place = f"ptr {pointer}, i32 {form.size}"
     return region.emit(f"call {kind} @{name}({place}, <{lanes} x i1> {mask}, {kind} zeroinitializer)")
 
 
@@ -565,8 +595,8 @@ def store_lanes(
         region.do(f"store {kind} {raw}, ptr {pointer}, align {form.size}")
         return
     name = f"llvm.masked.store.v{lanes}{memory_suffix(form)}.p0"
-    region.declare(name, f"void ({kind}, ptr, <{lanes} x i1>)")
-    place = f"ptr align {form.size} {pointer}"
+    region.declare(name, f"void ({kind}, ptr, i32, <{lanes} x i1>)")
+    place = f"ptr {pointer}, i32 {form.size}"
     region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {mask})")
 
 
@@ -574,9 +604,9 @@ def gather(region: Region, pointers: str, form: Format, lanes: int, mask: str | 
     """Load from one address per lane; lanes that are masked off are 0."""
     kind = typed(form.memory, lanes)
     name = f"llvm.masked.gather.v{lanes}{memory_suffix(form)}.v{lanes}p0"
-    region.declare(name, f"{kind} (<{lanes} x ptr>, <{lanes} x i1>, {kind})")
+    region.declare(name, f"{kind} (<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
     wanted = mask or "splat (i1 true)"
-    place = f"<{lanes} x ptr> align {form.size} {pointers}"
+    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
     return region.emit(f"call {kind} @{name}({place}, <{lanes} x i1> {wanted}, {kind} zeroinitializer)")
 
 
@@ -586,9 +616,9 @@ def scatter(
     """Store to one address per lane."""
     kind = typed(form.memory, lanes)
     name = f"llvm.masked.scatter.v{lanes}{memory_suffix(form)}.v{lanes}p0"
-    region.declare(name, f"void ({kind}, <{lanes} x ptr>, <{lanes} x i1>)")
+    region.declare(name, f"void ({kind}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
     wanted = mask or "splat (i1 true)"
-    place = f"<{lanes} x ptr> align {form.size} {pointers}"
+    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
     region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {wanted})")
 
 

@@ -1,0 +1,144 @@
+"""Interrupting native code: Ctrl-C, alarms and every other Python signal handler.
+
+Python runs signal handlers between bytecodes, and there are none in a native loop. So loops that may be
+long poll. Each iteration takes its estimated cost from a budget in a register; when the budget
+is gone, about every millisecond, `tapeless_poll` looks at the clock, and every
+`_PERIOD` nanoseconds it takes the GIL and lets Python run pending handlers. If a handler raises, the
+exception is put aside, the program returns the status `INTERRUPTED` from wherever it is, and
+`raise_interruption` raises the exception in Python, whatever its class is.
+
+Only Python's main thread handles signals, so other threads never take the GIL here. Tasks of a
+parallel loop see the interruption of the main thread through their `stop` flag.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from tapeless.compiler.program import INTERRUPTED
+from tapeless.compiler.regions import Region
+
+__all__ = ["emit_poll", "leave_unless_zero", "poll_text", "raise_interruption"]
+
+_PERIOD = 20_000_000
+_BUDGET = 1 << 20
+
+_POLL = """
+@main_thread = internal global i64 0
+@exception = internal global [3 x ptr] zeroinitializer
+
+define void @tapeless_set_main(i64 %thread) {
+  store i64 %thread, ptr @main_thread
+  ret void
+}
+
+define ptr @tapeless_exception() {
+  ret ptr @exception
+}
+
+define i32 @tapeless_poll(ptr %clock, ptr %stop) {
+entry:
+  %time = alloca [2 x i64]
+  %task = icmp ne ptr %stop, null
+  br i1 %task, label %flag, label %who
+flag:
+  %stopped = load atomic i32, ptr %stop acquire, align 4
+  %going = icmp eq i32 %stopped, 0
+  br i1 %going, label %who, label %leave
+leave:
+  ret i32 %stopped
+who:
+  %self = call i64 @pthread_self()
+  %main = load i64, ptr @main_thread
+  %here = icmp eq i64 %self, %main
+  br i1 %here, label %watch, label %fine
+watch:
+  %r = call i32 @clock_gettime(i32 CLOCK, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest = getelementptr i64, ptr %time, i64 1
+  %nanoseconds = load i64, ptr %rest
+  %scaled = mul i64 %seconds, 1000000000
+  %now = add i64 %scaled, %nanoseconds
+  %last = load i64, ptr %clock
+  %first = icmp eq i64 %last, 0
+  br i1 %first, label %note, label %compare
+note:
+  store i64 %now, ptr %clock
+  ret i32 0
+compare:
+  %passed = sub i64 %now, %last
+  %due = icmp sgt i64 %passed, PERIOD
+  br i1 %due, label %check, label %fine
+check:
+  store i64 %now, ptr %clock
+  %gil = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  %quiet = icmp eq i32 %raised, 0
+  br i1 %quiet, label %release, label %keep
+keep:
+  %value = getelementptr ptr, ptr @exception, i64 1
+  %trace = getelementptr ptr, ptr @exception, i64 2
+  call void @PyErr_Fetch(ptr @exception, ptr %value, ptr %trace)
+  br label %release
+release:
+  call void @PyGILState_Release(i32 %gil)
+  %status = select i1 %quiet, i32 0, i32 INTERRUPTED
+  ret i32 %status
+fine:
+  ret i32 0
+}
+
+declare i64 @pthread_self()
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+"""
+
+
+def poll_text(triple: str) -> str:
+    """Give the LLVM text of the poll for a machine."""
+    clock = "6" if "darwin" in triple or "apple" in triple else "1"
+    text = _POLL.replace("CLOCK", clock).replace("PERIOD", str(_PERIOD))
+    return text.replace("INTERRUPTED", str(INTERRUPTED))
+
+
+def emit_poll(region: Region, cost: int) -> None:
+    """Take `cost` (about the number of instructions) from the budget; poll when it is gone."""
+    function = region.function
+    if function.budget is None:
+        function.budget, function.clock = function.slot("i64"), function.slot("i64")
+        function.prologue.append(f"  store i64 {_BUDGET}, ptr {function.budget}")
+        function.prologue.append(f"  store i64 0, ptr {function.clock}")
+    left = region.emit(f"load i64, ptr {function.budget}")
+    less = region.emit(f"sub i64 {left}, {max(1, min(cost, _BUDGET))}")
+    region.do(f"store i64 {less}, ptr {function.budget}")
+    gone = region.emit(f"icmp slt i64 {less}, 0")
+    asks, after = function.label(), function.label()
+    region.do(f"br i1 {gone}, label %{asks}, label %{after}, !prof !0")
+    region.code.start_block(asks)
+    region.do(f"store i64 {_BUDGET}, ptr {function.budget}")
+    stop = "%stop" if function.outer else "null"
+    region.declare("tapeless_poll", "i32 (ptr, ptr)")
+    status = region.emit(f"call i32 @tapeless_poll(ptr {function.clock}, ptr {stop})")
+    leave_unless_zero(region, status, after)
+
+
+def leave_unless_zero(region: Region, status: str, after: str | None = None) -> None:
+    """Return the status from the function unless it is 0; go on in the block `after`."""
+    fine = region.emit(f"icmp eq i32 {status}, 0")
+    after, leave = after or region.function.label(), region.function.label()
+    region.do(f"br i1 {fine}, label %{after}, label %{leave}")
+    region.code.start_block(leave)
+    region.do(f"ret i32 {status}")
+    region.code.start_block(after)
+
+
+def raise_interruption(place: int) -> None:
+    """Raise the exception that was put aside at `place`, the result of `tapeless_exception`."""
+    held = (ctypes.c_void_p * 3).from_address(place)
+    parts = [ctypes.c_void_p(part) for part in held]
+    for number in range(3):
+        held[number] = None
+    ctypes.pythonapi.PyErr_Restore(*parts)

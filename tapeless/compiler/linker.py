@@ -1,0 +1,177 @@
+"""Executable memory: linking objects into the process, resolving what they call, and forks.
+
+Everything that touches the process as a whole is here. One LLJIT links all programs; each is
+a library of its own and is freed with its `Linked` object. The runtime (the poll for signals and the
+worker pool) is LLVM text like any program, compiled and linked at first use.
+
+Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's exported routines,
+whose addresses come from capsules; names that the program brings are given; everything else is looked up
+in the process (libc, libm, Python).
+
+LLVM is not safe to fork in the middle of: a lock is held around all use of it, and a fork waits
+for the lock. The child starts without workers, and with itself as the main thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from tapeless.compiler.interrupts import poll_text
+from tapeless.compiler.target import Target, host_target
+from tapeless.compiler.threads import pool_text, thread_count
+from tapeless.util import lazy
+
+__all__ = ["LLVM_LOCK", "Linked", "Runtime", "link", "machine", "runtime"]
+
+_blas = lazy.load("scipy.linalg.cython_blas")
+_lapack = lazy.load("scipy.linalg.cython_lapack")
+
+LLVM_LOCK = threading.RLock()
+_serial = itertools.count()
+_machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
+_shared: list[Runtime] = []
+
+
+def machine(target: Target, level: int) -> llvm.TargetMachine:
+    """Return LLVM's code generator for a target at optimisation level 0 to 3."""
+    found = _machines.get((target, level))
+    if found is None:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        found = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu,
+            features=target.features,
+            opt=level,
+            reloc="pic",
+            codemodel="small",
+            jit=True,
+        )
+        _machines[target, level] = found
+    return found
+
+
+class Linked:
+    """Code in memory; it is freed when this object dies."""
+
+    def __init__(self, tracker: llvm.ResourceTracker) -> None:
+        """Hold on to what LLVM linked."""
+        self._tracker = tracker
+
+    def address(self, name: str) -> int:
+        """Return the address of an exported function."""
+        return self._tracker[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The linker, and the addresses of the functions that programs and Python call.
+
+    exception: where `raise_interruption` finds what a signal handler raised.
+    """
+
+    jit: llvm.LLJIT
+    tracker: llvm.ResourceTracker
+    symbols: Mapping[str, int]
+    exception: int
+    reset: Callable[[int], None]
+    set_main: Callable[[int], None]
+
+
+def _capsule_address(module: object, name: str) -> int:
+    """Return the function pointer that a Cython module exports."""
+    capsule = module.__pyx_capi__.get(name)
+    if capsule is None:
+        raise LookupError(f"SciPy exports no routine called {name}; this is a bug in tapeless")
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.argtypes, get_name.restype = [ctypes.py_object], ctypes.c_char_p
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    get_pointer.restype = ctypes.c_void_p
+    return get_pointer(capsule, get_name(capsule))
+
+
+def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
+    """Return the address of a symbol; None if the process has it under its own name."""
+    if symbol in given:
+        return given[symbol]
+    family, _, name = symbol.partition(":")
+    if family == "blas":
+        return _capsule_address(_blas, name)
+    if family == "lapack":
+        return _capsule_address(_lapack, name)
+    if name:
+        raise LookupError(f"the program calls {symbol}, which it does not bring; a bug in tapeless")
+    return None
+
+
+def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
+    """Link an object file that exports `name` and needs the symbols `needs`."""
+    shared = runtime()
+    known = {**shared.symbols, **given}
+    with LLVM_LOCK:
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for symbol in needs:
+            address = _resolve(symbol, known)
+            if address is not None:
+                library.import_symbol(symbol, address)
+        library.export_symbol(name)
+        return Linked(library.link(shared.jit, f"program{next(_serial)}"))
+
+
+def runtime() -> Runtime:
+    """Return the runtime of this process, linked at the first call."""
+    with LLVM_LOCK:
+        if not _shared:
+            _shared.append(_start())
+            os.register_at_fork(
+                before=LLVM_LOCK.acquire,
+                after_in_parent=LLVM_LOCK.release,
+                after_in_child=_after_fork,
+            )
+        return _shared[0]
+
+
+def _start() -> Runtime:
+    """Compile and link the runtime."""
+    target = host_target()
+    aim = machine(target, 1)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    jit = llvm.create_lljit_compiler(aim, use_jit_link=False)
+    text = poll_text(target.triple) + pool_text(target.triple)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple, module.data_layout = target.triple, str(aim.target_data)
+    library = llvm.JITLibraryBuilder().add_object_img(aim.emit_object(module))
+    library.add_current_process()
+    names = ("poll", "exception", "set_main", "pool_reset", "parallel")
+    for name in names:
+        library.export_symbol(f"tapeless_{name}")
+    tracker = library.link(jit, "runtime")
+    address = {name: tracker[f"tapeless_{name}"] for name in names}
+    take = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+    found = Runtime(
+        jit=jit,
+        tracker=tracker,
+        symbols={f"tapeless_{name}": address[name] for name in ("poll", "parallel")},
+        exception=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["exception"])(),
+        reset=take(address["pool_reset"]),
+        set_main=take(address["set_main"]),
+    )
+    found.reset(thread_count() - 1)
+    found.set_main(threading.main_thread().ident)
+    return found
+
+
+def _after_fork() -> None:
+    """Make the child a process with one thread."""
+    shared = _shared[0]
+    shared.reset(thread_count() - 1)
+    shared.set_main(threading.get_ident())
+    LLVM_LOCK.release()
