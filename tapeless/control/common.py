@@ -8,21 +8,24 @@ batched makes the carry batched, and that may make more outputs batched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
 from tapeless.core.effects import NO_EFFECTS, Effects
-from tapeless.core.jaxpr import subjaxprs
+from tapeless.core.jaxpr import Jaxpr, subjaxprs
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims.common import move_dim
+from tapeless.util.seqs import split
 
 __all__ = [
     "ProgramPrimitive",
     "batch_to_front",
     "fixed_point",
     "join_tangents",
+    "lift_tracers",
     "nonzero_mask",
     "transposed_results",
 ]
@@ -84,6 +87,25 @@ def transposed_results(outs: Sequence[Value], linear: Mask, returned: Mask, args
             assert type(arg) is Linear, "a linear argument is a placeholder"
             results.append(Zero(arg.aval.tangent()))
     return tuple(results)
+
+
+def lift_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Tracer]]:
+    """Return the program with the tracers that it captured as leading inputs, and those tracers.
+
+    Arrays stay constants: they are the same whenever the program runs.
+    """
+    captured = [isinstance(value, Tracer) for value in jaxpr.consts]
+    if not any(captured):
+        return jaxpr, []
+    kept_vars, lifted_vars = split(jaxpr.constvars, captured)
+    kept, lifted = split(jaxpr.consts, captured)
+    debug = jaxpr.debug
+    if debug.arguments is not None:
+        debug = replace(debug, arguments=("a captured value",) * len(lifted) + debug.arguments)
+    changed = jaxpr.replace(
+        constvars=kept_vars, consts=kept, invars=(*lifted_vars, *jaxpr.invars), debug=debug
+    )
+    return changed, lifted
 
 
 def batch_to_front(args: Sequence[Value], dims: Sequence[int | None]) -> list[Value]:

@@ -150,7 +150,7 @@ class Cond(ProgramPrimitive):
 
             def write() -> None:
                 """Run the branch and store its results."""
-                for result, value in zip(results, b.sub(branch, operands), strict=True):
+                for result, value in zip(results, b.inline(branch, operands), strict=True):
                     b.assign(result, value)
 
             return write

@@ -118,7 +118,7 @@ class CustomJVP(ProgramPrimitive):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
         """Inline the program."""
-        return b.sub(call_jaxpr, args)
+        return b.inline(call_jaxpr, args)
 
 
 custom_jvp_call_p = CustomJVP()

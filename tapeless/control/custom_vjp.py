@@ -106,7 +106,7 @@ class CustomVJP(ProgramPrimitive):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
         """Inline the program."""
-        return b.sub(call_jaxpr, args)
+        return b.inline(call_jaxpr, args)
 
 
 class CustomLin(Primitive):

@@ -97,7 +97,7 @@ class Jit(ProgramPrimitive):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
         """Inline the program."""
-        return b.sub(jaxpr, args)
+        return b.inline(jaxpr, args)
 
 
 def split_with_forwarding(prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict) -> Split:

@@ -109,7 +109,7 @@ class Remat(ProgramPrimitive):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
         """Inline the program; nothing is shared with what surrounds it."""
-        return b.sub(jaxpr, args)
+        return b.inline(jaxpr, args)
 
 
 def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:

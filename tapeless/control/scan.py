@@ -196,7 +196,7 @@ class Scan(ProgramPrimitive):
         def step(i: Any) -> None:
             """Write one iteration."""
             slices = [b.row(x, i) for x in xs]
-            results = b.sub(jaxpr, [*consts, *b.read_carries(carry), *slices])
+            results = b.inline(jaxpr, [*consts, *b.read_carries(carry), *slices])
             for y, value in zip(ys, results[n_carry:], strict=True):
                 b.assign_row(y, i, value)
             b.update_carries(carry, results[:n_carry])

@@ -61,8 +61,8 @@ class While(ProgramPrimitive):
         t_body = select(t_body, nz_body)
         t_init = [instantiate(t) for t in select(t_init, nz_carry)]
         n_carry = len(init)
-        consts_in, carry_in, t_consts_in, t_carry_in = split_list(
-            tangent_body.invars, [n_body, n_carry, len(t_body)]
+        consts_in, carry_in, t_consts_in, t_carry_in = split_at(
+            tangent_body.invars, n_body, n_carry, len(t_body)
         )
         new = {
             "cond_jaxpr": _with_extra_carry(params["cond_jaxpr"], select(body.out_avals, nz_carry)),
@@ -198,7 +198,7 @@ class While(ProgramPrimitive):
 
         def condition() -> Any:
             """Return whether any row goes on."""
-            (flag,) = b.sub(cond, [*cond_consts, *b.read_carries(carry)])
+            (flag,) = b.inline(cond, [*cond_consts, *b.read_carries(carry)])
             if not batch_shape:
                 return flag.at()
             return b.any_element(flag)
@@ -206,9 +206,9 @@ class While(ProgramPrimitive):
         def step() -> None:
             """Write one iteration; rows that are done keep their carry."""
             old = b.read_carries(carry)
-            new = b.sub(body, [*body_consts, *old])
+            new = b.inline(body, [*body_consts, *old])
             if batch_shape:
-                (flag,) = b.sub(cond, [*cond_consts, *old])
+                (flag,) = b.inline(cond, [*cond_consts, *old])
                 new = [b.where_rows(flag, x, y) for x, y in zip(new, old, strict=True)]
             b.update_carries(carry, new)
 

@@ -19,9 +19,9 @@ from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime.executable import Executable
-from tapeless.util.cache import bounded_cache
+from tapeless.util.cache import bounded_cache, weak_identity_cache
 
-__all__ = ["EvalTrace", "one_operation"]
+__all__ = ["EvalTrace", "executable_of", "one_operation"]
 
 
 class EvalTrace(Trace):
@@ -36,6 +36,8 @@ class EvalTrace(Trace):
                 raise leaked(arg)
         if getattr(prim, "evaluated_in_python", False):
             return prim.decompose(*args, **params)
+        if getattr(prim, "inline_program", False):
+            return tuple(executable_of(params["jaxpr"])(args))
         avals = tuple([typeof(arg) for arg in args])
         executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
         return tuple(executable(args))
@@ -51,6 +53,12 @@ def one_operation(
     outvars = [Var(aval) for aval in prim.abstract(*avals, **named)]
     eqn = Eqn(prim, invars, outvars, named, prim.effects(**named) or NO_EFFECTS, UNKNOWN_SOURCE)
     return Executable(Jaxpr((), invars, outvars, (eqn,)))
+
+
+@weak_identity_cache
+def executable_of(jaxpr: Jaxpr, donated: tuple[bool, ...] = ()) -> Executable:
+    """Return the compiled form of a program."""
+    return Executable(jaxpr, donated)
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))

@@ -1,0 +1,405 @@
+"""Differentiation as users call it: `grad`, `jvp`, `vjp`, `linearize`, Jacobians and Hessians.
+
+These functions flatten trees, check what the user gave and got, and hand flat functions to the
+transformations.  Every error names what was wanted and what was got.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, is_value, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.trace import Value
+from tapeless.prims.common import instantiate
+from tapeless.transforms.jvp import jvp_flat
+from tapeless.transforms.linearize import linearize_flat
+from tapeless.transforms.stage import stage_flat
+from tapeless.transforms.transpose import backward
+from tapeless.tree.arguments import source_name
+from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.prefix import equality_errors
+from tapeless.tree.treedef import PyTreeDef
+
+__all__ = [
+    "FlatFunction",
+    "LinearMap",
+    "check_grad_input",
+    "check_grad_output",
+    "chosen_positions",
+    "grad",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "linearized",
+    "value_and_grad",
+    "vjp",
+]
+
+
+class FlatFunction:
+    """A function of flat arguments, which remembers the trees of its result and of its auxiliary.
+
+    `aux`: the auxiliary output of the last call, as a tree, when `has_aux`.
+    """
+
+    def __init__(self, function: Callable, tree: PyTreeDef, has_aux: bool) -> None:
+        """tree: of the tuple of positional arguments."""
+        self.function = function
+        self.tree = tree
+        self.has_aux = has_aux
+        self.out_tree: PyTreeDef | None = None
+        self.aux_tree: PyTreeDef | None = None
+        self.n_outs = 0
+
+    def __call__(self, *leaves: Value) -> list[Value]:
+        """Return the leaves of the result, then those of the auxiliary output."""
+        result = self.function(*tree_unflatten(self.tree, leaves))
+        aux_leaves: list[Value] = []
+        if self.has_aux:
+            if not (isinstance(result, (tuple, list)) and len(result) == 2):
+                raise TypeError(
+                    f"expected function with aux output to return a two-element tuple, but got "
+                    f"type {type(result)} with value {result!r}"
+                )
+            result, aux = result
+            aux_leaves, self.aux_tree = tree_flatten(aux)
+        outs, self.out_tree = tree_flatten(result)
+        for out in outs:
+            if not is_value(out):
+                raise TypeError(
+                    f"the function {source_name(self.function)} returned a value of type "
+                    f"{type(out)}, which is not a valid JAX type"
+                )
+        self.n_outs = len(outs)
+        return [*outs, *aux_leaves]
+
+
+def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `(fun(*primals), its derivative in the direction of tangents)`.
+
+    primals, tangents: tuples of the same tree; shapes equal, dtypes equal (float0 for integers).
+    With `has_aux`, `fun` returns a pair, and a third result is its second element.
+
+    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            f"primal and tangent arguments to jax.jvp must be tuples or lists; found "
+            f"{type(primals).__name__} and {type(tangents).__name__}."
+        )
+    leaves, tree = tree_flatten(tuple(primals))
+    tangent_leaves, tangent_tree = tree_flatten(tuple(tangents))
+    if tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; primals "
+            f"have tree structure {tree} whereas tangents have tree structure {tangent_tree}."
+        )
+    for primal, tangent in zip(leaves, tangent_leaves, strict=True):
+        _check_tangent(typeof(primal), typeof(tangent) if not _is_float0(tangent) else tangent)
+    flat = FlatFunction(fun, tree, has_aux)
+    given = [
+        Zero(typeof(p).tangent()) if _is_float0(t) else t
+        for p, t in zip(leaves, tangent_leaves, strict=True)
+    ]
+    outs, out_tangents = jvp_flat(flat, leaves, given)
+    n = flat.n_outs
+    value = tree_unflatten(flat.out_tree, outs[:n])
+    tangent = tree_unflatten(flat.out_tree, [instantiate(t) for t in out_tangents[:n]])
+    if has_aux:
+        return value, tangent, tree_unflatten(flat.aux_tree, outs[n:])
+    return value, tangent
+
+
+def _is_float0(x: Any) -> bool:
+    """Tell whether a value is a float0 array."""
+    return getattr(x, "dtype", None) == dtypes.float0
+
+
+def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
+    """Check dtype and shape of a tangent against its primal."""
+    wanted = primal.tangent().dtype
+    if tangent.dtype != wanted:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case "
+            "of int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
+            f"{dtypes.dtype_name(primal.dtype)} and so expected tangent dtype "
+            f"{dtypes.dtype_name(wanted)}, but got tangent dtype "
+            f"{dtypes.dtype_name(tangent.dtype)} instead."
+        )
+    if tangent.shape != primal.shape:
+        raise ValueError(
+            "jvp called with different primal and tangent shapes; Got primal shape "
+            f"{primal.shape} and tangent shape as {tangent.shape}"
+        )
+
+
+class LinearMap:
+    """The derivative of a function at a point, as a function of tangents or, transposed, of cotangents.
+
+    jaxpr: the linear program; its constants are the residuals.
+    """
+
+    def __init__(self, flat: FlatFunction, in_avals: Sequence[ShapedArray], linear: Any) -> None:
+        """linear: a `Linearized`."""
+        self.flat = flat
+        self.in_avals = in_avals
+        self.jaxpr: Jaxpr = linear.jaxpr
+        n = flat.n_outs
+        self.nonzero = linear.nonzero_outputs[:n]
+        self.n_used = sum(self.nonzero)
+        self.out_avals = [typeof(out) for out in linear.outs[:n]]
+
+    def push(self, *tangents: Any) -> Any:
+        """Return the tangents of the results."""
+        leaves, tree = tree_flatten(tangents)
+        if tree != self.flat.tree:
+            raise TypeError(f"linearized function wants tangents of the tree {self.flat.tree}, got {tree}")
+        for leaf, aval in zip(leaves, self.in_avals, strict=True):
+            _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
+        outs = iter(eval_jaxpr(self.jaxpr, self.jaxpr.consts, *leaves)[: self.n_used])
+        results = [
+            next(outs) if flag else instantiate(Zero(aval.tangent()))
+            for flag, aval in zip(self.nonzero, self.out_avals, strict=True)
+        ]
+        return tree_unflatten(self.flat.out_tree, results)
+
+    def pull(self, cotangent: Any) -> tuple:
+        """Return the cotangents of the arguments."""
+        leaves, tree = tree_flatten(cotangent)
+        if tree != self.flat.out_tree:
+            raise ValueError(_tree_message(self.flat, cotangent))
+        for leaf, aval in zip(leaves, self.out_avals, strict=True):
+            _check_cotangent(leaf, aval)
+        given = [
+            ct if not _is_float0(ct) else Zero(a.tangent())
+            for ct, a, flag in zip(leaves, self.out_avals, self.nonzero, strict=True)
+            if flag
+        ]
+        unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
+        args = [Linear(aval) for aval in self.jaxpr.in_avals]
+        results = backward(self.jaxpr, self.jaxpr.consts, args, [*given, *unused])
+        return tree_unflatten(self.flat.tree, [instantiate(ct) for ct in results])
+
+
+def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
+    """Check the type of a cotangent against the output's."""
+    wanted = aval.tangent()
+    got = ShapedArray(np.shape(leaf), dtypes.float0) if _is_float0(leaf) else typeof(leaf)
+    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+        raise ValueError(
+            "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
+            f"{got.str_short(False)}, but expected {wanted.str_short(False)} because the corresponding "
+            f"output of the differentiated function had JAX type {aval.str_short(False)}"
+        )
+
+
+def _tree_message(flat: FlatFunction, cotangent: Any) -> str:
+    """Return JAX's message for a cotangent of the wrong tree."""
+    wanted = tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves)
+    errors = equality_errors(wanted, cotangent)
+    lines = [
+        f"  * out{path} was {this} in the original output, but {other} here, so {why}."
+        for path, this, other, why in errors
+    ]
+    return (
+        "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must "
+        "match the pytree\nstructure of the differentiated function "
+        f"{source_name(flat.function)}.\n\nBut the tree structures differ:\n" + "\n".join(lines)
+    )
+
+
+def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, LinearMap, Any]:
+    """Return the result, the linear map and the auxiliary output of a function at a point."""
+    leaves, tree = tree_flatten(tuple(primals))
+    for leaf in leaves:
+        if not is_value(leaf):
+            raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
+    flat = FlatFunction(fun, tree, has_aux)
+    linear = linearize_flat(flat, leaves)
+    n = flat.n_outs
+    value = tree_unflatten(flat.out_tree, linear.outs[:n])
+    aux = tree_unflatten(flat.aux_tree, linear.outs[n:]) if has_aux else None
+    return value, LinearMap(flat, [typeof(leaf) for leaf in leaves], linear), aux
+
+
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Any = ()) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and the function from its cotangent to those of the primals.
+
+    >>> value, back = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> back(1.0)
+    (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    value, linear, aux = linearized(fun, primals, has_aux)
+    return (value, linear.pull, aux) if has_aux else (value, linear.pull)
+
+
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and the function from tangents of the primals to that of the result."""
+    value, linear, aux = linearized(fun, primals, has_aux)
+    return (value, linear.push, aux) if has_aux else (value, linear.push)
+
+
+def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Callable:
+    """Return the transpose of a linear function; primals give the types, values do not matter."""
+    leaves, tree = tree_flatten(tuple(primals))
+    avals = [ShapedArray(x.shape, x.dtype) if hasattr(x, "dtype") else typeof(x) for x in leaves]
+    flat = FlatFunction(fun, tree, False)
+    jaxpr = stage_flat(flat, avals, f"linear_transpose of {source_name(fun)}")
+
+    def transposed(cotangent: Any) -> tuple:
+        """Return the cotangents of the arguments."""
+        cts, out_tree = tree_flatten(cotangent)
+        if out_tree != flat.out_tree:
+            raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {out_tree}")
+        results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
+        return tree_unflatten(tree, [instantiate(ct) for ct in results])
+
+    return transposed
+
+
+def value_and_grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Any = (),
+) -> Callable[..., tuple[Any, Any]]:
+    """Return the function that returns `fun`'s value and its gradient.
+
+    argnums: which positional arguments; a tuple gives a tuple of gradients.
+
+    >>> value_and_grad(lambda x: x**2)(3.0)
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """Return value and gradient."""
+        positions = chosen_positions(argnums, len(args))
+
+        def partial(*chosen: Any) -> Any:
+            """Call `fun` with some arguments replaced."""
+            full = list(args)
+            for position, value in zip(positions, chosen, strict=True):
+                full[position] = value
+            return fun(*full, **kwargs)
+
+        chosen = tuple(args[position] for position in positions)
+        for leaf in tree_flatten(chosen)[0]:
+            check_grad_input(leaf, holomorphic, allow_int, "grad")
+        value, linear, aux = linearized(_renamed(partial, fun), chosen, has_aux)
+        seed = _seed(value, linear, holomorphic)
+        grads = linear.pull(seed)
+        result = grads[0] if isinstance(argnums, int) else grads
+        return ((value, aux), result) if has_aux else (value, result)
+
+    return wrapped
+
+
+def grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Any = (),
+) -> Callable:
+    """Return the function that returns the gradient of `fun`, which has one scalar result.
+
+    >>> grad(lambda x: x**3)(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        """Return the gradient, with the auxiliary output if there is one."""
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def _renamed(function: Callable, like: Callable) -> Callable:
+    """Give a wrapper the name of what it wraps."""
+    return functools.wraps(like)(function)
+
+
+def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
+    """Return argnums as positions, or raise if the call has too few arguments."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for number in numbers:
+        if not -n_args <= number < n_args:
+            raise TypeError(
+                f"differentiating with respect to argnums={argnums} requires at least "
+                f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
+                f"{n_args} positional arguments."
+            )
+    return tuple(number % n_args for number in numbers)
+
+
+def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -> None:
+    """Refuse inputs that the kind of derivative is not defined for."""
+    if not is_value(leaf):
+        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
+    dtype = typeof(leaf).dtype
+    shown = dtypes.dtype_name(dtype)
+    if holomorphic:
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {shown}.")
+        return
+    if dtypes.issubdtype(dtype, dtypes.extended) or dtypes.issubdtype(dtype, np.integer) or dtype == np.bool_:
+        if not allow_int:
+            raise TypeError(
+                f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+                f"np.inexact), but got {shown}. If you want to use Boolean- or integer-valued inputs, "
+                f"use vjp or set allow_int to True."
+            )
+    elif not dtypes.issubdtype(dtype, np.inexact):
+        raise TypeError(f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of np.bool_ or np.number), but got {shown}.")
+
+
+def _seed(value: Any, linear: LinearMap, holomorphic: bool) -> Any:
+    """Check that the result is one real scalar, and return the cotangent 1 of its type."""
+    if linear.flat.out_tree.num_leaves != 1 or not is_value(value):
+        raise TypeError(f"Gradient only defined for scalar-output functions. Output was {value}.")
+    aval = typeof(value)
+    if aval.shape:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. To "
+            f"get the gradient, reduce the output to a scalar with output.sum(), or use "
+            f"jax.jacobian to differentiate a function with a non-scalar output."
+        )
+    check_grad_output(aval.dtype, holomorphic, "grad")
+    return aval.dtype.type(1)
+
+
+def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:
+    """Refuse outputs that the kind of derivative is not defined for."""
+    shown = dtypes.dtype_name(dtype)
+    if holomorphic:
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            raise TypeError(f"{name} with holomorphic=True requires outputs with complex dtype, but got {shown}.")
+    elif dtypes.issubdtype(dtype, np.complexfloating):
+        raise TypeError(
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"but got {shown}. For holomorphic differentiation, pass holomorphic=True. For "
+            f"differentiation of non-holomorphic functions involving complex outputs, use jax.vjp "
+            f"directly."
+        )
+    elif not dtypes.issubdtype(dtype, np.floating):
+        raise TypeError(
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"but got {shown}. For differentiation of functions with integer outputs, use jax.vjp "
+            f"directly."
+        )

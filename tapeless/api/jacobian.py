@@ -1,0 +1,218 @@
+"""Jacobians and Hessians: one derivative per basis vector, all at once by `vmap`.
+
+Columns by forward mode (`jacfwd`), rows by reverse mode (`jacrev`); a Hessian is forward over
+reverse.  The result has the tree of the outputs, each leaf of it the tree of the inputs, and leaves
+of shape (*output shape, *input shape).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.api.autodiff import (
+    FlatFunction,
+    check_grad_input,
+    check_grad_output,
+    chosen_positions,
+    linearized,
+)
+from tapeless.api.vmap import vmap
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.trace import Value
+from tapeless.prims.common import apply
+from tapeless.transforms.jvp import jvp_flat
+from tapeless.prims.common import instantiate
+from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.treedef import PyTreeDef
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
+
+Argnums = int | Sequence[int]
+
+
+def jacfwd(
+    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable:
+    """Return the function that returns the Jacobian of `fun`, column by column.
+
+    >>> jacfwd(lambda x: x * x)(3.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        """Return the Jacobian."""
+        leaves, tree, flat = _chosen(fun, argnums, args, kwargs, has_aux)
+        for leaf in leaves:
+            _check_forward_input(leaf, holomorphic)
+
+        def push(*tangents: Value) -> list[Value]:
+            """Return the tangents of the results in one direction."""
+            outs, out_tangents = jvp_flat(flat, leaves, tangents)
+            return [*map(instantiate, out_tangents[: flat.n_outs]), *outs]
+
+        columns = vmap(push, out_axes=-1)(*_basis(leaves))
+        n = flat.n_outs
+        shapes = [typeof(leaf).shape for leaf in leaves]
+        rows = [_split_last(column, shapes) for column in columns[:n]]
+        for column in columns[:n]:
+            check_grad_output(typeof(column).dtype, holomorphic, "jacfwd")
+        jacobians = tree_unflatten(flat.out_tree, [_inputs(row, tree, argnums) for row in rows])
+        if not has_aux:
+            return jacobians
+        # The values are the same in every direction: take the first.
+        values = [apply_first(x) for x in columns[2 * n :]]
+        return jacobians, tree_unflatten(flat.aux_tree, values)
+
+    return jacobian_of
+
+
+def apply_first(x: Value) -> Value:
+    """Return the first element along the last axis."""
+    shape = typeof(x).shape
+    limits = (*shape[:-1], 1)
+    row = apply("slice", x, start_indices=(0,) * len(shape), limit_indices=limits, strides=None)
+    return apply("squeeze", row, dimensions=(len(shape) - 1,))
+
+
+def jacrev(
+    fun: Callable,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable:
+    """Return the function that returns the Jacobian of `fun`, row by row.
+
+    >>> jacrev(lambda x: x * x)(3.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        """Return the Jacobian."""
+        leaves, tree, flat = _chosen(fun, argnums, args, kwargs, has_aux)
+        for leaf in leaves:
+            check_grad_input(leaf, holomorphic, allow_int, "jacrev")
+        chosen = tree_unflatten(tree, leaves)
+        value, linear, aux = linearized(flat.function, chosen, has_aux)
+        outs, out_tree = tree_flatten(value)
+        for out in outs:
+            check_grad_output(typeof(out).dtype, holomorphic, "jacrev")
+        pulled = vmap(lambda *cts: linear.pull(tree_unflatten(out_tree, cts)))(*_basis(outs))
+        columns, _ = tree_flatten(pulled)
+        shapes = [typeof(out).shape for out in outs]
+        split = [_split_first(column, shapes) for column in columns]
+        by_output = [_inputs(list(row), tree, argnums) for row in zip(*split, strict=True)]
+        jacobians = tree_unflatten(out_tree, by_output)
+        return (jacobians, aux) if has_aux else jacobians
+
+    return jacobian_of
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable:
+    """Return the function that returns the matrix of second derivatives of `fun`.
+
+    >>> hessian(lambda x: x**3)(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    gradient = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(gradient, argnums, has_aux=has_aux, holomorphic=holomorphic)
+
+
+def _chosen(
+    fun: Callable, argnums: Argnums, args: tuple, kwargs: dict, has_aux: bool
+) -> tuple[list[Value], PyTreeDef, FlatFunction]:
+    """Return the leaves and the tree of the arguments to differentiate by, and the flat function."""
+    positions = chosen_positions(argnums, len(args))
+
+    @functools.wraps(fun)
+    def partial(*chosen: Any) -> Any:
+        """Call `fun` with some arguments replaced."""
+        full = list(args)
+        for position, value in zip(positions, chosen, strict=True):
+            full[position] = value
+        return fun(*full, **kwargs)
+
+    leaves, tree = tree_flatten(tuple(args[position] for position in positions))
+    return leaves, tree, FlatFunction(partial, tree, has_aux)
+
+
+def _inputs(row: list[Value], tree: PyTreeDef, argnums: Argnums) -> Any:
+    """Return one row of the Jacobian as the tree of the inputs."""
+    arguments = tree_unflatten(tree, row)
+    return arguments[0] if isinstance(argnums, int) else arguments
+
+
+def _basis(values: Sequence[Value]) -> list[Value]:
+    """Return the standard basis of a list of values, one array (n, *shape) per value."""
+    avals = [typeof(x).tangent() for x in values]
+    total = sum(aval.size for aval in avals)
+    rows: list[Value] = []
+    start = 0
+    for aval in avals:
+        if aval.dtype == dtypes.float0:
+            rows.append(np.zeros((total, *aval.shape), dtypes.float0))
+        else:
+            rows.append(np.eye(total, aval.size, -start, aval.dtype).reshape(total, *aval.shape))
+        start += aval.size
+    return rows
+
+
+def _split_last(column: Value, shapes: Sequence[tuple[int, ...]]) -> list[Value]:
+    """Split the last axis of (*out, n) into arrays (*out, *shape)."""
+    return _split(column, shapes, typeof(column).ndim - 1)
+
+
+def _split_first(column: Value, shapes: Sequence[tuple[int, ...]]) -> list[Value]:
+    """Split the first axis of (n, *in) into arrays (*shape, *in)."""
+    return _split(column, shapes, 0)
+
+
+def _split(column: Value, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Value]:
+    """Cut an axis into pieces of the sizes of `shapes`, each reshaped to its shape."""
+    aval: ShapedArray = typeof(column)
+    pieces, start = [], 0
+    for shape in shapes:
+        size = int(np.prod(shape, dtype=int))
+        starts, limits = [0] * aval.ndim, list(aval.shape)
+        starts[axis], limits[axis] = start, start + size
+        piece = column
+        if size != aval.shape[axis]:
+            piece = apply(
+                "slice", column, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None
+            )
+        new = (*aval.shape[:axis], *shape, *aval.shape[axis + 1 :])
+        if new != typeof(piece).shape:
+            piece = apply("reshape", piece, new_sizes=new, dimensions=None, sharding=None)
+        pieces.append(piece)
+        start += size
+    return pieces
+
+
+def _check_forward_input(leaf: Any, holomorphic: bool) -> None:
+    """Refuse inputs that forward mode is not defined for."""
+    dtype = typeof(leaf).dtype
+    shown = dtypes.dtype_name(dtype)
+    if holomorphic:
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            raise TypeError(
+                f"jacfwd with holomorphic=True requires inputs with complex dtype, but got {shown}."
+            )
+    elif not dtypes.issubdtype(dtype, np.floating):
+        raise TypeError(
+            f"jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+            f"but got {shown}. For holomorphic differentiation, pass holomorphic=True. For "
+            f"differentiation of non-holomorphic functions involving complex inputs or integer "
+            f"inputs, use jax.jvp directly."
+        )

@@ -1,0 +1,299 @@
+"""`jit`: trace a function once per signature, compile the program, call it.
+
+How a call travels: the arguments are split into static ones (part of the key, left as Python
+values) and dynamic ones (flattened to leaves); the leaves' avals, the tree and the static values are
+the key of a traced program; outside any transformation its executable runs, inside one a single
+`jit` equation is bound.
+
+Traced programs belong to the *function object*: wrapping the same function again finds them (and
+what they froze) again; a new function object is traced anew.  A program that captured tracers of an
+enclosing transformation is not kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tapeless import config
+from tapeless.control.common import lift_tracers
+from tapeless.control.jit import jit_p
+from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, is_value, typeof
+from tapeless.core.jaxpr import DebugInfo
+from tapeless.core.trace import Value, context
+from tapeless.runtime.array import Array
+from tapeless.runtime.cache import TraceCache, TracedProgram
+from tapeless.runtime.eager import executable_of
+from tapeless.runtime.stages import Traced
+from tapeless.transforms.stage import stage_flat
+from tapeless.tree.arguments import argument_names, function_name, source_name
+from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.treedef import PyTreeDef
+
+__all__ = ["JitFunction", "StaticSpec", "jit", "trace_program"]
+
+_UNSPECIFIED = object()
+traced_programs = TraceCache()
+
+
+class StaticSpec:
+    """Which arguments of a function are static, by position and by name.
+
+    Positions and names are completed from each other by the signature, where there is one.
+    """
+
+    def __init__(self, function: Callable, argnums: Any, argnames: Any, what: str = "static") -> None:
+        """argnums: None, an int or a sequence; argnames: None, a string or strings."""
+        self.argnums = _as_tuple(argnums, int)
+        self.argnames = _as_tuple(argnames, str)
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            return
+        positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self._check(parameters, positional, open_ended, what)
+        if argnames is None and argnums is not None:
+            n = len(positional)
+            self.argnames = tuple(positional[i] for i in self.argnums if -n <= i < n)
+        elif argnums is None and argnames is not None:
+            self.argnums = tuple(i for i, name in enumerate(positional) if name in self.argnames)
+
+    def _check(self, parameters: Any, positional: list[str], open_ended: bool, what: str) -> None:
+        """Refuse positions and names that the function does not have."""
+        if not open_ended:
+            for number in self.argnums:
+                if not -len(positional) <= number < len(positional):
+                    raise ValueError(
+                        f"Jitted function has {what}_argnums={self.argnums}, but only accepts "
+                        f"{len(positional)} positional arguments."
+                    )
+        names = {p.name for p in parameters}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            unknown = {name for name in self.argnames if name not in names}
+            if unknown:
+                raise ValueError(
+                    f"Jitted function has invalid argnames {unknown} in {what}_argnames. Function "
+                    f"does not take these args."
+                )
+
+    def positions(self, n_args: int) -> tuple[int, ...]:
+        """Return the static positions among `n_args` arguments."""
+        return tuple(sorted({i % n_args for i in self.argnums if -n_args <= i < n_args}))
+
+    def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, dict, tuple]:
+        """Return dynamic args, dynamic kwargs, and the hashable static part."""
+        if not self.argnums and not self.argnames:
+            return args, kwargs, ()
+        places = self.positions(len(args)) if args else ()
+        static = tuple((i, _hashable(args[i])) for i in places)
+        names = tuple((k, _hashable(v)) for k, v in sorted(kwargs.items()) if k in self.argnames)
+        dynamic = tuple(x for i, x in enumerate(args) if i not in places)
+        named = {k: v for k, v in kwargs.items() if k not in self.argnames}
+        return dynamic, named, (static, names)
+
+
+def join_static(args: Sequence[Any], kwargs: dict, static: tuple) -> tuple[list, dict]:
+    """Return the full arguments: the inverse of `StaticSpec.divide`."""
+    if not static:
+        return list(args), kwargs
+    places, names = static
+    full = list(args)
+    for position, value in places:
+        full.insert(position, value)
+    return full, {**kwargs, **dict(names)}
+
+
+class JitFunction:
+    """A function that is compiled for each signature it is called with."""
+
+    def __init__(self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict) -> None:
+        """options: inline, keep_unused, compiler_options."""
+        functools.update_wrapper(self, function)
+        self.__wrapped__ = function
+        self.static = static
+        self.donated = donated
+        self.options = options
+        self.inline = bool(options.get("inline"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled function."""
+        if config.current.jax_disable_jit:
+            return self.__wrapped__(*args, **kwargs)
+        leaves, traced = self.prepare(args, kwargs)
+        if context.trace is context.base and not traced.tracers:
+            outs = executable_of(traced.jaxpr, self.donated_leaves(args, kwargs))(leaves)
+        else:
+            params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
+            outs = jit_p.bind(*traced.tracers, *leaves, **params)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], TracedProgram]:
+        """Return the leaves of the dynamic arguments, and the traced program for them."""
+        dynamic, named, static = self.static.divide(args, kwargs)
+        leaves, tree = tree_flatten((dynamic, named))
+        avals = tuple([self.aval(leaf, number, args, kwargs) for number, leaf in enumerate(leaves)])
+        key = (tree, avals, static, config.trace_context(), context.axes)
+        traced = traced_programs.get(self.__wrapped__, key)
+        if traced is None:
+            names = argument_names(self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1))
+            traced = trace_program(self.__wrapped__, tree, avals, static, names)
+            if not traced.tracers:
+                traced_programs.put(self.__wrapped__, key, traced)
+        return leaves, traced
+
+    def aval(self, leaf: Any, number: int, args: tuple, kwargs: dict) -> ShapedArray:
+        """Return the type of a leaf, or raise TypeError with its path."""
+        if type(leaf) is Array:
+            return leaf.aval
+        if isinstance(leaf, ShapeDtypeStruct):
+            return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)
+        if is_value(leaf):
+            return typeof(leaf)
+        if hasattr(leaf, "__jax_array__"):
+            return typeof(leaf.__jax_array__())
+        dynamic, named, _ = self.static.divide(args, kwargs)
+        names = argument_names(self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1))
+        raise TypeError(
+            f"Error interpreting argument to {self.__wrapped__} as an abstract array. The "
+            f"problematic value is of type {type(leaf)} and was passed to the function at path "
+            f"{names[number]}.\nThis typically means that a jit-wrapped function was called with a "
+            f"non-array argument, and this argument was not marked as static using the "
+            f"static_argnums or static_argnames parameters of jax.jit."
+        )
+
+    def donated_leaves(self, args: tuple, kwargs: dict) -> tuple[bool, ...]:
+        """Return, per leaf, whether its buffer may be reused; () when nothing is donated."""
+        if not self.donated.argnums and not self.donated.argnames:
+            return ()
+        static = self.static.positions(len(args)) if args else ()
+        given = self.donated.positions(len(args)) if args else ()
+        flags: list[bool] = []
+        for position, arg in enumerate(args):
+            if position not in static:
+                flags += [position in given] * len(tree_flatten(arg)[0])
+        for key in sorted(kwargs):
+            if key not in self.static.argnames:
+                flags += [key in self.donated.argnames] * len(tree_flatten(kwargs[key])[0])
+        return tuple(flags)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Return the traced program for arguments like these."""
+        leaves, traced = self.prepare(args, kwargs)
+        dynamic, named, _ = self.static.divide(args, kwargs)
+        return Traced(traced, tree_flatten((dynamic, named))[1], self.donated_leaves(args, kwargs), self.options)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the program lowered for arguments like these; arrays or ShapeDtypeStructs."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the types of the results for arguments like these."""
+        _, traced = self.prepare(args, kwargs)
+        return traced.out_struct()
+
+    def clear_cache(self) -> None:
+        """Forget the programs of this function."""
+        traced_programs.forget(self.__wrapped__)
+
+    def _cache_size(self) -> int:
+        """Return for how many signatures the function has been traced."""
+        return traced_programs.size(self.__wrapped__)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method."""
+        return self if instance is None else functools.partial(self, instance)
+
+
+def trace_program(
+    function: Callable,
+    tree: PyTreeDef,
+    avals: Sequence[ShapedArray],
+    static: tuple = (),
+    names: tuple[str, ...] | None = None,
+    purpose: str = "jit",
+) -> TracedProgram:
+    """Trace `function` on arguments of this tree and these types."""
+    out_trees: list[PyTreeDef] = []
+
+    def flat(*leaves: Value) -> list[Value]:
+        """Call the function and flatten its result."""
+        args, kwargs = tree_unflatten(tree, leaves)
+        full, named = join_static(args, kwargs, static)
+        result = function(*full, **named)
+        outs, out_tree = tree_flatten(result)
+        out_trees.append(out_tree)
+        for out in outs:
+            if not is_value(out):
+                raise TypeError(
+                    f"function {source_name(function)} traced for {purpose} returned a value of "
+                    f"type {type(out)}, which is not a valid JAX type"
+                )
+        return outs
+
+    debug = DebugInfo(function_name(function), names)
+    jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
+    jaxpr, tracers = lift_tracers(jaxpr)
+    return TracedProgram(jaxpr, tuple(tracers), out_trees[0], debug.function)
+
+
+def jit(
+    fun: Any = _UNSPECIFIED,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function; use as `jit(f)`, `@jit`, or `@jit(static_argnums=0)`.
+
+    static_argnums, static_argnames: arguments that stay Python values; they must be hashable, and
+    each new value is a new compilation.  donate_argnums, donate_argnames: arguments whose buffers
+    may be reused for results; they are invalid afterwards.
+
+    >>> import tapeless as jax
+    >>> jax.jit(lambda x: x * 2 + 1)(3.0)
+    Array(7., dtype=float32, weak_type=True)
+    """
+    options = {"inline": inline, "keep_unused": keep_unused, "compiler_options": compiler_options or {}}
+
+    def wrap(function: Callable) -> JitFunction:
+        """Wrap one function."""
+        if not callable(function):
+            raise TypeError(f"Expected a callable value, got {function}")
+        if inspect.isgeneratorfunction(function):
+            raise TypeError(f"Expected a function, got a generator function: {function}")
+        static = StaticSpec(function, static_argnums, static_argnames)
+        donated = StaticSpec(function, donate_argnums, donate_argnames, "donate")
+        return JitFunction(function, static, donated, options)
+
+    return wrap if fun is _UNSPECIFIED else wrap(fun)
+
+
+def _as_tuple(value: Any, kind: type) -> tuple:
+    """Return None, one value or a sequence as a tuple."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, kind) else tuple(value)
+
+
+def _hashable(value: Any) -> Any:
+    """Return a static value, or raise JAX's error if it cannot be hashed."""
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError(
+            f"Non-hashable static arguments are not supported. An error occurred while trying to "
+            f"hash an object of type {type(value)}, {value}. The error was:\nTypeError: {error}\n"
+        ) from error
+    return value

@@ -1,0 +1,110 @@
+"""What keys a traced program, and where traced programs are kept.
+
+Programs are kept per function object, weakly, so that they are freed with it.  The key of one is the
+tree of its arguments, their types, the static values, and what staging may read of the
+configuration.  When a function is traced again, `explain` tells which part of the key is new.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from tapeless import config
+from tapeless.core.aval import ShapeDtypeStruct
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.trace import Tracer
+from tapeless.tree.flatten import tree_unflatten
+from tapeless.tree.treedef import PyTreeDef
+
+__all__ = ["TraceCache", "TracedProgram"]
+
+logger = logging.getLogger(__name__)
+
+
+class TracedProgram:
+    """A traced function: its program, and how its results are put together.
+
+    tracers: what it captured of enclosing transformations; these are leading inputs.
+    """
+
+    __slots__ = ("__weakref__", "jaxpr", "name", "out_tree", "tracers")
+
+    def __init__(
+        self, jaxpr: Jaxpr, tracers: tuple[Tracer, ...], out_tree: PyTreeDef, name: str
+    ) -> None:
+        """name: of the function, for printing."""
+        self.jaxpr = jaxpr
+        self.tracers = tracers
+        self.out_tree = out_tree
+        self.name = name
+
+    def out_struct(self) -> Any:
+        """Return the result with a ShapeDtypeStruct for each leaf."""
+        leaves = [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self.jaxpr.out_avals
+        ]
+        return tree_unflatten(self.out_tree, leaves)
+
+
+class TraceCache:
+    """The traced programs of all functions."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._tables: dict[int, tuple[Any, dict[Hashable, TracedProgram]]] = {}
+
+    def get(self, function: Callable, key: Hashable) -> TracedProgram | None:
+        """Return the program of `function` under `key`, or None."""
+        entry = self._tables.get(id(function))
+        if entry is None:
+            return None
+        found = entry[1].get(key)
+        if found is None and config.current.jax_explain_cache_misses:
+            self.explain(function, key, entry[1])
+        return found
+
+    def put(self, function: Callable, key: Hashable, program: TracedProgram) -> None:
+        """Keep a program for as long as the function lives."""
+        number = id(function)
+        entry = self._tables.get(number)
+        if entry is None:
+            tables = self._tables
+
+            def forget(_: Any) -> None:
+                """Drop the table of a dead function."""
+                tables.pop(number, None)
+
+            try:
+                reference = weakref.ref(function, forget)
+            except TypeError:  # what cannot be referred to weakly is kept
+                reference = function
+            entry = self._tables[number] = (reference, {})
+        entry[1][key] = program
+
+    def size(self, function: Callable) -> int:
+        """Return how many programs a function has."""
+        entry = self._tables.get(id(function))
+        return 0 if entry is None else len(entry[1])
+
+    def forget(self, function: Callable) -> None:
+        """Drop the programs of one function."""
+        self._tables.pop(id(function), None)
+
+    def clear(self) -> None:
+        """Drop all programs."""
+        self._tables.clear()
+
+    def explain(self, function: Callable, key: Any, table: dict) -> None:
+        """Log in what the key differs from the nearest program's."""
+        name = getattr(function, "__name__", str(function))
+        if not table:
+            logger.warning("TRACING CACHE MISS: %s has not been traced before", name)
+            return
+        words = ("tree of arguments", "argument types", "static values", "configuration", "axes")
+        nearest = min(table, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
+        for word, old, new in zip(words, nearest, key, strict=True):
+            if old != new:
+                logger.warning("TRACING CACHE MISS of %s: the %s changed from %s to %s", name, word, old, new)
