@@ -175,6 +175,16 @@ def _atanh_fifth(z: mpf) -> mpf:
     return ((mpmath.atanh(s) / s - 1) / z - mpf(1) / 3) / z
 
 
+def _cos(z: mpf) -> mpf:
+    z = max(z, mpf(10) ** -12)
+    return (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2
+
+
+def _cos_weight(z: mpf) -> mpf:
+    return z**2 / mpmath.cos(mpmath.sqrt(z))
+
+
+QUARTER_PI = mpmath.pi / 4 * mpf("1.0001")
 HALF_LN2 = mpmath.ln2 / 2 * mpf("1.001")
 ROOT = mpmath.sqrt(2)
 S_MAX = (ROOT - 1) / (ROOT + 1)
@@ -187,8 +197,9 @@ FITS = [
     Fit("exp2", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f32": 5, "f64": 11}),
     Fit("log", _log, _log_weight, 1 / ROOT - 1, ROOT - 1, {"f32": 7}),
     Fit("log_quotient", _log_quotient, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
-    _odd("sin", mpmath.sin, mpmath.pi / 2 * mpf("1.0001"), {"f32": 3, "f64": 7}),
-    _odd("tan", mpmath.tan, mpmath.pi / 4 * mpf("1.0001"), {"f32": 6, "f64": 14}),
+    _odd("sin", mpmath.sin, QUARTER_PI, {"f32": 2, "f64": 5}),
+    Fit("cos", _cos, _cos_weight, mpf(0), QUARTER_PI**2, {"f32": 2, "f64": 5}),
+    _odd("tan", mpmath.tan, QUARTER_PI, {"f32": 6, "f64": 14}),
     _odd("sinh", mpmath.sinh, mpf(1), {"f32": 2, "f64": 6}),
     _odd("atan", mpmath.atan, mpf(1), {"f32": 8, "f64": 19}),
     _odd("asin", mpmath.asin, mpf("0.5"), {"f32": 4, "f64": 12}),

@@ -1,9 +1,9 @@
 """Recipes of the exponential family: exp, exp2, expm1, logistic, log, log1p, log2, pow and kin.
 
 exp: x = n ln 2 + r with |r| <= ln 2 / 2, and exp x = 2**n (1 + r + r**2 p(r)).  The power of two is
-built in two factors, 2**(n - k) and 2**k with a constant k of the sign of x, so that results at both ends of the
-range (subnormal, or above 2**(emax)) are rounded once; arguments that give zero are
-replaced first, because computing with subnormals is slow.
+built in two factors, 2**(n - k) and 2**k with a constant k of the sign of x, so that results at
+both ends of the range are rounded once.  Arguments that give zero are replaced first, because
+computing with subnormal numbers is slow.
 
 log: x = 2**e m with sqrt(1/2) <= m < sqrt(2), and log m from f = m - 1: f - f**2 / 2 plus a
 correction, which is f**3 p(f) in float32 and comes from s = f / (2 + f) in float64.
@@ -296,10 +296,12 @@ def _log_pair(b: Nodes, f: Scalar) -> Pair:
     return f, b.sub(b.mul(s, b.add(half_square, rest)), half_square)
 
 
-def _log_scaled(b: Nodes, f: Scalar, exponent: Scalar) -> Scalar:
-    """log((1 + f) * 2**exponent)."""
+def _log_scaled(b: Nodes, f: Scalar, exponent: Scalar, rest: Scalar | None = None) -> Scalar:
+    """log((1 + f + rest) * 2**exponent), for a `rest` of a few ulp of f."""
     high, low = format_of(f).parts(_LN2, 2)
     f, y = _log_pair(b, f)
+    if rest is not None:
+        y = b.fma(rest, b.fma(f, b.sub(f, 1.0), 1.0), y)
     return b.fma(exponent, high, b.add(f, b.fma(exponent, low, y)))
 
 
@@ -328,20 +330,22 @@ def log2(b: Nodes, x: Scalar) -> Scalar:
     return _log_special(b, x, b.add(head, b.add(tail, error)))
 
 
-def log1p(b: Nodes, x: Scalar) -> Scalar:
-    """log(1 + x): the exponent e is that of 1 + x, and f = x 2**-e + (2**-e - 1)."""
+def log1p(b: Nodes, x: Scalar, x_low: Scalar | None = None) -> Scalar:
+    """log(1 + x + x_low): the exponent e is that of 1 + x, and f = x 2**-e + (2**-e - 1)."""
     form = format_of(x)
     one_more = b.add(x, 1.0)
-    half_root = form.pattern(0.5**0.5)
-    offset = b.sub(b.bitcast(one_more, form.bits), half_root)
-    exponent = b.shift_right_arithmetic(offset, form.mantissa)
-    one = form.pattern(1.0)
-    field = b.shift_left(exponent, form.mantissa)
-    scale = b.bitcast(b.sub(one, field), form.dtype)
+    offset = b.sub(b.bitcast(one_more, form.bits), form.pattern(0.5**0.5))
+    shifted = b.shift_right_arithmetic(offset, form.mantissa)
+    field = b.shift_left(shifted, form.mantissa)
+    scale = b.bitcast(b.sub(form.pattern(1.0), field), form.dtype)
     f = b.fma(x, scale, b.sub(scale, 1.0))
     mantissa = b.bitcast(b.sub(b.bitcast(one_more, form.bits), field), form.dtype)
-    f = b.select(b.gt(x, 2.0 ** (form.mantissa + 2)), b.sub(mantissa, 1.0), f)
-    result = _log_scaled(b, f, b.convert(exponent, form.dtype))
+    large = b.gt(x, 2.0 ** (form.mantissa + 2))
+    f = b.select(large, b.sub(mantissa, 1.0), f)
+    exponent = b.bitcast(b.add(shifted, form.pattern(form.magic)), form.dtype)
+    exponent = b.sub(exponent, form.magic)
+    rest = None if x_low is None else b.select(large, 0.0, b.mul(x_low, scale))
+    result = _log_scaled(b, f, exponent, rest)
     return b.copysign(_log_special(b, one_more, result), x)
 
 

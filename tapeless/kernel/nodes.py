@@ -264,6 +264,10 @@ class Nodes:
         """x >> count, filled with the sign."""
         return self.op("shift_right_arithmetic", x, count)
 
+    def mulhi(self, x: Operand, y: Operand) -> Scalar:
+        """The upper half of the double-width product of integers."""
+        return self.op("mulhi", x, y)
+
     def select(self, condition: Operand, x: Operand, y: Operand) -> Scalar:
         """Choose x where the condition is true, else y."""
         return self.op("select", condition, x, y)

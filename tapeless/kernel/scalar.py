@@ -2,8 +2,8 @@
 
 `recipe(name, args, nodes)` writes an operation of the loop language, such as "exp", as a DAG of
 operations that are single instructions or nearly so.  The recipes are branch-free (but for `rare`,
-which an emitter may turn into a branch around a seldom wanted part), so that they run as vector code
-on any number of lanes.
+which an emitter may turn into a branch around a seldom wanted part), so that they run as vector
+code on any number of lanes.
 
 Errors are at most 2 units in the last place over the whole range in float32 and float64, subnormal
 numbers included; docs/numerics.md has the table of measured errors and the few exceptions, such as
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tapeless.kernel import explog
+from tapeless.kernel import explog, trig
 from tapeless.kernel.fold import is_floating
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
@@ -34,6 +34,15 @@ def _rsqrt(b: Nodes, x: Scalar) -> Scalar:
 
 
 RECIPES: Mapping[str, Recipe] = {
+    "acos": trig.acos,
+    "acosh": trig.acosh,
+    "asin": trig.asin,
+    "asinh": trig.asinh,
+    "atan": trig.atan,
+    "atan2": trig.atan2,
+    "atanh": trig.atanh,
+    "cos": trig.cos,
+    "cosh": trig.cosh,
     "exp": explog.exp,
     "exp2": explog.exp2,
     "expm1": explog.expm1,
@@ -43,6 +52,9 @@ RECIPES: Mapping[str, Recipe] = {
     "logistic": explog.logistic,
     "pow": explog.pow_,
     "rsqrt": _rsqrt,
+    "sin": trig.sin,
+    "sinh": trig.sinh,
+    "tan": trig.tan,
     "tanh": explog.tanh,
 }
 
