@@ -1,9 +1,9 @@
 """Run the seed chapters' cells and compare with what passed before: `python dev/conformance.py`.
 
-The chapters (`run_seed.py` with its cells) live beside the repository, in the folder that is given or
-in `../shared/conformance`; where it is missing there is nothing to run. The number of passed cells
-of each chapter is recorded in `tests/conformance_floor.json`. Fewer is a failure, and so is a fault of
-the runner itself; more is a reason to raise the floor with `--record`.
+The chapters (`run_seed.py` with its cells) live beside the repository, in the folder that is given
+or in `../shared/conformance`; where it is missing there is nothing to run. The number of passed
+cells of each chapter is recorded in `tests/conformance_floor.json`. Fewer is a failure, and so is a
+fault of the runner itself; more is a reason to raise the floor with `--record`.
 """
 
 import argparse
@@ -27,9 +27,9 @@ def run_cells(folder: Path) -> dict[str, dict]:
         command = [sys.executable, str(folder / "run_seed.py"), "--impl", "tapeless"]
         command += ["--chapter", "all", "--compare-output", "--replay-selfchecks", "--resume"]
         command += ["--json", str(report)]
-        scratch_folders = {"MPLCONFIGDIR": scratch, "TAPELESS_CACHE_DIR": str(Path(scratch, "cache"))}
+        folders = {"MPLCONFIGDIR": scratch, "TAPELESS_CACHE_DIR": f"{scratch}/cache"}
         # The exit status only says whether every cell passed; the report says which.
-        subprocess.run(command, env=os.environ | scratch_folders, check=False, cwd=scratch)
+        subprocess.run(command, env=os.environ | folders, check=False, cwd=scratch)
         return json.loads(report.read_text())["chapters"] if report.exists() else {}
 
 

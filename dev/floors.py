@@ -1,11 +1,11 @@
 """Check that imports only go down: `python dev/floors.py [PACKAGE_FOLDER]`.
 
-The package is a house (docs/architecture.md, section 3.1). Each file stands on a floor, and may import
-files of lower floors and of its own floor, as long as no import leads back to it. So the floors can
-be read, tested and understood from the bottom up, each without the ones above.
+The package is a house (docs/architecture.md). Each file stands on a floor, and may import files of
+lower floors and of its own floor, as long as no import leads back to it. So the floors can be read,
+tested and understood from the bottom up, each without the ones above.
 
     edge      "file A imports file B", found anywhere in A: at the top, or as the name of a module
-              given to the late loader in `util/lazy.py` (ARCHITECTURE 4.1)
+              given to the late loader in `util/lazy.py`
     upward    an edge to a higher floor
     nested    an import statement below the top level of a file; `if TYPE_CHECKING:` is no exception
     cycle     files that reach each other

@@ -1,8 +1,8 @@
 """What every test stands on.
 
 - The compile cache on disk is a fresh directory for each run, shared by the workers of that run.
-- Tests compare with jax in files marked `pytestmark = pytest.mark.oracle` (or in single tests with that
-  mark). jax has no release for Python 3.11: there such files are not collected. On every later
+- Tests compare with jax in files marked `pytestmark = pytest.mark.oracle` (or in single tests with
+  that mark). jax has no release for Python 3.11: there such files are not collected. On every later
   Python they run, and a missing jax is a failure, never a skip.
 - Examples that hypothesis draws are the same in every run; HYPOTHESIS_PROFILE=long draws more.
 - The type checker of jaxprs runs after every pass.
@@ -32,12 +32,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 hypothesis.settings.register_profile(
     "default", derandomize=True, deadline=None, database=None, max_examples=50
 )
-hypothesis.settings.register_profile("long", parent=hypothesis.settings.get_profile("default"), max_examples=1000)
+hypothesis.settings.register_profile(
+    "long", parent=hypothesis.settings.get_profile("default"), max_examples=1000
+)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def marks_whole_file(path: Path) -> bool:
-    """Tell whether a test file assigns a `pytestmark` with the oracle mark, without importing it."""
+    """Tell whether a test file assigns a `pytestmark` with the oracle mark, unimported."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
             return "mark.oracle" in ast.unparse(node.value)

@@ -9,7 +9,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/digits.py"
 
 def test_digits_are_read_and_a_picture_is_written(tmp_path, monkeypatch, capsys):
     picture = tmp_path / "digits.png"
-    arguments = ["digits.py", "--epochs", "10", "--picture", str(picture)]
+    arguments = ["digits.py", "--epochs", "15", "--picture", str(picture)]
     monkeypatch.setattr(sys, "argv", arguments)
     accuracy = runpy.run_path(str(EXAMPLE))["main"]()
     assert 0.95 <= accuracy <= 1.0
