@@ -62,7 +62,7 @@ Shape = tuple[int, ...]
 class Rearrangement(Primitive):
     """An operation of one operand and one result whose elements are the operand's, moved."""
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check the operand's shape and return the result's."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Rearrangement(Primitive):
         """Return the cotangent of the operand of type `aval`."""
         raise NotImplementedError
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Return the index in an operand of this shape of the result's element at `index`."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class BroadcastInDim(Rearrangement):
 
     name = "broadcast_in_dim"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check that the axes fit."""
         target, dims = params["shape"], params["broadcast_dimensions"]
         where = f"got {dims} for operand ndim {len(shape)} and shape {target}."
@@ -152,7 +152,7 @@ class BroadcastInDim(Rearrangement):
         moved = tuple(np.int64(dim + 1) for dim in params["broadcast_dimensions"])
         return (broadcast_in_dim(x, shape, (0, *moved)),), (0,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Drop the new axes; stay at 0 in stretched ones."""
         dims = params["broadcast_dimensions"]
         return tuple(
@@ -237,7 +237,7 @@ class Reshape(Rearrangement):
 
     name = "reshape"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check that the number of elements stays."""
         sizes, dims = params["new_sizes"], params["dimensions"]
         if math.prod(shape) != math.prod(sizes):
@@ -268,7 +268,7 @@ class Reshape(Rearrangement):
             order = (0, *(dim + 1 for dim in order))
         return (reshape(x, (shape_of(x)[0], *params["new_sizes"]), order),), (0,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Number the element in row-major order and divide that by the operand's strides."""
         dims = params["dimensions"]
         order = tuple(range(len(shape))) if dims is None else dims
@@ -344,7 +344,7 @@ class Transpose(Rearrangement):
 
     name = "transpose"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check that it is a permutation."""
         permutation = params["permutation"]
         if sorted(permutation) != list(range(len(shape))):
@@ -364,7 +364,7 @@ class Transpose(Rearrangement):
         order = (dim, *(i + (i >= dim) for i in params["permutation"]))
         return (transpose(args[0], order),), (0,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Permute the index back."""
         found = dict(zip(params["permutation"], index, strict=True))
         return tuple(found[dim] for dim in range(len(shape)))
@@ -395,7 +395,7 @@ class Squeeze(Rearrangement):
 
     name = "squeeze"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check the extents."""
         dims = params["dimensions"]
         if any(shape[dim] != 1 for dim in dims):
@@ -414,7 +414,7 @@ class Squeeze(Rearrangement):
         x = move_dim(args[0], dims[0], 0)
         return (squeeze(x, tuple(dim + 1 for dim in params["dimensions"])),), (0,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Be at 0 in the removed axes."""
         rest = iter(index)
         dims = params["dimensions"]
@@ -459,7 +459,7 @@ class Rev(Rearrangement):
 
     name = "rev"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check the axes."""
         dims = params["dimensions"]
         if len(set(dims)) != len(dims):
@@ -481,7 +481,7 @@ class Rev(Rearrangement):
         moved = tuple(i + (i >= dim) for i in params["dimensions"])
         return self.bind(args[0], dimensions=moved), (dim,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Count from the end."""
         dims = params["dimensions"]
         return tuple(
@@ -512,7 +512,7 @@ class Tile(Rearrangement):
 
     name = "tile"
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Multiply the extents."""
         reps = params["reps"]
         if len(reps) != len(shape):
@@ -538,7 +538,7 @@ class Tile(Rearrangement):
         (dim,), reps = dims, params["reps"]
         return self.bind(args[0], reps=(*reps[:dim], 1, *reps[dim:])), (dim,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, **params: Any) -> tuple:
+    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Take the remainder by the extent."""
         return tuple(
             i if count == 1 else b.imod(i, max(extent, 1))
@@ -572,7 +572,7 @@ def tile(operand: Value, reps: Sequence[int]) -> Value:
 class Identity(Rearrangement):
     """The operand itself."""
 
-    def out_shape(self, shape: Shape, **params: Any) -> Shape:
+    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Return the shape."""
         return shape
 
