@@ -32,6 +32,9 @@ class Program:
     """A block with its calling convention and its buffer plan.
 
     temps: pairs of a buffer and its byte offset in the arena, each a multiple of 64.
+    consts: the values of the leading inputs, the arrays that the program captured.
+    results: for each result of the jaxpr, its position among the inputs and outputs together; an
+    input there is forwarded, or, if it was donated, overwritten. -1 for float0, which has no memory.
     """
 
     name: str
@@ -41,3 +44,5 @@ class Program:
     arena_size: int
     body: Block
     symbols: Mapping[str, int] = field(default_factory=dict)
+    consts: tuple[object, ...] = ()
+    results: tuple[int, ...] = ()

@@ -127,8 +127,10 @@ class KernelBuilder(FoldNodes):
         """Return memory that starts with the elements of `value`: its own if nothing else needs it."""
         if value.buffer is not None and self.may_overwrite(value):
             self.flush()
-            self._version.setdefault(value.buffer, self.epoch)
-            return KernelValue(self, value.aval, buffer=value.buffer)
+            own = KernelValue(self, value.aval, buffer=value.buffer)
+            self._changed(own.buffer)
+            value.overwritten()
+            return own
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy

@@ -16,6 +16,7 @@ that nothing overflows early.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -26,6 +27,17 @@ from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
 
 __all__ = ["Element", "Pair", "PartNodes", "Parts", "parts_of", "real_dtype", "storage"]
+
+
+# Operations without a method of their own in `Nodes`.
+_NAMED = frozenset(
+    (
+        *("sign", "ceil", "trunc", "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos"),
+        *("tan", "tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
+        *("atan2", "pow", "logistic", "rsqrt", "cbrt", "erf", "erfc", "erf_inv", "lgamma"),
+        *("digamma", "nextafter", "popcount", "clz", "mulhi", "is_finite"),
+    )
+)
 
 
 class Parts(tuple):
@@ -84,6 +96,12 @@ def storage(aval: ShapedArray) -> tuple[np.dtype, int]:
 
 class PartNodes(Nodes):
     """Node constructors that take elements of several parts as well as scalars."""
+
+    def __getattr__(self, name: str) -> Callable[..., Element]:
+        """Return the constructor of an operation that has no method of its own: `b.exp(x)`."""
+        if name not in _NAMED:
+            raise AttributeError(f"the kernel builder has no attribute {name}")
+        return functools.partial(self.op, name)
 
     def const(self, value: object, dtype: np.dtype) -> Element:
         """Make a constant; of a complex dtype, a pair of constants."""

@@ -50,10 +50,11 @@ class Nest:
 class KernelValue:
     """An array in a kernel.
 
-    aval: its type; buffer: where it is stored, None while it is virtual; shape, dtype: from aval.
+    aval: its type; buffer: where it is stored, None while it is virtual; shape, dtype: from aval;
+    sources: the values that a virtual one may read.
     """
 
-    __slots__ = ("_epoch", "_pull", "_seen", "aval", "buffer", "builder")
+    __slots__ = ("_epoch", "_pull", "_seen", "aval", "buffer", "builder", "sources")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class KernelValue:
         self._pull = pull
         self._seen: dict[tuple[IndexLike, ...], Element] = {}
         self._epoch = -1
+        self.sources: Sequence[KernelValue] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,3 +115,14 @@ class KernelValue:
         self.buffer = buffer
         self._pull = None
         self._seen = {}
+
+    def overwritten(self) -> None:
+        """Forget the memory, which belongs to another value from now on."""
+
+        def pull(index: tuple[IndexLike, ...]) -> Element:
+            """Refuse."""
+            raise ValueError("a value is read after its memory was reused; a bug in tapeless")
+
+        self.buffer = None
+        self._pull = pull
+        self.sources = ()

@@ -1,0 +1,245 @@
+"""The buffer plan: where temporaries live, and how much memory a program takes.
+
+Temporaries share an arena.  Each is live from the first to the last statement that touches it; two that
+are never live at once may have the same offset.  Statements are numbered in the order of the text.  A
+buffer that is touched inside a loop and outside of it is live during the whole loop; one that is
+touched only inside is live there from its first to its last use, since every iteration writes
+it anew before reading it.
+
+Offsets are found by first fit, in the order in which lives begin.  Local buffers are stack slots, inputs
+and outputs belong to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapeless.compiler.program import Program
+from tapeless.kernel.graph import children
+from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Load, Loop, Scalar, Statement
+from tapeless.kernel.ir import Store, While
+
+__all__ = ["Memory", "assemble", "describe", "memory"]
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a program takes, in bytes.
+
+    alias: of the outputs that live in donated inputs.
+    """
+
+    argument: int
+    output: int
+    temp: int
+    alias: int
+
+
+def assemble(
+    name: str,
+    inputs: Sequence[Buffer],
+    outputs: Sequence[Buffer],
+    body: Block,
+    *,
+    consts: tuple[Any, ...] = (),
+    results: tuple[int, ...] = (),
+) -> Program:
+    """Return the program with its temporaries placed."""
+    lives = _Lives()
+    lives.block(body, ())
+    outside = {*inputs, *outputs}
+    intervals = [
+        (start, end, buffer)
+        for buffer, (start, end) in lives.intervals().items()
+        if buffer not in outside and buffer.space != "local"
+    ]
+    offsets, size = _first_fit(sorted(intervals, key=lambda item: item[:2]))
+    temps = tuple(offsets.items())
+    return Program(
+        name, tuple(inputs), tuple(outputs), temps, size, body, consts=consts, results=results
+    )
+
+
+def memory(program: Program) -> Memory:
+    """Return the numbers of bytes that a program takes."""
+    n_inputs = len(program.inputs)
+    written = _written(program.body)
+    alias = {
+        number
+        for number in program.results
+        if 0 <= number < n_inputs and program.inputs[number] in written
+    }
+    return Memory(
+        argument=sum(map(n_bytes, program.inputs)),
+        output=sum(map(n_bytes, program.outputs)),
+        temp=program.arena_size,
+        alias=sum(n_bytes(program.inputs[number]) for number in alias),
+    )
+
+
+def n_bytes(buffer: Buffer) -> int:
+    """Return the size of a buffer; four-bit numbers take a byte each."""
+    return buffer.size * buffer.dtype.itemsize
+
+
+def describe(program: Program) -> str:
+    """Return the plan as text."""
+    lines = [f"arena: {program.arena_size} bytes"]
+    for buffer, offset in program.temps:
+        shape = ",".join(map(str, buffer.shape))
+        lines.append(
+            f"  {offset:>10} {buffer.name}: {buffer.dtype}[{shape}], {n_bytes(buffer)} bytes"
+        )
+    return "\n".join(lines)
+
+
+Path = tuple[tuple[int, int], ...]
+
+
+class _Lives:
+    """Collects the statements that touch each buffer.
+
+    A touch is the statement's number and the path of the loops around it: their first and last numbers,
+    the last filled in when the loop has been walked.
+    """
+
+    def __init__(self) -> None:
+        """Start before the first statement."""
+        self.clock = 0
+        self.touches: dict[Buffer, list[tuple[int, tuple[int, ...]]]] = {}
+        self.loop_ends: dict[int, int] = {}
+        self._seen: dict[int, frozenset[Buffer]] = {}
+
+    def block(self, block: Block, path: tuple[int, ...]) -> None:
+        """Walk the statements of a block inside the loops `path`, named by their first numbers."""
+        for statement in block:
+            self.clock += 1
+            start = self.clock
+            if isinstance(statement, Loop):
+                self._touch(self._reads([statement.extent]), path)
+                self._loop([statement.body], (*path, start))
+            elif isinstance(statement, While):
+                inner = (*path, start)
+                self._touch(self._reads([statement.condition]), inner)
+                self._loop([statement.before, statement.body], inner)
+            elif isinstance(statement, If):
+                self._touch(self._reads([statement.which]), path)
+                for branch in statement.branches:
+                    self.block(branch, path)
+            else:
+                self._touch(self._operands(statement), path)
+
+    def intervals(self) -> Mapping[Buffer, tuple[int, int]]:
+        """Return the first and last number at which each buffer is live."""
+        result = {}
+        for buffer, touches in self.touches.items():
+            shared = _common_prefix([path for _, path in touches])
+            start = min(number for number, _ in touches)
+            end = max(number for number, _ in touches)
+            for _, path in touches:
+                if len(path) > shared:
+                    outermost = path[shared]
+                    start = min(start, outermost)
+                    end = max(end, self.loop_ends[outermost])
+            result[buffer] = (start, end)
+        return result
+
+    def _loop(self, blocks: Sequence[Block], path: tuple[int, ...]) -> None:
+        """Walk the blocks of a loop and note where it ends."""
+        for block in blocks:
+            self.block(block, path)
+        self.clock += 1
+        self.loop_ends[path[-1]] = self.clock
+
+    def _touch(self, buffers: Iterable[Buffer], path: tuple[int, ...]) -> None:
+        """Note that the current statement touches some buffers."""
+        for buffer in buffers:
+            self.touches.setdefault(buffer, []).append((self.clock, path))
+
+    def _operands(self, statement: Statement) -> set[Buffer]:
+        """Return the buffers that a simple statement touches."""
+        if isinstance(statement, Store):
+            return {statement.buffer} | self._reads(
+                [statement.index, statement.value, statement.guard]
+            )
+        if isinstance(statement, Call):
+            found = {*statement.reads, *statement.writes}
+            for arg in statement.args:
+                if isinstance(arg, Buffer):
+                    found.add(arg)
+                elif isinstance(arg, tuple):
+                    found |= {arg[0]} | self._reads([arg[1]])
+                else:
+                    found |= self._reads([arg])
+            return found
+        assert isinstance(statement, Alloc), "a statement is one of six"
+        return {statement.buffer}
+
+    def _reads(self, roots: Iterable[object]) -> set[Buffer]:
+        """Return the buffers that some expressions load from."""
+        found: set[Buffer] = set()
+        seen: set[int] = set()
+        stack = [root for root in roots if isinstance(root, Scalar)]
+        while stack:
+            node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, Load):
+                found.add(node.buffer)
+            stack.extend(children(node))
+        return found
+
+
+def _common_prefix(paths: Sequence[tuple[int, ...]]) -> int:
+    """Return how many leading loops all paths share."""
+    first = min(paths)
+    last = max(paths)
+    n_shared = 0
+    while n_shared < min(len(first), len(last)) and first[n_shared] == last[n_shared]:
+        n_shared += 1
+    return n_shared
+
+
+def _first_fit(
+    intervals: Sequence[tuple[int, int, Buffer]],
+) -> tuple[dict[Buffer, int], int]:
+    """Give each buffer the lowest offset that is free during its life; return the arena's size."""
+    offsets: dict[Buffer, int] = {}
+    active: list[tuple[int, int, int]] = []  # (offset, offset after it, last number), by offset
+    size = 0
+    for start, end, buffer in intervals:
+        active = [block for block in active if block[2] >= start]
+        length = max(-(-n_bytes(buffer) // ALIGNMENT), 1) * ALIGNMENT
+        offset = place = 0
+        for place, (taken, after, _) in enumerate((*active, (1 << 62, 0, 0))):
+            if offset + length <= taken:
+                break
+            offset = max(offset, after)
+        active.insert(place, (offset, offset + length, end))
+        offsets[buffer] = offset
+        size = max(size, offset + length)
+    return offsets, size
+
+
+def _written(block: Block) -> set[Buffer]:
+    """Return the buffers that statements write."""
+    found: set[Buffer] = set()
+    stack: list[Statement] = list(block)
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, Store):
+            found.add(statement.buffer)
+        elif isinstance(statement, Call):
+            found.update(statement.writes)
+        elif isinstance(statement, Loop):
+            stack.extend(statement.body)
+        elif isinstance(statement, While):
+            stack.extend((*statement.before, *statement.body))
+        elif isinstance(statement, If):
+            stack.extend(inner for branch in statement.branches for inner in branch)
+    return found

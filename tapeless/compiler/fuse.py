@@ -1,0 +1,278 @@
+"""The fusion plan: which values of a program are stored, and which are computed where they are used.
+
+Every value could be virtual; then each consumer computes it again.  The plan stores a value when
+
+    a rule needs it in memory (a library call), or puts it there itself, or a caller gets it;
+    it would be evaluated more than once, and that costs more than a store and the loads;
+    the expression that hangs on it has grown so large that it must be cut.
+
+To count evaluations, the plan walks backwards and keeps for every value its *contexts*: the loop
+nests and paths by which it is pulled, each with the number of elements.  Two pulls at the same index in
+one nest are one context, because expressions are interned: in `a = f(x); b = a + g(a)` f is computed
+once.  A pull at another index (a reduction, a broadcast, a shift) is a context of its own.
+Nests of one shape between two fences count as one, since the builder joins them.
+
+The cost of a value is that of everything virtual below it; so the store lands on the cheapest cut only
+approximately, next to the consumers that multiply it.  Work is linear in the number of equations:
+context sets and expression sizes are capped.
+
+Operations that contain programs (loops, branches) read their operands from memory, unless those
+cost nothing, such as constants and views; the programs inside are planned for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tapeless.compiler.probe import SERIAL_PENALTY, Probe, probe
+from tapeless.compiler.simplify import simplify
+from tapeless.core.interpret import last_uses
+from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
+from tapeless.kernel.build import LOCAL_SIZE
+from tapeless.util.cache import weak_identity_cache
+
+__all__ = ["Plan", "describe", "plan_program"]
+
+MAX_CONTEXTS = 8
+MAX_EQUATIONS = 48
+MAX_NODES = 400
+STORE_COST = 2.0
+LOAD_COST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A simplified program with decisions.
+
+    stored: the values to put in memory; cuts: those after which the open loop nest is closed, to
+    bound its size; dying: per equation, the values that nothing uses after it; reasons: words.
+    """
+
+    jaxpr: Jaxpr
+    stored: frozenset[Var]
+    cuts: frozenset[Var]
+    dying: tuple[tuple[Var, ...], ...]
+    reasons: dict[Var, str] = field(default_factory=dict)
+
+
+@weak_identity_cache
+def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
+    """Simplify a program and decide what is stored.
+
+    whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation.
+    """
+    simple = simplify(jaxpr)
+    eqns, probes = _expand(simple)
+    if len(eqns) != len(simple.eqns):
+        simple = simplify(simple.replace(eqns=eqns))
+        eqns, probes = _expand(simple)
+    simple = simple.replace(eqns=eqns)
+    planner = _Planner(simple, probes, whole)
+    planner.decide()
+    cuts = planner.cut()
+    dying = tuple(tuple(ends) for ends in last_uses(simple))
+    return Plan(simple, frozenset(planner.reasons), cuts, dying, planner.reasons)
+
+
+def _expand(jaxpr: Jaxpr) -> tuple[list[Eqn], list[Probe | None]]:
+    """Replace operations without a rule by simpler ones; return the probes of what is left."""
+    eqns: list[Eqn] = []
+    probes: list[Probe | None] = []
+    stack = list(reversed(jaxpr.eqns))
+    while stack:
+        eqn = stack.pop()
+        if eqn.effects or subjaxprs(eqn.params):
+            eqns.append(eqn)
+            probes.append(None)
+            continue
+        avals = tuple(atom.aval for atom in eqn.invars)
+        outs = tuple(var.aval for var in eqn.outvars)
+        found = probe(eqn.primitive, avals, outs, eqn.params)
+        if found.decomposed is None:
+            eqns.append(eqn)
+            probes.append(found)
+        else:
+            stack.extend(reversed(_spliced(found.decomposed, eqn)))
+    return eqns, probes
+
+
+def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
+    """Return the equations of a decomposition, with fresh variables, for the equation `eqn`."""
+    names: dict[Var, object] = dict(zip(program.invars, eqn.invars, strict=True))
+
+    def rename(atom: object) -> object:
+        """Return the atom outside that stands for one inside."""
+        return names.get(atom, atom) if type(atom) is Var else atom
+
+    made: list[Eqn] = []
+    for inner in program.eqns:
+        fresh = [Var(var.aval) for var in inner.outvars]
+        invars = tuple(map(rename, inner.invars))
+        names.update(zip(inner.outvars, fresh, strict=True))
+        made.append(inner.replace(invars=invars, outvars=tuple(fresh), source=eqn.source))
+    final = {rename(atom): var for atom, var in zip(program.outvars, eqn.outvars, strict=True)}
+    return [
+        inner.replace(outvars=tuple(final.get(var, var) for var in inner.outvars)) for inner in made
+    ]
+
+
+Context = object
+
+
+class _Planner:
+    """Decides for one program."""
+
+    def __init__(self, jaxpr: Jaxpr, probes: Sequence[Probe | None], whole: bool) -> None:
+        """probes: per equation; None for operations that contain programs or have effects."""
+        self.jaxpr = jaxpr
+        self.probes = probes
+        self.whole = whole
+        self.reasons: dict[Var, str] = {}
+        self.contexts: dict[Var, dict[Context, float]] = {}
+        self.work: dict[Var, float] = {}
+        self.fences: list[int] = []
+
+    def decide(self) -> None:
+        """Estimate costs forwards, then decide backwards."""
+        self._estimate()
+        for position, atom in enumerate(self.jaxpr.outvars):
+            if type(atom) is Var:
+                key: Context = ("result", position)
+                self.contexts.setdefault(atom, {})[key] = float(max(atom.aval.size, 1))
+                if self.whole:
+                    self._store(atom, "result")
+        for position in reversed(range(len(self.jaxpr.eqns))):
+            self._equation(position)
+
+    def cut(self) -> frozenset[Var]:
+        """Store values, going forwards, where expressions would become too large."""
+        members: dict[Var, frozenset[int]] = {}
+        cuts: set[Var] = set()
+        nothing: frozenset[int] = frozenset()
+        for position, eqn in enumerate(self.jaxpr.eqns):
+            found = self.probes[position]
+            if found is None or found.statements:
+                continue
+            below = nothing.union(*(members.get(x, nothing) for x in eqn.invars if type(x) is Var))
+            below |= {position}
+            n_nodes = sum(self.probes[i].n_nodes for i in below)
+            large = len(below) > MAX_EQUATIONS or n_nodes > MAX_NODES
+            for var in eqn.outvars:
+                if large:
+                    self._store(var, "large")
+                    cuts.add(var)
+                else:
+                    members[var] = below
+        return frozenset(cuts)
+
+    def _store(self, var: Var, reason: str) -> None:
+        """Decide to store a value."""
+        self.reasons.setdefault(var, reason)
+
+    def _estimate(self) -> None:
+        """Estimate the work that is needed to compute all elements of each value once."""
+        fence = 0
+        for eqn, found in zip(self.jaxpr.eqns, self.probes, strict=True):
+            fence += found is None or found.statements
+            self.fences.append(fence)
+            if found is None or found.statements:
+                continue
+            below = sum(
+                access.evaluations * self._work_per_element(atom)
+                for atom, accesses in zip(eqn.invars, found.reads, strict=True)
+                for access in accesses
+            )
+            for var, work in zip(eqn.outvars, found.work, strict=True):
+                self.work[var] = min(work + below, 1e15)
+
+    def _work_per_element(self, atom: object) -> float:
+        """Return the estimated work for one element of a value."""
+        if type(atom) is not Var or atom not in self.work:
+            return 0.0
+        return self.work[atom] / max(atom.aval.size, 1)
+
+    def _equation(self, position: int) -> None:
+        """Decide about an equation's results, and tell its operands where they are pulled."""
+        eqn, found = self.jaxpr.eqns[position], self.probes[position]
+        if found is None:
+            for atom in eqn.invars:
+                if type(atom) is Var and self._work_per_element(atom) > 0:
+                    self._store(atom, "operand of a program")
+                    self._pulled(atom, [(("operand", position), 1.0)])
+            return
+        bases: dict[Context, float] = {}
+        for var, stored in zip(eqn.outvars, found.stored, strict=True):
+            contexts = self.contexts.pop(var, {})
+            if not stored and var not in self.reasons:
+                self._choose(var, contexts)
+            if stored or var in self.reasons:
+                size = float(max(var.aval.size, 1))
+                contexts = {("nest", var.aval.shape, self.fences[position]): size}
+            bases.update(contexts)
+        if found.statements:
+            bases = {("statements", position): 1.0}
+        out_size = max(eqn.outvars[0].aval.size, 1) if eqn.outvars else 1
+        for number, atom in enumerate(eqn.invars):
+            if type(atom) is not Var:
+                continue
+            if found.forced[number]:
+                self._store(atom, "needed in memory")
+            if found.statements:
+                pulls = _statement_pulls(position, number, found)
+            else:
+                pulls = _pulls(position, number, found, bases, out_size)
+            self._pulled(atom, pulls)
+
+    def _pulled(self, var: Var, pulls: Iterable[tuple[Context, float]]) -> None:
+        """Add contexts to a value; too many of them and it is stored."""
+        contexts = self.contexts.setdefault(var, {})
+        for context, count in pulls:
+            contexts[context] = max(contexts.get(context, 0.0), count)
+        if len(contexts) > MAX_CONTEXTS and self.work.get(var, 0.0) > 0:
+            self._store(var, "many uses")
+
+    def _choose(self, var: Var, contexts: dict[Context, float]) -> None:
+        """Store a value if it would be evaluated so often that memory is cheaper."""
+        size = max(var.aval.size, 1)
+        evaluations = sum(contexts.values())
+        extra = (evaluations / size - 1) * self.work.get(var, 0.0)
+        loads = 0.0 if size <= LOCAL_SIZE else LOAD_COST * evaluations
+        if evaluations > 1.01 * size and extra > STORE_COST * size + loads:
+            self._store(var, f"pulled {evaluations / size:.3g} times")
+
+
+def _pulls(
+    position: int, number: int, found: Probe, bases: dict[Context, float], out_size: int
+) -> list[tuple[Context, float]]:
+    """Return the contexts in which a virtual result pulls an operand, with numbers of elements."""
+    pulls: list[tuple[Context, float]] = []
+    for which, access in enumerate(found.reads[number]):
+        for context, count in bases.items():
+            if access.identity:
+                pulls.append((context, count))
+            else:
+                key = (hash(context), position, number, which)
+                pulls.append((key, access.evaluations * count / out_size))
+    return pulls
+
+
+def _statement_pulls(position: int, number: int, found: Probe) -> list[tuple[Context, float]]:
+    """Return the contexts in which statements pull an operand."""
+    return [
+        (
+            ("statements", position, number, which),
+            access.evaluations * (SERIAL_PENALTY if access.serial else 1.0),
+        )
+        for which, access in enumerate(found.reads[number])
+    ]
+
+
+def describe(plan: Plan) -> str:
+    """Return the plan as text: a line per stored value."""
+    lines = [
+        f"store {var.aval.str_short()}: {reason}"
+        for var, reason in plan.reasons.items()
+        if not isinstance(var, Literal)
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,252 @@
+"""Lowering: a jaxpr becomes one loop program.
+
+The equations are lowered in order by the rules of their primitives, each to kernel values that are virtual
+or stored as the plan (`fuse.py`) says.  Nested programs are inlined where their operation's rule asks
+for them.
+
+The builder here adds to the kernel builder what needs a program: `inline`, the values that are live, and
+hence `may_overwrite`: a value's memory may be overwritten when it was made in the loop that runs now and
+nothing that is still live reads it.  A virtual value reads the operands of the equation that made it.
+
+Arguments of the native function are the captured arrays of all programs, nested ones included, and
+then the inputs.  An output that is an input, or another output, has no memory of its own; `results`
+says where each result is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import config, dtypes
+from tapeless.compiler import buffers
+from tapeless.compiler.fuse import Plan, describe, plan_program
+from tapeless.compiler.program import Program
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from tapeless.kernel.build import KernelBuilder
+from tapeless.kernel.ir import Buffer
+from tapeless.kernel.pprint import listing
+from tapeless.kernel.value import KernelValue, Pull
+
+__all__ = ["ProgramBuilder", "lower_jaxpr"]
+
+
+def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "program") -> Program:
+    """Return the loop program of a jaxpr.
+
+    donated: per input, whether its memory may be overwritten.
+    """
+    b = ProgramBuilder()
+    args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
+    results = b.inline(jaxpr, args, whole=True)
+    outputs, places = b.outputs(results)
+    inputs = (*b.const_buffers, *(arg.buffer for arg in args))
+    body = b.finish()
+    program = buffers.assemble(
+        name,
+        inputs,
+        outputs,
+        body,
+        consts=tuple(b.consts),
+        results=_positions(places, inputs, outputs),
+    )
+    show("kernels", lambda: listing(body))
+    show("buffers", lambda: buffers.describe(program))
+    return program
+
+
+def show(stage: str, text: Any) -> None:
+    """Print `text()` if the user asked to see this stage."""
+    if stage in config.read("tapeless_show").split(","):
+        print(f"-- {stage}\n{text()}")
+
+
+def _flagged(avals: Sequence[ShapedArray], donated: Sequence[bool]) -> list:
+    """Pair each input's type with whether it is donated."""
+    flags = tuple(donated) or (False,) * len(avals)
+    return list(zip(avals, flags, strict=True))
+
+
+def _positions(
+    places: Sequence[Buffer | None], inputs: Sequence[Buffer], outputs: Sequence[Buffer]
+) -> tuple[int, ...]:
+    """Return where each result is found among the inputs and outputs; -1 if it has no memory."""
+    numbers = {buffer: number for number, buffer in enumerate((*inputs, *outputs))}
+    return tuple(-1 if place is None else numbers[place] for place in places)
+
+
+class _Frame:
+    """A program that is being lowered: the values of its live variables."""
+
+    __slots__ = ("args", "live")
+
+    def __init__(self) -> None:
+        """Nothing is live yet."""
+        self.live: dict[Var, KernelValue] = {}
+        self.args: Sequence[KernelValue] = ()
+
+
+class ProgramBuilder(KernelBuilder):
+    """A kernel builder that lowers programs."""
+
+    def __init__(self) -> None:
+        """Start an empty program without arguments."""
+        super().__init__()
+        self.consts: list[Any] = []
+        self.const_buffers: list[Buffer] = []
+        self._const_values: dict[int, KernelValue] = {}
+        self._frames: list[_Frame] = []
+        self._donated: set[Buffer] = set()
+
+    # Arguments and results
+
+    def argument(self, aval: ShapedArray, donated: bool = False) -> KernelValue:
+        """Add an input of the program."""
+        value = KernelValue(self, aval, buffer=self.new_buffer(aval, "input"))
+        if donated:
+            self._donated.add(value.buffer)
+        return value
+
+    def captured(self, value: Any) -> KernelValue:
+        """Return the kernel value of a captured array."""
+        found = self._const_values.get(id(value))
+        if found is None:
+            found = self._const_values[id(value)] = self.argument(typeof(value))
+            self.consts.append(value)
+            self.const_buffers.append(found.buffer)
+        return found
+
+    def outputs(
+        self, results: Sequence[KernelValue]
+    ) -> tuple[tuple[Buffer, ...], list[Buffer | None]]:
+        """Put the results where a caller finds them; return the output buffers, and the places."""
+        places: list[Buffer | None] = []
+        made: dict[Buffer, None] = {}
+        for value in results:
+            if value.dtype == dtypes.float0:
+                places.append(None)
+                continue
+            if value.buffer is None or value.buffer.space == "local":
+                target = KernelValue(self, value.aval, buffer=self.new_buffer(value.aval, "output"))
+                self.assign(target, value)
+                value = target
+            if value.buffer.space != "input":
+                made[value.buffer] = None
+            places.append(value.buffer)
+        return tuple(made), places
+
+    # Programs
+
+    def inline(
+        self, jaxpr: Jaxpr, args: Sequence[KernelValue], whole: bool = False
+    ) -> tuple[KernelValue, ...]:
+        """Lower a program here and return its results."""
+        plan = plan_program(jaxpr, whole)
+        program = plan.jaxpr
+        show("simplify", lambda: program)
+        show("fuse", lambda: describe(plan))
+        frame = _Frame()
+        consts = [self.captured(value) for value in program.consts]
+        frame.live.update(zip(program.constvars, consts, strict=True))
+        frame.live.update(zip(program.invars, args, strict=True))
+        self._frames.append(frame)
+        try:
+            for eqn, dying in zip(program.eqns, plan.dying, strict=True):
+                self._equation(frame, plan, eqn, dying)
+            return tuple(self._read(frame, atom) for atom in program.outvars)
+        finally:
+            self._frames.pop()
+
+    def _read(self, frame: _Frame, atom: Atom) -> KernelValue:
+        """Return the kernel value of an atom."""
+        return _literal(self, atom) if type(atom) is Literal else frame.live[atom]
+
+    def _equation(self, frame: _Frame, plan: Plan, eqn: Eqn, dying: Sequence[Var]) -> None:
+        """Lower one equation."""
+        args = [self._read(frame, atom) for atom in eqn.invars]
+        frame.args = args
+        for var in dying:
+            frame.live.pop(var, None)
+        avals = tuple(var.aval for var in eqn.outvars)
+        results = eqn.primitive.lower(self, args, avals, **eqn.params)
+        if results is NotImplemented:
+            eqn.primitive.missing("lower", "compiling it")
+        results = self._retyped(results, avals)
+        ended = set(dying)
+        for var, value in zip(eqn.outvars, results, strict=True):
+            if var in ended:
+                continue
+            frame.live[var] = value
+            if var in plan.stored:
+                self._store(value, plan.reasons[var])
+            if var in plan.cuts:
+                self.flush()
+        frame.args = ()
+
+    def _retyped(
+        self, results: Sequence[KernelValue], avals: Sequence[ShapedArray]
+    ) -> list[KernelValue]:
+        """Check the results' shapes: an internal fault is best found here."""
+        for value, aval in zip(results, avals, strict=True):
+            if value.shape != aval.shape or value.dtype != aval.dtype:
+                raise TypeError(
+                    f"a rule gave {value.aval} where {aval} was due; this is a bug in tapeless"
+                )
+        return list(results)
+
+    def _store(self, value: KernelValue, reason: str) -> None:
+        """Store a virtual value, in an output buffer if a caller gets it."""
+        if value.buffer is None and value.dtype != dtypes.float0:
+            space = "output" if reason == "result" else ""
+            self.store_in(value, self.new_buffer(value.aval, space))
+
+    # Liveness
+
+    def virtual(self, aval: ShapedArray, pull: Pull) -> KernelValue:
+        """Make a virtual value that reads the operands of the current equation."""
+        value = super().virtual(aval, pull)
+        if self._frames:
+            value.sources = self._frames[-1].args
+        return value
+
+    def may_overwrite(self, value: KernelValue) -> bool:
+        """Tell whether nothing that is live reads the value's memory."""
+        buffer = value.buffer
+        if buffer.space in ("input", "output") and buffer not in self._donated:
+            return False
+        if self._home[buffer] is not self._loops[-1] or not self._frames:
+            return False
+        inner = self._frames[-1]
+        if sum(arg is value for arg in inner.args) > 1:
+            return False
+        readers = [arg for arg in inner.args if arg is not value]
+        for frame in self._frames:
+            readers.extend(frame.live.values())
+            if frame is not inner:
+                readers.extend(frame.args)
+        return not _any_reads(readers, buffer)
+
+
+def _any_reads(values: Sequence[KernelValue], buffer: Buffer) -> bool:
+    """Tell whether some value, or a virtual value's operand, lives in a buffer."""
+    stack = list(values)
+    seen: set[int] = set()
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value.buffer is buffer:
+            return True
+        if value.buffer is None:
+            stack.extend(value.sources)
+    return False
+
+
+def _literal(b: KernelBuilder, atom: Literal) -> KernelValue:
+    """Return the kernel value of a literal."""
+    number = np.asarray(atom.val, atom.aval.dtype)[()]
+    return b.constant(number.item() if number.dtype.kind in "biufc" else float(number), atom.aval)

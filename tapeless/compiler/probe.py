@@ -1,0 +1,267 @@
+"""What an operation does with its operands, found out by lowering it once on its own.
+
+The fusion plan must know, before anything is lowered, what an equation costs and how it reads its operands.
+Instead of asking every primitive for a second description of itself, the plan lowers the equation with
+a scratch builder, on operands that are nothing but buffers, and looks at the expressions: their
+operations give the cost, and the loads of each operand's buffer say at how many points it would
+be evaluated if it were virtual.
+
+A load is evaluated once per iteration of the innermost loop that binds one of its variables, since the
+emitter hoists what does not depend on inner loops.  So a row vector that is broadcast along columns
+is evaluated once per element, while a column vector broadcast along rows is evaluated once per
+element of the result.  A short last axis may be unrolled and does not count.
+
+Probes are cached by operation, types and parameters: a program of ten thousand equations has few kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapeless.core.aval import ShapedArray
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.primitive import Primitive
+from tapeless.kernel.build import KernelBuilder, KernelValue
+from tapeless.kernel.graph import walk
+from tapeless.kernel.ir import Affine, Block, Buffer, If, Index, Load, Loop, Op, Reduce, Scalar
+from tapeless.kernel.ir import Store, While
+from tapeless.kernel.parts import parts_of
+from tapeless.transforms.stage import stage_flat
+
+__all__ = ["Access", "Probe", "probe"]
+
+SHORT_AXIS = 4
+SERIAL_PENALTY = 4.0
+_UNKNOWN_EXTENT = 16
+_WEIGHTS = {
+    **dict.fromkeys(("div", "rem"), 4.0),
+    "sqrt": 5.0,
+    "rare": 2.0,
+}
+_CHEAP = frozenset(
+    (
+        *("add", "sub", "mul", "neg", "abs", "sign", "min", "max", "fma", "floor", "ceil"),
+        *("trunc", "round_even", "copysign", "and", "or", "xor", "not", "shift_left"),
+        *("shift_right_logical", "shift_right_arithmetic", "popcount", "clz", "mulhi"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "is_finite", "select", "convert", "bitcast"),
+    )
+)
+_RECIPE = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One way in which an operand is read.
+
+    evaluations: how many elements would be computed if the operand were virtual; identity: they are
+    pulled at the index of the result's element; serial: inside a loop that runs in order.
+    """
+
+    evaluations: float
+    identity: bool
+    serial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found out about an equation.
+
+    work: operations to compute each result once, its operands given; n_nodes: the size of the
+    expression; stored: which results the rule puts into memory itself; reads: the accesses of each
+    operand; forced: which operands must be in memory; statements: whether the rule makes any;
+    decomposed: the program of simpler operations, for an operation without a rule of its own.
+    """
+
+    work: tuple[float, ...] = ()
+    n_nodes: int = 0
+    stored: tuple[bool, ...] = ()
+    reads: tuple[tuple[Access, ...], ...] = ()
+    forced: tuple[bool, ...] = ()
+    statements: bool = False
+    decomposed: Jaxpr | None = None
+
+
+class _ProbeBuilder(KernelBuilder):
+    """A builder that notes which operands are forced into memory."""
+
+    def __init__(self) -> None:
+        """Nothing is forced yet."""
+        super().__init__()
+        self.forced: set[Buffer] = set()
+
+    def stored(self, value: KernelValue) -> KernelValue:
+        """Note the operand."""
+        if value.buffer is not None:
+            self.forced.add(value.buffer)
+        return super().stored(value)
+
+
+_cache: dict[object, Probe] = {}
+_CACHE_LIMIT = 4096
+
+
+def probe(
+    prim: Primitive,
+    avals: tuple[ShapedArray, ...],
+    outs: tuple[ShapedArray, ...],
+    params: Mapping[str, Any],
+) -> Probe:
+    """Find out about the operation `prim` on operands of the types `avals`."""
+    try:
+        key = (prim, avals, outs, tuple(sorted(params.items(), key=lambda item: item[0])))
+        found = _cache.get(key)
+    except TypeError:
+        return _probe(prim, avals, outs, params)
+    if found is None:
+        if len(_cache) >= _CACHE_LIMIT:
+            _cache.clear()
+        found = _cache[key] = _probe(prim, avals, outs, params)
+    return found
+
+
+def _probe(
+    prim: Primitive,
+    avals: tuple[ShapedArray, ...],
+    outs: tuple[ShapedArray, ...],
+    params: Mapping[str, Any],
+) -> Probe:
+    """Lower the operation on buffers and survey the result."""
+    b = _ProbeBuilder()
+    args = [KernelValue(b, aval, buffer=b.new_buffer(aval, "input")) for aval in avals]
+    results = prim.lower(b, args, outs, **params)
+    if results is NotImplemented:
+        return Probe(decomposed=_decompose(prim, avals, params))
+    stored = tuple(value.is_stored for value in results)
+    survey = _Survey([arg.buffer for arg in args])
+    statements = b.finish()
+    survey.block(statements, 1.0, False)
+    work = [survey.pull(b, value) for value in results]
+    return Probe(
+        work=tuple(work),
+        n_nodes=survey.n_nodes,
+        stored=stored,
+        reads=tuple(tuple(survey.reads[arg.buffer]) for arg in args),
+        forced=tuple(arg.buffer in b.forced for arg in args),
+        statements=bool(statements),
+    )
+
+
+def _decompose(prim: Primitive, avals: tuple[ShapedArray, ...], params: Mapping[str, Any]) -> Jaxpr:
+    """Trace the operation in simpler ones."""
+    what = f"the decomposition of {prim}"
+    return stage_flat(lambda *args: prim.decompose(*args, **params), avals, what)
+
+
+class _Survey:
+    """Collects the accesses to some buffers, and costs."""
+
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        """buffers: the operands."""
+        self.reads: dict[Buffer, list[Access]] = {buffer: [] for buffer in buffers}
+        self.n_nodes = 0
+
+    def block(self, block: Block, times: float, serial: bool, bound: dict | None = None) -> None:
+        """Survey statements that run `times` times."""
+        bound = bound or {}
+        for statement in block:
+            if isinstance(statement, Store):
+                # Accesses in statements have no position to compare with.
+                roots = [statement.index, statement.value]
+                roots += [] if statement.guard is None else [statement.guard]
+                self.expressions(roots, dict(bound), frozenset(), None, serial)
+            elif isinstance(statement, Loop):
+                known = isinstance(statement.extent, int)
+                inner = times * (statement.extent if known else _UNKNOWN_EXTENT)
+                below = {**bound, statement.var: inner}
+                self.block(statement.body, inner, serial or not statement.independent, below)
+            elif isinstance(statement, If):
+                for branch in statement.branches:
+                    self.block(branch, times, serial, bound)
+            elif isinstance(statement, While):
+                inner = times * _UNKNOWN_EXTENT
+                self.block((*statement.before, *statement.body), inner, True, bound)
+
+    def pull(self, b: KernelBuilder, value: KernelValue) -> float:
+        """Survey the expression of a virtual result; return the operations for all elements."""
+        if value.is_stored or value.aval.size == 0:
+            return 0.0
+        nest = b.open_nest(value.shape)
+        sizes = [extent for extent in value.shape if extent != 1]
+        bound: dict[Index, float] = {}
+        times = 1.0
+        for var, extent in zip(nest.variables, sizes, strict=True):
+            times *= extent
+            bound[var] = times
+        element = value.at(*nest.index)
+        short: set[Index] = set()
+        for var, extent in zip(reversed(nest.variables), reversed(sizes), strict=True):
+            if extent > SHORT_AXIS or len(short) + 1 == len(sizes):
+                break
+            short.add(var)
+        place = b.flat_index(nest.index, value.shape)
+        return self.expressions(parts_of(element), bound, frozenset(short), place, False)
+
+    def expressions(
+        self,
+        roots: Iterable[Scalar],
+        bound: dict[Index, float],
+        short: frozenset[Index],
+        place: Affine | None,
+        serial: bool,
+    ) -> float:
+        """Note the accesses in some expressions; return the operations that they cost.
+
+        bound: how often the body of the loop of each variable runs; place: the result's position.
+        """
+        nodes = walk(roots)
+        frees: dict[Index, frozenset[Index]] = {}
+        extents: dict[Index, int] = {}
+        for node in nodes:
+            if isinstance(node, Reduce):
+                extents[node.var] = node.extent
+                frees[node.var] = frees.get(node.var, node.free) | node.free
+        times = _counter(bound, frees, extents, short)
+        work = 0.0
+        for node in nodes:
+            if isinstance(node, Load):
+                self._note(node, times, place, serial)
+            elif isinstance(node, Op):
+                weight = 1.0 if node.name in _CHEAP else _WEIGHTS.get(node.name, _RECIPE)
+                work += weight * times(node.free)
+                self.n_nodes += 1
+            elif isinstance(node, Reduce):
+                work += times(node.free) * node.extent
+                self.n_nodes += 1
+        return work
+
+    def _note(self, load: Load, times: Callable, place: Affine | None, serial: bool) -> None:
+        """Note a load of an operand."""
+        accesses = self.reads.get(load.buffer)
+        if accesses is None:
+            return
+        count = times(load.index.free) if load.guard is None else times(load.free)
+        accesses.append(Access(count, load.index is place, serial))
+
+
+def _counter(
+    bound: Mapping[Index, float],
+    frees: Mapping[Index, frozenset[Index]],
+    extents: Mapping[Index, int],
+    short: frozenset[Index],
+) -> Callable[[frozenset[Index]], float]:
+    """Return the function that tells how often an expression with given variables is evaluated."""
+
+    def times(free: frozenset[Index]) -> float:
+        """Take the innermost loop; leave out short last axes that the expression does not need."""
+        counts = [1.0]
+        for var in free:
+            if var in extents:
+                outer = frees[var] - short | free & short
+                counts.append(times(outer - {var}) * extents[var])
+            else:
+                counts.append(bound.get(var, 1.0))
+        return max(counts)
+
+    return times

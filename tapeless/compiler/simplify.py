@@ -1,0 +1,313 @@
+"""Simplification: a jaxpr to a smaller jaxpr with the same values, bit for bit.
+
+One pass forwards renames as it goes: nested `jit`s and custom-derivative calls are replaced by their
+equations, an equation that was seen before by its results, and an operation that does nothing (times
+one, a transpose of a transpose, a select between equals) by its operand.  Then dead code goes.
+
+Floating-point rules are the exact ones: x * 1, x / 1, x - 0 and x + (-0) are x; x + 0 is not, because x may
+be -0.  Equations with effects are fences for nobody but stay, in their order.
+
+Rules that look at more than one equation know the operations by their names, since this file is the
+only place where an operation is more than its own page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
+from tapeless.transforms.dce import dce_jaxpr
+
+__all__ = ["simplify"]
+
+
+def simplify(jaxpr: Jaxpr) -> Jaxpr:
+    """Return an equivalent program."""
+    pass_ = _Pass(jaxpr)
+    pass_.program(jaxpr.eqns)
+    outvars = [pass_.read(atom) for atom in jaxpr.outvars]
+    simple = Jaxpr(
+        (*jaxpr.constvars, *pass_.constvars),
+        jaxpr.invars,
+        outvars,
+        pass_.eqns,
+        (*jaxpr.consts, *pass_.consts),
+        jaxpr.debug,
+    )
+    everything = (True,) * len(outvars)
+    return dce_jaxpr(simple, everything, (True,) * len(jaxpr.invars))[0]
+
+
+class _Pass:
+    """One pass over a program."""
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        """Start without equations."""
+        self.eqns: list[Eqn] = []
+        self.constvars: list[Var] = []
+        self.consts: list[Any] = []
+        self.names: dict[Var, Atom] = {}
+        self.makers: dict[Var, Eqn] = {}
+        self.seen: dict[object, tuple[Var, ...]] = {}
+        self.const_of: dict[int, Var] = {
+            id(value): var for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=False)
+        }
+
+    def read(self, atom: Atom) -> Atom:
+        """Return what stands for an atom now."""
+        return self.names.get(atom, atom) if type(atom) is Var else atom
+
+    def program(self, eqns: Iterable[Eqn]) -> None:
+        """Go through equations; those of nested programs take the place of the call."""
+        stack = [iter(eqns)]
+        while stack:
+            eqn = next(stack[-1], None)
+            if eqn is None:
+                stack.pop()
+                continue
+            invars = tuple(map(self.read, eqn.invars))
+            if getattr(eqn.primitive, "inline_program", False):
+                inner = _fresh(self._called(eqn))
+                self._constants(inner)
+                self.names.update(zip(inner.invars, invars, strict=True))
+                # The results are renamed after the inner equations: by a last, empty, program.
+                stack.append(self._results(eqn, inner))
+                stack.append(iter(inner.eqns))
+                continue
+            self._equation(eqn if invars == eqn.invars else eqn.replace(invars=invars))
+
+    def _called(self, eqn: Eqn) -> Jaxpr:
+        """Return the program that a call runs."""
+        program = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr")
+        return program if isinstance(program, Jaxpr) else subjaxprs(eqn.params)[0]
+
+    def _results(self, eqn: Eqn, inner: Jaxpr) -> Any:
+        """Rename the results of a call, once its equations are done; yields nothing."""
+        for var, atom in zip(eqn.outvars, inner.outvars, strict=True):
+            self.names[var] = self.read(atom)
+        return
+        yield
+
+    def _constants(self, inner: Jaxpr) -> None:
+        """Adopt the constants of a nested program; arrays captured twice become one."""
+        for var, value in zip(inner.constvars, inner.consts, strict=True):
+            found = self.const_of.get(id(value))
+            if found is None:
+                self.const_of[id(value)] = var
+                self.constvars.append(var)
+                self.consts.append(value)
+            else:
+                self.names[var] = found
+
+    def _equation(self, eqn: Eqn) -> None:
+        """Keep an equation unless its results are known."""
+        if not eqn.effects:
+            same = _operand_that_is_result(eqn, self.makers)
+            if same is not None:
+                self.names[eqn.outvars[0]] = same
+                return
+            eqn = _shorter(eqn, self.makers)
+            key = _key(eqn)
+            known = None if key is None else self.seen.get(key)
+            if known is not None:
+                self.names.update(zip(eqn.outvars, known, strict=True))
+                return
+            if key is not None:
+                self.seen[key] = eqn.outvars
+        self.eqns.append(eqn)
+        for var in eqn.outvars:
+            self.makers[var] = eqn
+
+
+def _fresh(jaxpr: Jaxpr) -> Jaxpr:
+    """Return the program with new variables, so that it may be written out more than once."""
+    names: dict[Var, Var] = {}
+
+    def new(var: Var) -> Var:
+        """Return the new variable."""
+        names[var] = Var(var.aval)
+        return names[var]
+
+    constvars, invars = [*map(new, jaxpr.constvars)], [*map(new, jaxpr.invars)]
+    eqns = []
+    for eqn in jaxpr.eqns:
+        atoms = tuple(names[atom] if type(atom) is Var else atom for atom in eqn.invars)
+        eqns.append(eqn.replace(invars=atoms, outvars=tuple(map(new, eqn.outvars))))
+    outs = [names[atom] if type(atom) is Var else atom for atom in jaxpr.outvars]
+    return Jaxpr(constvars, invars, outs, eqns, jaxpr.consts, jaxpr.debug)
+
+
+def _key(eqn: Eqn) -> object:
+    """Return what equal equations share, or None if it cannot be compared."""
+    try:
+        params = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
+        key = (eqn.primitive, tuple(map(_atom_key, eqn.invars)), params)
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _atom_key(atom: Atom) -> object:
+    """Return what equal atoms share; literals by bits, so that 0.0 and -0.0 differ."""
+    if type(atom) is Var:
+        return atom
+    return (atom.aval, np.asarray(atom.val, atom.aval.dtype).tobytes())
+
+
+# Operations that do nothing
+
+
+def _operand_that_is_result(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """Return the operand that equals the result, if there is one."""
+    rule = _IDENTITIES.get(eqn.primitive.name)
+    if rule is None:
+        return None
+    found = rule(eqn, makers)
+    if found is None:
+        return None
+    aval, wanted = found.aval, eqn.outvars[0].aval
+    return found if (aval.shape, aval.dtype) == (wanted.shape, wanted.dtype) else None
+
+
+def _scalar_of(atom: Atom, makers: dict[Var, Eqn]) -> Any:
+    """Return the number that an atom is everywhere, or None."""
+    while type(atom) is Var:
+        eqn = makers.get(atom)
+        if eqn is None or eqn.primitive.name not in ("broadcast_in_dim", "reshape"):
+            return None
+        atom = eqn.invars[0]
+    return np.asarray(atom.val)[()]
+
+
+def _neutral_on_right(integer: int, floating: float | None) -> Callable:
+    """Return the rule: the first operand if the second is the neutral element."""
+
+    def rule(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+        """Compare the second operand."""
+        x, y = eqn.invars
+        return x if _is_number(_scalar_of(y, makers), integer, floating, y) else None
+
+    return rule
+
+
+def _neutral_on_either(integer: int, floating: float | None) -> Callable:
+    """Return the rule: the operand whose partner is the neutral element."""
+    right = _neutral_on_right(integer, floating)
+
+    def rule(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+        """Compare both operands."""
+        found = right(eqn, makers)
+        return found if found is not None else right(eqn.replace(invars=eqn.invars[::-1]), makers)
+
+    return rule
+
+
+def _is_number(value: Any, integer: int, floating: float | None, atom: Atom) -> bool:
+    """Tell whether a constant is the neutral element of its dtype, the sign of zero included."""
+    kind = getattr(atom.aval.dtype, "kind", "")
+    if value is None or kind in ("b", "c", ""):
+        return False
+    if kind in "iu":
+        return bool(value == integer)
+    if floating is None:
+        return False
+    number = float(value)
+    return number == floating and math.copysign(1, number) == math.copysign(1, floating)
+
+
+def _same_as(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand: the caller compares the types."""
+    return eqn.invars[0]
+
+
+def _inverse(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand's operand, if that undid the same operation."""
+    maker = makers.get(eqn.invars[0]) if type(eqn.invars[0]) is Var else None
+    same = maker is not None and maker.primitive is eqn.primitive
+    return maker.invars[0] if same else None
+
+
+def _trivial_transpose(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand, if no axis moves."""
+    permutation = eqn.params["permutation"]
+    return eqn.invars[0] if tuple(permutation) == tuple(range(len(permutation))) else None
+
+
+def _trivial_broadcast(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand, if every axis stays."""
+    dims = tuple(eqn.params["broadcast_dimensions"])
+    same = len(eqn.invars) == 1 and dims == tuple(range(len(eqn.params["shape"])))
+    return eqn.invars[0] if same else None
+
+
+def _equal_cases(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The case, if all are one."""
+    first, *others = eqn.invars[1:]
+    return first if all(case is first for case in others) else None
+
+
+_IDENTITIES: dict[str, Callable[[Eqn, dict[Var, Eqn]], Atom | None]] = {
+    "mul": _neutral_on_either(1, 1.0),
+    "div": _neutral_on_right(1, 1.0),
+    "add": _neutral_on_either(0, -0.0),
+    "add_any": _neutral_on_either(0, -0.0),
+    "sub": _neutral_on_right(0, 0.0),
+    "neg": _inverse,
+    "not": _inverse,
+    "convert_element_type": _same_as,
+    "copy": _same_as,
+    "copy_p": _same_as,
+    "stop_gradient": _same_as,
+    "reshape": _same_as,
+    "squeeze": _same_as,
+    "transpose": _trivial_transpose,
+    "broadcast_in_dim": _trivial_broadcast,
+    "select_n": _equal_cases,
+}
+
+
+# Chains of one operation
+
+
+def _shorter(eqn: Eqn, makers: dict[Var, Eqn]) -> Eqn:
+    """Let an operation skip an earlier one of its own kind, where one does for both."""
+    rule = _CHAINS.get(eqn.primitive.name)
+    first = eqn.invars[0] if eqn.invars else None
+    maker = makers.get(first) if type(first) is Var else None
+    if rule is None or maker is None or maker.primitive is not eqn.primitive:
+        return eqn
+    params = rule(dict(maker.params), dict(eqn.params))
+    if params is None or len(eqn.invars) != 1 or len(maker.invars) != 1:
+        return eqn
+    return eqn.replace(invars=maker.invars, params=params)
+
+
+def _join_transposes(first: dict, second: dict) -> dict:
+    """Compose two permutations."""
+    inner = first["permutation"]
+    return {**second, "permutation": tuple(inner[axis] for axis in second["permutation"])}
+
+
+def _join_reshapes(first: dict, second: dict) -> dict | None:
+    """The second one does for both, if neither reorders."""
+    plain = first.get("dimensions") is None and second.get("dimensions") is None
+    return second if plain else None
+
+
+def _join_broadcasts(first: dict, second: dict) -> dict:
+    """Compose two maps of axes."""
+    outer = second["broadcast_dimensions"]
+    dims = tuple(outer[axis] for axis in first["broadcast_dimensions"])
+    return {**second, "broadcast_dimensions": dims}
+
+
+_CHAINS: dict[str, Callable[[dict, dict], dict | None]] = {
+    "transpose": _join_transposes,
+    "reshape": _join_reshapes,
+    "broadcast_in_dim": _join_broadcasts,
+}
