@@ -1,0 +1,193 @@
+"""Branches as users write them: `cond`, `switch`, `platform_dependent`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import config, dtypes
+from tapeless.control.bodies import Body, check_branches, flatten_values, trace_body
+from tapeless.control.cond import cond_p
+from tapeless.core.aval import is_value, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr, Var
+from tapeless.core.trace import Tracer, Value
+from tapeless.prims.compare import ne
+from tapeless.prims.convert import convert_element_type
+from tapeless.prims.select import clamp
+from tapeless.transforms.dce import forwarded_inputs
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.tree.flatten import tree_unflatten
+from tapeless.util.seqs import merge, select
+
+__all__ = ["cond", "platform_dependent", "switch"]
+
+_NOT_GIVEN = object()
+
+
+def cond(
+    pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _NOT_GIVEN
+) -> Any:
+    """Return `true_fun(*operands)` if `pred`, else `false_fun(*operands)`; only one of them runs.
+
+    pred: a scalar bool (a number counts as true unless it is 0).  Both functions are traced and must
+    return the same tree of types.
+
+    >>> cond(True, lambda x: x + 1, lambda x: x - 1, 10.0)
+    Array(11., dtype=float32, weak_type=True)
+    """
+    if operand is not _NOT_GIVEN:
+        if operands:
+            raise TypeError(
+                f"if 'operand' keyword is passed then no positional operands can be passed, got "
+                f"operand={operand!r} and positional operands {operands!r}"
+            )
+        operands = (operand,)
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    index = _predicate(pred)
+    if config.current.jax_disable_jit and not isinstance(pred, Tracer):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    # The first branch runs for index 0, so that false comes first; messages name true first.
+    return _branch("cond", index, [true_fun, false_fun], ["true_fun", "false_fun"], operands, True)
+
+
+def _predicate(pred: Any) -> Value:
+    """Return the predicate as an int32 branch index, or raise JAX's TypeError."""
+    if not is_value(pred):
+        raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}")
+    aval = typeof(pred)
+    if aval.shape:
+        raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
+    if aval.dtype != np.bool_:
+        if not (dtypes.issubdtype(aval.dtype, np.integer) or dtypes.issubdtype(aval.dtype, np.floating)):
+            name = dtypes.dtype_name(aval.dtype)
+            raise TypeError(f"Pred type must be either boolean or number, got {name}.")
+        pred = ne(pred, aval.dtype.type(0)) if isinstance(pred, Tracer) else bool(pred)
+    if isinstance(pred, (bool, np.bool_)):
+        return np.int32(pred)
+    return convert_element_type(pred, np.int32)
+
+
+def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NOT_GIVEN) -> Any:
+    """Return `branches[index](*operands)`; an index outside the range is clamped to it.
+
+    >>> switch(5, [lambda x: x, lambda x: -x], 3.0)
+    Array(-3., dtype=float32, weak_type=True)
+    """
+    if operand is not _NOT_GIVEN:
+        operands = (operand,)
+    functions = list(branches)
+    if not all(callable(function) for function in functions):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if not functions:
+        raise ValueError("Empty branch sequence")
+    if not is_value(index):
+        raise TypeError(f"Index type must be an integer, got {index}.")
+    aval = typeof(index)
+    if aval.shape:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {aval.shape}.")
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        name = dtypes.dtype_name(aval.dtype)
+        raise TypeError(f"Index type must be an integer, got {index} as {name}")
+    if len(functions) == 1:
+        return functions[0](*operands)
+    last = len(functions) - 1
+    if config.current.jax_disable_jit and not isinstance(index, Tracer):
+        return functions[min(max(int(index), 0), last)](*operands)
+    index = clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(last))
+    names = [f"branch {0}", *[f"branch{i}" for i in range(1, len(functions))]]
+    return _branch("switch", index, functions, names, operands, False)
+
+
+def _branch(
+    kind: str, index: Value, functions: Sequence[Callable], names: Sequence[str], operands: tuple, swap: bool
+) -> Any:
+    """Trace the branches, check them, and bind one equation."""
+    leaves, tree = flatten_values(operands)
+    avals = [typeof(leaf) for leaf in leaves]
+    bodies = [trace_body(function, tree, avals, kind) for function in functions]
+    check_branches(kind, names, functions, bodies)
+    ordered = bodies[::-1] if swap else bodies
+    consts, programs = join_consts(ordered)
+    outs = _bind_cond(index, consts, programs, leaves)
+    return tree_unflatten(bodies[0].out_tree, outs)
+
+
+def join_consts(bodies: Sequence[Body]) -> tuple[list[Value], list[Jaxpr]]:
+    """Give all branches the captured values of all as leading inputs; equal ones once."""
+    consts: list[Value] = []
+    places: dict[int, int] = {}
+    for body in bodies:
+        for value in body.consts:
+            if id(value) not in places:
+                places[id(value)] = len(consts)
+                consts.append(value)
+    programs = []
+    for body in bodies:
+        n_own = len(body.consts)
+        own = {places[id(v)]: var for v, var in zip(body.consts, body.jaxpr.invars[:n_own], strict=True)}
+        leading = [own[i] if i in own else _fresh(value) for i, value in enumerate(consts)]
+        programs.append(body.jaxpr.replace(invars=(*leading, *body.jaxpr.invars[n_own:])))
+    return consts, programs
+
+
+def _fresh(value: Value) -> Any:
+    """Return a variable for a captured value that a branch does not use."""
+    return Var(typeof(value))
+
+
+def _bind_cond(
+    index: Value, consts: list[Value], programs: list[Jaxpr], leaves: list[Value]
+) -> list[Value]:
+    """Bind the branch without results that every branch merely passes on."""
+    sources = [forwarded_inputs(program) for program in programs]
+    inputs = [*consts, *leaves]
+    passed = [s is not None and all(o[i] == s for o in sources) for i, s in enumerate(sources[0])]
+    kept = [not flag for flag in passed]
+    programs = _with_common_types(programs)
+    branches = tuple(
+        program.replace(outvars=select(program.outvars, kept)) for program in programs
+    )
+    outs = cond_p.bind(index, *inputs, branches=branches)
+    same = [inputs[s] for s, flag in zip(sources[0], passed, strict=True) if flag]
+    return merge(passed, outs, same)
+
+
+def _with_common_types(programs: list[Jaxpr]) -> list[Jaxpr]:
+    """Make results strong where some branch's is: a weak type must be common to all."""
+    weak = [all(flags) for flags in zip(*[[a.weak_type for a in p.out_avals] for p in programs], strict=True)]
+    return [
+        program
+        if all(a.weak_type == w for a, w in zip(program.out_avals, weak, strict=True))
+        else _strengthened(program, weak)
+        for program in programs
+    ]
+
+
+def _strengthened(program: Jaxpr, weak: list[bool]) -> Jaxpr:
+    """Convert the weak results of a program that must be strong."""
+
+    def run(*args: Value) -> list[Value]:
+        """Evaluate and convert."""
+        outs = eval_jaxpr(program, program.consts, *args)
+        return [
+            out if flag or not aval.weak_type else convert_element_type(out, aval.dtype)
+            for out, aval, flag in zip(outs, program.out_avals, weak, strict=True)
+        ]
+
+    return stage_jaxpr(run, program, program.in_avals)
+
+
+def platform_dependent(*args: Any, default: Callable | None = None, **per_platform: Callable) -> Any:
+    """Call the function for this platform, the CPU, or `default`.
+
+    >>> platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x)
+    3.0
+    """
+    function = per_platform.get("cpu", default)
+    if function is None:
+        raise NotImplementedError("Found unsupported platform: cpu. Give `cpu` or `default`.")
+    return function(*args)
