@@ -1,0 +1,407 @@
+"""Several arrays into one, and one into several: concatenate and split, stack and unstack.
+
+concatenate   (2, 3), (2, 4) -> (2, 7)      along axis 1
+split         (2, 7) -> (2, 3), (2, 4)      its transpose
+stack         (3,), (3,) -> (2, 3)          along a new axis 0
+unstack       (2, 3) -> (3,), (3,)          its transpose
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import instantiate, move_dim, shape_of
+from tapeless.prims.structural import array_text, broadcast, expand_dims, squeeze
+
+__all__ = [
+    "concatenate",
+    "concatenate_p",
+    "split",
+    "split_p",
+    "stack",
+    "stack_p",
+    "unstack",
+    "unstack_p",
+]
+
+
+SELECTED_SIZE = 16  # up to this size an element of a concatenation is found by comparisons
+
+
+class Joining(Primitive):
+    """Linear in all operands together, with one result."""
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Join the tangents."""
+        (out,) = self.bind(*primals, **params)
+        if all(isinstance(t, Zero) for t in tangents):
+            return (out,), (Zero(typeof(out).tangent()),)
+        return (out,), self.bind(*map(instantiate, tangents), **params)
+
+    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+        """Take a cotangent of the result apart."""
+        raise NotImplementedError
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Give each operand its part."""
+        (ct,) = cotangents
+        if isinstance(ct, Zero):
+            return tuple(Zero(x.aval) if isinstance(x, Linear) else None for x in args)
+        avals = [x.aval if isinstance(x, Linear) else typeof(x) for x in args]
+        parts = self.parts(ct, avals, **params)
+        return tuple(
+            part if isinstance(x, Linear) else None for part, x in zip(parts, args, strict=True)
+        )
+
+
+class Parting(Primitive):
+    """Linear, with one operand and several results."""
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Take the tangent apart."""
+        outs = self.bind(*primals, **params)
+        if isinstance(tangents[0], Zero):
+            return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
+        return outs, self.bind(tangents[0], **params)
+
+
+class Concatenate(Joining):
+    """The operands one after the other along the axis `dimension`."""
+
+    name = "concatenate"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check that the other extents agree; add up those of the axis."""
+        dimension = params["dimension"]
+        shapes = [aval.shape for aval in avals]
+        listed = ", ".join(map(str, shapes))
+        if len({len(shape) for shape in shapes}) > 1:
+            raise TypeError(
+                f"Cannot concatenate arrays with different numbers of dimensions: got {listed}."
+            )
+        if not 0 <= dimension < len(shapes[0]):
+            raise TypeError(
+                f"concatenate dimension out of bounds: dimension {dimension} for shapes {listed}."
+            )
+        rest = {shape[:dimension] + shape[dimension + 1 :] for shape in shapes}
+        if len(rest) > 1:
+            raise TypeError(
+                "Cannot concatenate arrays with shapes that differ in dimensions other than the "
+                f"one being concatenated: concatenating along dimension {dimension} for shapes "
+                f"{listed}."
+            )
+        _check_dtypes("concatenate", avals)
+        total = sum(shape[dimension] for shape in shapes)
+        shape = (*shapes[0][:dimension], total, *shapes[0][dimension + 1 :])
+        return (ShapedArray(shape, avals[0].dtype, all(aval.weak_type for aval in avals)),)
+
+    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+        """Split."""
+        dimension = params["dimension"]
+        return split(ct, [aval.shape[dimension] for aval in avals], dimension)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Put all batch axes in front."""
+        rows = _rows(args, dims, axis.size)
+        return self.bind(*rows, dimension=params["dimension"] + 1), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write the operands side by side; select by the index in a small array."""
+        (out,), dimension = outs, params["dimension"]
+        if out.size > SELECTED_SIZE:
+            return (_joined_in_memory(b, args, out, dimension),)
+        parts = [x for x in args if x.shape[dimension]] or list(args[:1])
+
+        def pull(index: tuple) -> Any:
+            """Return the element of the operand in whose range the index is."""
+            position, start, result = index[dimension], 0, None
+            for x in parts:
+                extent = x.shape[dimension]
+                local = b.iadd(position, -start)
+                if len(parts) > 1:
+                    local = b.max(b.min(local, extent - 1), 0)
+                element = x.at(*index[:dimension], local, *index[dimension + 1 :])
+                if result is None:
+                    result = element
+                else:
+                    result = b.select(b.ge(b.affine(position), start), element, result)
+                start += extent
+            return result
+
+        return (b.virtual(out, pull),)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        attributes = {"dimension": f"{params['dimension']} : i64"}
+        return b.op("stablehlo.concatenate", args, outs, attributes)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Concatenate with NumPy."""
+        return (np.concatenate(arrays, params["dimension"]),)
+
+
+concatenate_p = Concatenate()
+
+
+def concatenate(operands: Sequence[Value], dimension: int) -> Value:
+    """Return the operands joined along the axis `dimension`."""
+    if len(operands) == 0:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    if len(operands) == 1:
+        return operands[0]
+    return concatenate_p.bind(*operands, dimension=operator.index(dimension))[0]
+
+
+class Split(Parting):
+    """Consecutive parts of extents `sizes` along the axis `axis`."""
+
+    name = "split"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check that the sizes add up."""
+        (x,), sizes, axis = avals, params["sizes"], params["axis"]
+        if sum(sizes) != x.shape[axis]:
+            raise ValueError(
+                f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand "
+                f"shape {list(x.shape)}"
+            )
+        return tuple(
+            ShapedArray((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype, x.weak_type)
+            for size in sizes
+        )
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Concatenate."""
+        if all(isinstance(ct, Zero) for ct in cotangents):
+            return (Zero(args[0].aval),)
+        return (concatenate([instantiate(ct) for ct in cotangents], params["axis"]),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Renumber the axis."""
+        (dim,), split_axis = dims, params["axis"]
+        moved = split_axis + (split_axis >= dim)
+        outs = self.bind(*args, sizes=params["sizes"], axis=moved)
+        return outs, (dim,) * len(outs)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Shift the index."""
+        (x,), axis = args, params["axis"]
+        values, start = [], 0
+        for out, size in zip(outs, params["sizes"], strict=True):
+            values.append(b.virtual(out, _shifted(b, x, axis, start)))
+            start += size
+        return tuple(values)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a slice for each part."""
+        (x,), axis = args, params["axis"]
+        values, start = [], 0
+        for out, size in zip(outs, params["sizes"], strict=True):
+            starts, limits = [0] * len(out.shape), list(out.shape)
+            starts[axis], limits[axis] = start, start + size
+            attributes = {
+                "start_indices": array_text(starts),
+                "limit_indices": array_text(limits),
+                "strides": array_text([1] * len(out.shape)),
+            }
+            values.extend(b.op("stablehlo.slice", [x], (out,), attributes))
+            start += size
+        return tuple(values)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Split with NumPy."""
+        ends = np.cumsum(params["sizes"])[:-1]
+        return tuple(part.copy() for part in np.split(arrays[0], ends, params["axis"]))
+
+
+split_p = Split()
+
+
+def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value]:
+    """Return the list of consecutive parts of extents `sizes` along `axis`."""
+    rank = len(shape_of(operand))
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    sizes = tuple(map(operator.index, sizes))
+    return list(split_p.bind(operand, sizes=sizes, axis=operator.index(axis) % rank))
+
+
+class Stack(Joining):
+    """The operands one after the other along a new axis `axis`."""
+
+    name = "stack"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Check that the shapes agree."""
+        axis, shape = params["axis"], avals[0].shape
+        if any(aval.shape != shape for aval in avals):
+            listed = ", ".join(str(aval.shape) for aval in avals)
+            raise TypeError(f"All input arrays to stack must have the same shape, got {listed}.")
+        _check_dtypes("stack", avals)
+        weak = all(aval.weak_type for aval in avals)
+        return (ShapedArray((*shape[:axis], len(avals), *shape[axis:]), avals[0].dtype, weak),)
+
+    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+        """Unstack."""
+        return unstack(ct, params["axis"])
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Leave equal batch axes in place; else put them in front."""
+        position = params["axis"]
+        if len(set(dims)) == 1:
+            (dim,) = set(dims)
+            inner = position <= dim
+            return self.bind(*args, axis=position + (not inner)), (dim + inner,)
+        rows = _rows(args, dims, axis.size)
+        return self.bind(*rows, axis=position + 1), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Select by the index along the new axis."""
+        axis = params["axis"]
+
+        def pull(index: tuple) -> Any:
+            """Return the element of the operand that the index names."""
+            rest = (*index[:axis], *index[axis + 1 :])
+            result = args[0].at(*rest)
+            for position, x in enumerate(args[1:], 1):
+                result = b.select(b.ge(index[axis], position), x.at(*rest), result)
+            return result
+
+        if len(args) == 1:
+            return (
+                b.virtual(outs[0], lambda index: args[0].at(*index[:axis], *index[axis + 1 :])),
+            )
+        return (b.virtual(outs[0], pull),)
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Insert the axis in each and concatenate."""
+        axis = params["axis"]
+        return (concatenate([expand_dims(x, (axis,)) for x in args], axis),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Stack with NumPy."""
+        return (np.stack(arrays, params["axis"]),)
+
+
+stack_p = Stack()
+
+
+def stack(operands: Sequence[Value], axis: int = 0) -> Value:
+    """Return the operands joined along a new axis.
+
+    operands: (n,) each, k of them -> (k, n) for axis 0
+    """
+    if len(operands) == 0:
+        raise ValueError("stack requires at least one operand")
+    rank = len(shape_of(operands[0])) + 1
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return stack_p.bind(*operands, axis=operator.index(axis) % rank)[0]
+
+
+class Unstack(Parting):
+    """The slices along the axis `axis`, without it."""
+
+    name = "unstack"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return one type for each index of the axis."""
+        (x,), axis = avals, params["axis"]
+        shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+        return (ShapedArray(shape, x.dtype, x.weak_type),) * x.shape[axis]
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Stack."""
+        if all(isinstance(ct, Zero) for ct in cotangents):
+            return (Zero(args[0].aval),)
+        return (stack([instantiate(ct) for ct in cotangents], params["axis"]),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Renumber the axis; the batch axis moves up when it lay behind."""
+        (dim,), position = dims, params["axis"]
+        outs = self.bind(*args, axis=position + (position >= dim))
+        return outs, (dim - (position < dim),) * len(outs)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Insert a constant in the index."""
+        (x,), axis = args, params["axis"]
+
+        def row(position: int) -> Any:
+            """Return the virtual value of one slice."""
+            return b.virtual(
+                outs[position], lambda index: x.at(*index[:axis], position, *index[axis:])
+            )
+
+        return tuple(map(row, range(len(outs))))
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Split into slices of extent 1 and drop the axis."""
+        (x,), axis = args, params["axis"]
+        parts = split(x, (1,) * shape_of(x)[axis], axis)
+        return tuple(squeeze(part, (axis,)) for part in parts)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Index with NumPy."""
+        return tuple(np.moveaxis(arrays[0], params["axis"], 0).copy())
+
+
+unstack_p = Unstack()
+
+
+def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
+    """Return the slices of `x` along `axis`, without that axis."""
+    rank = len(shape_of(x))
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return tuple(unstack_p.bind(x, axis=operator.index(axis) % rank))
+
+
+# Helpers
+
+
+def _rows(args: Values, dims: Sequence[int | None], size: int) -> list[Value]:
+    """Put batch axes in front; repeat operands without one."""
+    return [
+        broadcast(x, (size,)) if dim is None else move_dim(x, dim, 0)
+        for x, dim in zip(args, dims, strict=True)
+    ]
+
+
+def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) -> Any:
+    """Return a buffer into which the operands were copied one after the other."""
+    buffer, start = b.buffer(out), 0
+    for x in args:
+
+        def copy(index: tuple, x: Any = x, start: int = start) -> None:
+            """Store one element in its place."""
+            place = b.iadd(index[dimension], start)
+            target = (*index[:dimension], place, *index[dimension + 1 :])
+            b.store(buffer, target, x.at(*index))
+
+        b.nest(x.shape, copy)
+        start += x.shape[dimension]
+    return buffer
+
+
+def _shifted(b: Any, x: Any, axis: int, start: int) -> Any:
+    """Return the pull that reads `x` from `start` on along `axis`."""
+    return lambda index: x.at(*index[:axis], b.iadd(index[axis], start), *index[axis + 1 :])
+
+
+def _check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
+    """Raise TypeError unless the operands have one dtype."""
+    if any(aval.dtype != avals[0].dtype for aval in avals):
+        got = ", ".join(dtypes.dtype_name(aval.dtype) for aval in avals)
+        raise TypeError(
+            f"lax.{name} requires arguments to have the same dtypes, got {got}. (Tip: jnp.{name} "
+            "is a similar function that does automatic type promotion on inputs)."
+        )
