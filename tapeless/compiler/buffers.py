@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapeless.compiler.program import Program
-from tapeless.kernel.graph import children
-from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Load, Loop, Scalar, Statement
-from tapeless.kernel.ir import Store, While
+from tapeless.compiler.prune import buffers_read
+from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
 
 __all__ = ["Memory", "assemble", "describe", "memory"]
 
@@ -97,14 +96,11 @@ def describe(program: Program) -> str:
     return "\n".join(lines)
 
 
-Path = tuple[tuple[int, int], ...]
-
-
 class _Lives:
     """Collects the statements that touch each buffer.
 
-    A touch is the statement's number and the path of the loops around it: their first and last numbers,
-    the last filled in when the loop has been walked.
+    A touch is the statement's number and the path of the loops around it, each named by its first
+    number; `loop_ends` gives the last ones.
     """
 
     def __init__(self) -> None:
@@ -112,7 +108,6 @@ class _Lives:
         self.clock = 0
         self.touches: dict[Buffer, list[tuple[int, tuple[int, ...]]]] = {}
         self.loop_ends: dict[int, int] = {}
-        self._seen: dict[int, frozenset[Buffer]] = {}
 
     def block(self, block: Block, path: tuple[int, ...]) -> None:
         """Walk the statements of a block inside the loops `path`, named by their first numbers."""
@@ -120,14 +115,14 @@ class _Lives:
             self.clock += 1
             start = self.clock
             if isinstance(statement, Loop):
-                self._touch(self._reads([statement.extent]), path)
+                self._touch(_reads([statement.extent]), path)
                 self._loop([statement.body], (*path, start))
             elif isinstance(statement, While):
                 inner = (*path, start)
-                self._touch(self._reads([statement.condition]), inner)
+                self._touch(_reads([statement.condition]), inner)
                 self._loop([statement.before, statement.body], inner)
             elif isinstance(statement, If):
-                self._touch(self._reads([statement.which]), path)
+                self._touch(_reads([statement.which]), path)
                 for branch in statement.branches:
                     self.block(branch, path)
             else:
@@ -163,7 +158,7 @@ class _Lives:
     def _operands(self, statement: Statement) -> set[Buffer]:
         """Return the buffers that a simple statement touches."""
         if isinstance(statement, Store):
-            return {statement.buffer} | self._reads(
+            return {statement.buffer} | _reads(
                 [statement.index, statement.value, statement.guard]
             )
         if isinstance(statement, Call):
@@ -172,27 +167,17 @@ class _Lives:
                 if isinstance(arg, Buffer):
                     found.add(arg)
                 elif isinstance(arg, tuple):
-                    found |= {arg[0]} | self._reads([arg[1]])
+                    found |= {arg[0]} | _reads([arg[1]])
                 else:
-                    found |= self._reads([arg])
+                    found |= _reads([arg])
             return found
         assert isinstance(statement, Alloc), "a statement is one of six"
         return {statement.buffer}
 
-    def _reads(self, roots: Iterable[object]) -> set[Buffer]:
-        """Return the buffers that some expressions load from."""
-        found: set[Buffer] = set()
-        seen: set[int] = set()
-        stack = [root for root in roots if isinstance(root, Scalar)]
-        while stack:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            if isinstance(node, Load):
-                found.add(node.buffer)
-            stack.extend(children(node))
-        return found
+
+def _reads(roots: Iterable[object]) -> set[Buffer]:
+    """Return the buffers that the expressions among `roots` load from."""
+    return buffers_read([root for root in roots if isinstance(root, Scalar)])
 
 
 def _common_prefix(paths: Sequence[tuple[int, ...]]) -> int:
@@ -216,10 +201,9 @@ def _first_fit(
         active = [block for block in active if block[2] >= start]
         length = max(-(-n_bytes(buffer) // ALIGNMENT), 1) * ALIGNMENT
         offset = place = 0
-        for place, (taken, after, _) in enumerate((*active, (1 << 62, 0, 0))):
-            if offset + length <= taken:
-                break
-            offset = max(offset, after)
+        while place < len(active) and offset + length > active[place][0]:
+            offset = max(offset, active[place][1])
+            place += 1
         active.insert(place, (offset, offset + length, end))
         offsets[buffer] = offset
         size = max(size, offset + length)

@@ -27,6 +27,7 @@ from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Statement, 
 
 __all__ = ["Emitted", "emit_program"]
 
+_BY_REFERENCE = ("blas:", "lapack:")  # Fortran passes scalars by their addresses.
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 80
@@ -273,6 +274,10 @@ class _Emitter:
             else:
                 kind = format_of(arg.dtype).register
                 text = self._values.value(region, arg).text
+                if call.symbol.startswith(_BY_REFERENCE):
+                    place = region.function.slot(kind)
+                    region.do(f"store {kind} {text}, ptr {place}")
+                    kind, text = "ptr", place
             kinds.append(kind)
             args.append(f"{kind} {text}")
         fails = call.symbol.startswith("host:")

@@ -25,8 +25,20 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
 from tapeless.kernel.build import KernelBuilder, KernelValue
 from tapeless.kernel.graph import walk
-from tapeless.kernel.ir import Affine, Block, Buffer, If, Index, Load, Loop, Op, Reduce, Scalar
-from tapeless.kernel.ir import Store, While
+from tapeless.kernel.ir import (
+    Affine,
+    Block,
+    Buffer,
+    If,
+    Index,
+    Load,
+    Loop,
+    Op,
+    Reduce,
+    Scalar,
+    Store,
+    While,
+)
 from tapeless.kernel.parts import parts_of
 from tapeless.transforms.stage import stage_flat
 
