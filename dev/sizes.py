@@ -3,8 +3,8 @@
 Lines alone can be bought with density, so tokens are counted too. Words used here:
 
     code line       a line with at least one token that is neither comment nor docstring
-    tokens a line   tokens per code line, averaged over a file; an f-string counts as one token, so
-                    that every Python counts alike
+    tokens a line   tokens per code line, averaged over a file of the package; an f-string counts
+                    as one token, so that every Python counts alike
     function size   its lines without decorators and docstring
     flag            a switch of our own: a `tapeless_...` row in config.py, or a TAPELESS_... name
     reader's floors F0 to F7, where every function and class has a docstring. Not asked of: nested
@@ -200,6 +200,8 @@ def excesses(root: Path) -> list[str]:
     for size in package + around:
         found += file_excesses(size, root)
     for size in package:
+        if size.density > BUDGETS["tokens a code line"]:
+            found.append(f"{size.path}: {size.density:.1f} tokens a code line")
         if not size.has_all:
             found.append(f"{size.path}: no __all__")
         if size.path.relative_to(root / "tapeless").parts[0] in READERS_FLOORS:
@@ -217,8 +219,6 @@ def file_excesses(size: FileSize, root: Path) -> list[str]:
     if size.longest_function[0] > BUDGETS["lines of a function"]:
         lines, name = size.longest_function
         found.append(f"{size.path}: function {name} has {lines} lines")
-    if size.density > BUDGETS["tokens a code line"]:
-        found.append(f"{size.path}: {size.density:.1f} tokens a code line")
     found += [f"{size.path}:{line}: a to-do without an issue number" for line in size.todos]
     return found
 
