@@ -28,9 +28,10 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import eq
+from tapeless.prims.compare import eq
 from tapeless.prims.common import batch_dim_to, zeros
-from tapeless.prims.structural import broadcast_in_dim, select_n, stop_gradient_p
+from tapeless.prims.select import select_n
+from tapeless.prims.structural import broadcast_in_dim, stop_gradient_p
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr

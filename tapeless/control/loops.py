@@ -29,7 +29,8 @@ from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims.binary import add
 from tapeless.prims.common import batch_dim_to
 from tapeless.prims.compare import lt
-from tapeless.prims.structural import concatenate, reshape
+from tapeless.prims.join import concatenate
+from tapeless.prims.structural import reshape
 from tapeless.prims.slice import slice_in_dim
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.dce import forwarded_inputs

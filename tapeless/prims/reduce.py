@@ -28,8 +28,9 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import div, eq, mul
+from tapeless.prims.binary import div, mul
 from tapeless.prims.common import add_tangents, move_dim, shape_of
+from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.create import full
 from tapeless.prims.rules import (

@@ -176,7 +176,7 @@ def index_in_dim(operand: Value, index: int, axis: int = 0, keepdims: bool = Tru
 
 
 class Pad(Primitive):
-    """`low` padding values, the elements with `interior` ones between them, `high` padding values."""
+    """`low` padding values, the elements with `interior` between them, `high` padding values."""
 
     name = "pad"
 
