@@ -1,0 +1,23 @@
+"""tapeless: composable transformations of numerical Python programs, compiled for the CPU.
+
+    import tapeless as jax
+"""
+
+from tapeless import (  # noqa: I001
+    config as config,
+    dtypes as dtypes,
+    errors as errors,
+    tree as tree,
+    tree_util as tree_util,
+)
+from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from tapeless.api.checkpoint import checkpoint, remat
+from tapeless.api.custom import custom_gradient, custom_jvp, custom_vjp
+from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
+from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tapeless.api.jit import jit
+from tapeless.api.vmap import vmap
+from tapeless.core.aval import ShapeDtypeStruct, typeof
+from tapeless.runtime.array import Array
+
+__version__ = "0.12.0.1"

@@ -96,7 +96,13 @@ class NativeProgram:
         if self.arena_size:
             arena = ctypes.create_string_buffer(self.arena_size + 64)
             place = -(-ctypes.addressof(arena) // 64) * 64
-        self.check(self._call(ctypes.addressof(buffers), place))
+        self.enter(ctypes.addressof(buffers), place)
+
+    def enter(self, buffers: int, arena: int) -> None:
+        """Run with the address of the table of buffers and that of the arena."""
+        status = self._call(buffers, arena)
+        if status:
+            self.check(status)
 
     def check(self, status: int) -> None:
         """Raise what ended the program early, unless `status` is 0."""

@@ -18,25 +18,12 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.compiler.engine import NativeProgram, compile_program
 from tapeless.compiler.lower import lower_jaxpr
-from tapeless.compiler.program import INTERRUPTED
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.runtime import memory
-from tapeless.runtime.array import Array, as_array, physical
+from tapeless.runtime.array import Array, as_array
 
-__all__ = ["Executable", "Output"]
-
-
-class Output:
-    """How one output is made: its type and the bytes of its memory."""
-
-    __slots__ = ("aval", "n_bytes")
-
-    def __init__(self, aval: ShapedArray) -> None:
-        """aval: the type."""
-        shape, dtype = physical(aval)
-        self.aval = aval
-        self.n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
+__all__ = ["Executable"]
 
 
 class Executable:
@@ -47,40 +34,36 @@ class Executable:
 
     def __init__(self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int = 1) -> None:
         """Compile `jaxpr`."""
-        self.program = lower_jaxpr(jaxpr, donated=donated)
-        self.native: NativeProgram = compile_program(self.program, effort)
-        self.consts = [as_array(x) for x in self.program.captured]
+        program = lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
+        self.program = program
+        self.native: NativeProgram = compile_program(program, effort)
+        self.consts = [as_array(x) for x in program.consts]
         self.const_addresses = [x.address for x in self.consts]
-        self.outputs = [Output(aval) for aval in jaxpr.out_avals]
-        self.temp_bytes = self.program.arena_size
-        self.n_buffers = len(self.program.inputs) + len(self.program.outputs)
-        self.is_float0 = [out.aval.dtype == dtypes.float0 for out in self.outputs]
-        self.kept = [aval.dtype != dtypes.float0 for aval in jaxpr.in_avals]
-        self._table_type = ctypes.c_void_p * self.n_buffers
+        self.out_avals = jaxpr.out_avals
+        self.results = program.results
+        self.output_bytes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
+        self.temp_bytes = program.arena_size
+        self.donated = tuple(i for i, flag in enumerate(donated) if flag)
+        self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
-        arrays = [x if type(x) is Array else as_array(x) for x, keep in zip(args, self.kept, strict=True) if keep]
-        blocks = [
-            None if skip else memory.allocate(out.n_bytes)
-            for out, skip in zip(self.outputs, self.is_float0, strict=True)
-        ]
+        arrays = [x if type(x) is Array else as_array(x) for x in args]
+        blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
-            *self.const_addresses,
-            *[x.address for x in arrays],
-            *[block.address for block in blocks if block is not None],
+            *self.const_addresses, *[x.address for x in arrays], *[block.address for block in blocks]
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
-        status = self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
-        if status:
-            self.fail(status)
-        return [
-            np.zeros(out.aval.shape, dtypes.float0) if block is None else Array(out.aval, block)
-            for out, block in zip(self.outputs, blocks, strict=True)
-        ]
+        self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
+        places = (*self.consts, *arrays, *blocks)
+        outs = [self.result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
+        for number in self.donated:
+            arrays[number].delete()
+        return outs
 
-    def fail(self, status: int) -> None:
-        """Raise what ended the program early."""
-        if status == INTERRUPTED:
-            raise KeyboardInterrupt
-        raise RuntimeError(f"a compiled program ended with status {status}; this is a bug in tapeless")
+    def result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
+        """Return one result: a new block, an input that is passed on, or a float0 array."""
+        if position < 0:
+            return np.zeros(aval.shape, dtypes.float0)
+        place = places[position]
+        return Array(aval, place.block if type(place) is Array else place)

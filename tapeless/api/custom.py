@@ -1,0 +1,426 @@
+"""Rules of the user's own: `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`.
+
+The classes here turn functions of trees into the flat functions that the primitives want, and check
+what the user's rules return: a wrong tree, shape or dtype is reported with the rule's name, the
+argument it belongs to, and both sides.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless import dtypes
+from tapeless.control.bodies import flatten_values
+from tapeless.control.custom_jvp import custom_jvp_call_p
+from tapeless.control.custom_vjp import custom_vjp_call_p
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.trace import Value
+from tapeless.prims.common import instantiate
+from tapeless.tree.arguments import function_name, source_name
+from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
+from tapeless.tree.maps import tree_map
+from tapeless.tree.prefix import flatten_axes
+from tapeless.tree.treedef import PyTreeDef
+
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_gradient", "custom_jvp", "custom_vjp", "zero_from_primal"]
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros` get it."""
+
+    def __init__(self, aval: ShapedArray) -> None:
+        """aval: its type."""
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self.aval.dtype
+
+    def __repr__(self) -> str:
+        """Return the class name and type."""
+        return f"SymbolicZero({self.aval.str_short(False)})"
+
+
+def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
+    """Return the zero tangent of a value."""
+    aval = typeof(x).tangent()
+    return SymbolicZero(aval) if symbolic_zeros else instantiate(Zero(aval))
+
+
+def resolve(fun: Callable, args: tuple, kwargs: dict) -> tuple:
+    """Return all arguments by position, defaults filled in."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+    except ValueError:
+        return args
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"keyword-only arguments of {source_name(fun)} cannot be resolved to positions: {sorted(bound.kwargs)}"
+        )
+    return bound.args
+
+
+class CustomFunction:
+    """What both kinds share: the function, and the positions that are not differentiated."""
+
+    def __init__(
+        self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        """nondiff_argnums, nondiff_argnames: arguments that rules get as they are."""
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        numbers = [nondiff_argnums] if isinstance(nondiff_argnums, int) else list(nondiff_argnums)
+        if nondiff_argnames:
+            names = list(inspect.signature(fun).parameters)
+            numbers += [names.index(name) for name in nondiff_argnames]
+        self.nondiff_argnums = tuple(sorted(set(numbers)))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def divide(self, args: tuple) -> tuple[list, list[int]]:
+        """Return the fixed arguments and the positions of the others."""
+        fixed = [n % len(args) for n in self.nondiff_argnums] if args else []
+        return [args[i] for i in fixed], [i for i in range(len(args)) if i not in fixed]
+
+    def flat(self, args: tuple, places: list[int], tree: PyTreeDef, out: list[PyTreeDef]) -> Callable:
+        """Return the function of flat differentiable arguments; its result's tree goes to `out`."""
+
+        def call(*leaves: Value) -> list[Value]:
+            """Call the function."""
+            full = list(args)
+            for place, value in zip(places, tree_unflatten(tree, leaves), strict=True):
+                full[place] = value
+            outs, out_tree = flatten_values(self.fun(*full))
+            out.append(out_tree)
+            return outs
+
+        return call
+
+
+class custom_jvp(CustomFunction):  # noqa: N801
+    """A function with a forward rule: `@custom_jvp`, then `@f.defjvp`.
+
+    >>> @custom_jvp
+    ... def f(x):
+    ...     return x * x
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return f(x), 3.0 * t
+    >>> from tapeless.api.autodiff import grad
+    >>> grad(f)(2.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+
+    jvp: Callable | None = None
+    symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+        """Set the rule: (*fixed arguments, primals, tangents) -> (result, its tangent)."""
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable | None) -> None:
+        """Set one rule per argument: (tangent, result, *primals) -> its share of the tangent."""
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def rule(primals: tuple, tangents: tuple) -> tuple:
+            """Sum the shares."""
+            result = self(*primals)
+            zeros = tree_map(lambda x: instantiate(Zero(typeof(x).tangent())), result)
+            shares = [
+                share(t, result, *primals) for share, t in zip(jvps, tangents, strict=True) if share
+            ]
+            total = zeros
+            for share in shares:
+                total = tree_map(lambda a, b: a + b, total, share) if total is not zeros else share
+            return result, total
+
+        self.defjvp(rule)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if self.jvp is None:
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {self.__name__} using defjvp."
+            )
+        args = resolve(self.fun, args, kwargs)
+        fixed, places = self.divide(args)
+        leaves, tree = flatten_values(tuple(args[i] for i in places))
+        out_trees: list[PyTreeDef] = []
+        outs = custom_jvp_call_p.bind(
+            *leaves,
+            name=function_name(self.fun),
+            call_jaxpr=self.flat(args, places, tree, out_trees),
+            jvp=FlatJVP(self, fixed, tree, out_trees),
+            num_consts=0,
+            symbolic_zeros=self.symbolic_zeros,
+        )
+        return tree_unflatten(out_trees[0], outs)
+
+
+class FlatJVP:
+    """A user's forward rule on flat arguments."""
+
+    __name__ = "jvp"
+
+    def __init__(self, owner: custom_jvp, fixed: list, tree: PyTreeDef, out: list[PyTreeDef]) -> None:
+        """out: where the tree of the result is put."""
+        self.owner, self.fixed, self.tree, self.out = owner, fixed, tree, out
+
+    def __repr__(self) -> str:
+        """Return what programs print."""
+        return "jvp"
+
+    def __call__(self, primals: Sequence[Value], tangents: Sequence[Any]) -> tuple[list, list]:
+        """Call the rule; check and flatten what it returns."""
+        owner = self.owner
+        if owner.symbolic_zeros:
+            tangents = [SymbolicZero(t.aval) if type(t) is Zero else t for t in tangents]
+        given = tree_unflatten(self.tree, primals), tree_unflatten(self.tree, tangents)
+        pair = owner.jvp(*self.fixed, *given)
+        name, rule = owner.__name__, function_name(owner.jvp)
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
+            raise TypeError(
+                f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of "
+                f"length two) representing primal and tangent outputs, but got {pair}."
+            )
+        outs, out_tree = tree_flatten(pair[0])
+        out_tangents, tangent_tree = tree_flatten(pair[1])
+        if out_tree != tangent_tree:
+            raise TypeError(
+                f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs "
+                f"with equal container (pytree) structures, but got {out_tree} and {tangent_tree} "
+                f"respectively."
+            )
+        self.out.append(out_tree)
+        tans = [_as_zero(t) for t in out_tangents]
+        for out, tangent in zip(outs, tans, strict=True):
+            self.check(out, tangent, name, rule)
+        return outs, tans
+
+    def check(self, out: Value, tangent: Any, name: str, rule: str) -> None:
+        """Check that a tangent has the type that its primal wants."""
+        wanted = typeof(out).tangent()
+        got = tangent.aval if type(tangent) is Zero else typeof(tangent)
+        if (got.shape, got.dtype) != (wanted.shape, wanted.dtype) and type(tangent) is not Zero:
+            raise TypeError(
+                f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs "
+                f"with corresponding shapes and dtypes. Expected {wanted.str_short(False)} (tangent "
+                f"type of {typeof(out).str_short(False)}) but got {got.str_short(False)}."
+            )
+
+
+def _as_zero(x: Any) -> Any:
+    """Turn what users may return for a zero into a Zero."""
+    if isinstance(x, SymbolicZero):
+        return Zero(x.aval)
+    if getattr(x, "dtype", None) == dtypes.float0:
+        return Zero(ShapedArray(x.shape, dtypes.float0))
+    return x
+
+
+class CustomVJPPrimal:
+    """An argument of a forward rule with `symbolic_zeros`: its value, and whether it is perturbed."""
+
+    def __init__(self, value: Value, perturbed: bool) -> None:
+        """value: the argument; perturbed: whether a derivative with respect to it is wanted."""
+        self.value = value
+        self.perturbed = perturbed
+
+
+class custom_vjp(CustomFunction):  # noqa: N801
+    """A function with a backward rule: `@custom_vjp`, then `f.defvjp(fwd, bwd)`.
+
+    >>> @custom_vjp
+    ... def f(x):
+    ...     return x * x
+    >>> f.defvjp(lambda x: (x * x, x), lambda x, ct: (5.0 * x * ct,))
+    >>> from tapeless.api.autodiff import grad
+    >>> grad(f)(2.0)
+    Array(10., dtype=float32, weak_type=True)
+    """
+
+    fwd: Callable | None = None
+    bwd: Callable | None = None
+    symbolic_zeros = False
+
+    def defvjp(
+        self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False
+    ) -> None:
+        """Set the rules: fwd(*args) -> (result, residuals); bwd(*fixed, residuals, ct) -> cts."""
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {self.__name__} using defvjp."
+            )
+        args = resolve(self.fun, args, kwargs)
+        fixed, places = self.divide(args)
+        leaves, tree = flatten_values(tuple(args[i] for i in places))
+        out_trees: list[PyTreeDef] = []
+        rules = FlatVJP(self, args, fixed, places, tree, leaves, out_trees)
+        outs = custom_vjp_call_p.bind(
+            *leaves,
+            name=function_name(self.fun),
+            call_jaxpr=self.flat(args, places, tree, out_trees),
+            fwd=rules.forward,
+            bwd=rules.backward,
+            num_consts=0,
+            symbolic_zeros=self.symbolic_zeros,
+        )
+        return tree_unflatten(out_trees[0], outs)
+
+
+class FlatVJP:
+    """A user's forward and backward rules on flat arguments."""
+
+    def __init__(
+        self, owner: custom_vjp, args: tuple, fixed: list, places: list[int], tree: PyTreeDef,
+        leaves: Sequence[Value], out: list[PyTreeDef],
+    ) -> None:  # fmt: skip
+        """leaves: example arguments, for their types; out: where the tree of the result is put."""
+        self.owner, self.fixed, self.places, self.tree, self.out = owner, fixed, places, tree, out
+        self.args = [None if i in places else arg for i, arg in enumerate(args)]
+        self.avals = [typeof(leaf) for leaf in leaves]
+        self.residual_tree: PyTreeDef | None = None
+
+    def forward(self, leaves: Sequence[Value], perturbed: Sequence[bool]) -> tuple[list, list]:
+        """Call the forward rule; return the leaves of the result and of the residuals."""
+        owner = self.owner
+        given = list(leaves)
+        if owner.symbolic_zeros:
+            given = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed, strict=True)]
+        full = list(self.args)
+        for place, value in zip(self.places, tree_unflatten(self.tree, given), strict=True):
+            full[place] = value
+        pair = owner.fwd(*full)
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
+            raise TypeError(
+                f"Custom VJP fwd rule {function_name(owner.fwd)} for function {owner.__name__} must "
+                f"produce a pair (list or tuple of length two) where the first element represents "
+                f"the primal output (equal to the output of the custom_vjp-decorated function "
+                f"{owner.__name__}) and the second element represents residuals (i.e. values stored "
+                f"from the forward pass for use on the backward pass), but instead of a pair the "
+                f"fwd rule {function_name(owner.fwd)} produced {pair}."
+            )
+        outs, out_tree = flatten_values(pair[0])
+        self.out.append(out_tree)
+        residuals, self.residual_tree = flatten_values(pair[1])
+        return outs, residuals
+
+    def backward(self, residuals: Sequence[Value], cotangents: Sequence[Any]) -> list[Any]:
+        """Call the backward rule; return one cotangent (value or Zero) per flat argument."""
+        owner = self.owner
+        if owner.symbolic_zeros:
+            cotangents = [SymbolicZero(ct.aval) if type(ct) is Zero else ct for ct in cotangents]
+        res = tree_unflatten(self.residual_tree, residuals)
+        result = owner.bwd(*self.fixed, res, tree_unflatten(self.out[-1], cotangents))
+        name, rule = owner.__name__, function_name(owner.bwd)
+        n = len(self.places)
+        if not isinstance(result, (tuple, list)):
+            raise TypeError(
+                f"Custom VJP bwd rule {rule} must produce a tuple, but got {type(result)} when "
+                f"differentiating {name}. It must have one entry per argument of {name}."
+            )
+        if len(result) != n:
+            raise TypeError(
+                f"Custom VJP bwd rule {rule} for function {name} must return one cotangent per "
+                f"(differentiable) argument: wanted {n}, got {len(result)}."
+            )
+        return self.spread(tuple(result), name, rule)
+
+    def spread(self, result: tuple, name: str, rule: str) -> list[Any]:
+        """Bring the returned trees to flat arguments; None stands for zeros of a subtree."""
+        avals = tree_unflatten(self.tree, self.avals)
+        flat: list[Any] = []
+        for number, (ct, wanted) in enumerate(zip(result, avals, strict=True)):
+            leaves = tree_leaves(wanted)
+            try:
+                filled = [Zero(a.tangent()) for a in leaves] if ct is None else _matching(ct, wanted)
+            except ValueError:
+                raise TypeError(
+                    f"Custom VJP bwd rule {rule} for function {name} must produce, for argument "
+                    f"{number}, a cotangent of the tree {tree_flatten(wanted)[1]}, but got "
+                    f"{tree_flatten(ct)[1]}."
+                ) from None
+            flat.extend(
+                _checked_cotangent(x, aval, name, rule, number)
+                for x, aval in zip(filled, leaves, strict=True)
+            )
+        return flat
+
+
+def _matching(ct: Any, wanted: Any) -> list[Any]:
+    """Return the leaves of a cotangent, one per leaf of the argument; None covers a subtree."""
+    treedef = tree_flatten(wanted)[1]
+    return flatten_axes("cotangent", treedef, ct)
+
+
+def _checked_cotangent(ct: Any, aval: ShapedArray, name: str, rule: str, number: int) -> Any:
+    """Return a cotangent as a value or Zero, or raise TypeError if it is of the wrong type."""
+    wanted = aval.tangent()
+    if ct is None or wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    ct = _as_zero(ct)
+    if type(ct) is Zero:
+        return Zero(wanted)
+    got = typeof(ct)
+    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+        raise ValueError(
+            f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the types "
+            f"of the arguments: for argument {number} it should have type {wanted.str_short()}, but "
+            f"got {got.str_short()}."
+        )
+    return ct
+
+
+def custom_gradient(fun: Callable) -> Callable:
+    """Return a function with a backward rule, from one that returns (result, pullback).
+
+    >>> from tapeless.api.autodiff import grad
+    >>> grad(custom_gradient(lambda x: (x * x, lambda ct: 7.0 * ct)))(2.0)
+    Array(7., dtype=float32, weak_type=True)
+    """
+
+    @functools.wraps(fun)
+    def primal(*args: Any, **kwargs: Any) -> Any:
+        """Return the result alone."""
+        return fun(*args, **kwargs)[0]
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        """Call the function with its rule."""
+        rule = custom_vjp(lambda *inner: primal(*inner, **kwargs))
+        rule.__name__ = function_name(fun)
+
+        def forward(*inner: Any) -> tuple[Any, tuple]:
+            """Return the result and, as residuals, the arguments."""
+            return primal(*inner, **kwargs), inner
+
+        def backward(inner: tuple, ct: Any) -> tuple:
+            """Call the pullback at the arguments."""
+            result = fun(*inner, **kwargs)[1](ct)
+            return result if isinstance(result, tuple) else (result,)
+
+        rule.defvjp(forward, backward)
+        return rule(*args)
+
+    return wrapped

@@ -1,0 +1,102 @@
+"""Looking at functions without running them: `make_jaxpr`, `eval_shape`, scopes for names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from tapeless.api.jit import StaticSpec, jit, trace_program
+from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, is_value, typeof
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.source import name_scope
+from tapeless.core.trace import Axis, bind_axis
+from tapeless.runtime.cache import TracedProgram
+from tapeless.tree.arguments import argument_names
+from tapeless.tree.flatten import tree_flatten
+
+__all__ = ["eval_shape", "make_jaxpr", "named_call", "named_scope"]
+
+
+def make_jaxpr(
+    fun: Callable,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that traces `fun` and returns its program.
+
+    >>> make_jaxpr(lambda x: x * 2)(3.0)
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    spec = StaticSpec(fun, static_argnums, None)
+
+    @functools.wraps(fun)
+    def traced(*args: Any, **kwargs: Any) -> Jaxpr | tuple[Jaxpr, Any]:
+        """Trace on arguments like these."""
+        dynamic, named, static = spec.divide(args, kwargs)
+        leaves, tree = tree_flatten((dynamic, named))
+        avals = [abstract(leaf) for leaf in leaves]
+        names = argument_names(fun, args, kwargs, spec.positions(len(args) or 1))
+        with ExitStack() as scopes:
+            for name, size in axis_env or ():
+                scopes.enter_context(bind_axis(Axis(size, name)))
+            program = trace_program(fun, tree, avals, static, names, "make_jaxpr")
+        jaxpr = _closed(program)
+        return (jaxpr, program.out_struct()) if return_shape else jaxpr
+
+    return traced
+
+
+def _closed(program: TracedProgram) -> Jaxpr:
+    """Return the program; captured tracers are constants of it again."""
+    n = len(program.tracers)
+    if not n:
+        return program.jaxpr
+    jaxpr = program.jaxpr
+    return jaxpr.replace(
+        constvars=(*jaxpr.invars[:n], *jaxpr.constvars),
+        consts=(*program.tracers, *jaxpr.consts),
+        invars=jaxpr.invars[n:],
+        debug=type(jaxpr.debug)(jaxpr.debug.function),
+    )
+
+
+def abstract(leaf: Any) -> ShapedArray:
+    """Return the type of an argument: a value, or a description of one."""
+    if isinstance(leaf, ShapedArray):
+        return leaf
+    if isinstance(leaf, ShapeDtypeStruct):
+        return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)
+    if not is_value(leaf) and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return ShapedArray(tuple(leaf.shape), leaf.dtype)
+    return typeof(leaf)
+
+
+def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Return the types of `fun(*args, **kwargs)` without computing it.
+
+    >>> eval_shape(lambda x: x * 2, 3.0)
+    ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
+    """
+    try:
+        hash(fun)
+    except TypeError:
+        fun = functools.partial(fun)
+    leaves, tree = tree_flatten((args, kwargs))
+    avals = [abstract(leaf) for leaf in leaves]
+    return trace_program(fun, tree, avals, purpose="eval_shape").out_struct()
+
+
+named_scope = name_scope
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+    """Return `fun` as one named equation of the programs that call it."""
+    named = functools.wraps(fun)(lambda *args, **kwargs: fun(*args, **kwargs))
+    if name is not None:
+        named.__name__ = name
+    return jit(named)
