@@ -136,10 +136,9 @@ class _Planner:
     def decide(self) -> None:
         """Estimate costs forwards, then decide backwards."""
         self._estimate()
-        for position, atom in enumerate(self.jaxpr.outvars):
+        for atom in self.jaxpr.outvars:
             if type(atom) is Var:
-                key: Context = ("result", position)
-                self.contexts.setdefault(atom, {})[key] = float(max(atom.aval.size, 1))
+                self.contexts[atom] = {("result", atom): float(max(atom.aval.size, 1))}
                 if self.whole:
                     self._store(atom, "result")
         for position in reversed(range(len(self.jaxpr.eqns))):

@@ -141,8 +141,15 @@ class KernelBuilder(FoldNodes):
         return self.virtual(aval, lambda index: value.at(i, *index))
 
     def assign_row(self, target: KernelValue, i: IndexLike, value: KernelValue) -> None:
-        """Store `value` as the row `i` of a writable value."""
+        """Store `value` as the row `i` of a writable value; the row is not written again.
+
+        A virtual value is read there from then on, instead of being computed once more.
+        """
+        if value.aval.size <= LOCAL_SIZE:
+            self.stored(value)
         self.assign(target, value, (i,))
+        if value.buffer is None and value.shape:
+            value.redirect(lambda index: target.at(i, *index))
 
     def where_rows(self, flag: KernelValue, x: KernelValue, y: KernelValue) -> KernelValue:
         """Choose rows of x where `flag`, whose shape is a prefix of theirs, holds, else of y."""

@@ -352,7 +352,13 @@ class Nodes:
         if name in _CHOICE:
             condition = args[0] if isinstance(args[0], Scalar) else self.const(args[0], _BOOL)
             operands = (condition, *operands)
-        return operands
+        return tuple(map(self._plain, operands))
+
+    def _plain(self, operand: Scalar) -> Scalar:
+        """Turn an index that is a number into a constant, which folds."""
+        if type(operand) is Affine and not operand.terms:
+            return self.const(operand.const, _INT64)
+        return operand
 
     def _result_dtype(
         self, name: str, operands: tuple[Scalar, ...], dtype: np.dtype | None

@@ -116,6 +116,11 @@ class KernelValue:
         self._pull = None
         self._seen = {}
 
+    def redirect(self, pull: Pull) -> None:
+        """Find the elements of a virtual value elsewhere."""
+        self._pull = pull
+        self._seen = {}
+
     def overwritten(self) -> None:
         """Forget the memory, which belongs to another value from now on."""
 
