@@ -291,8 +291,9 @@ class _Emitter:
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:
-    """Tell whether lanes of the loop would meet in one element that is combined with."""
-    return store.accumulate is not None and store.index.stride(loop.var) == 0
+    """Tell whether lanes of the loop would meet in one element, combining or with unequal values."""
+    differs = store.accumulate is not None or loop.var in store.value.free
+    return differs and store.index.stride(loop.var) == 0
 
 
 def _without(block: Block, loop: Loop) -> Block:
