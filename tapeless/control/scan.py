@@ -104,7 +104,9 @@ class Scan(ProgramPrimitive):
         lin_consts, lin_init, lin_xs = split_at(linear, n_consts, n_carry)
         ct_carry, ct_ys = split_at(cotangents, n_carry)
         nonzero_ys = nonzero_mask(ct_ys)
-        body = transposed_body(params["jaxpr"], n_consts, n_carry, linear, nonzero_ys)
+        # A carry may start at a value (zeros, mostly) and be linear all the same.
+        in_body = (*lin_consts, *carried, *lin_xs)
+        body = transposed_body(params["jaxpr"], n_consts, n_carry, in_body, nonzero_ys)
         consts, _, xs = split_at(args, n_consts, n_carry)
         ct_consts = [zeros(arg.aval.tangent()) for arg in select(consts, lin_consts)]
         values = select(consts, [not flag for flag in lin_consts])
