@@ -80,6 +80,7 @@ class ExtendedDtype:
     __slots__ = ("itemsize", "name", "physical_dtype", "physical_shape")
 
     type: type = extended
+    kind: str = "V"
 
     def __init__(self, name: str, shape: tuple[int, ...], carrier: np.dtype) -> None:
         """Describe a dtype ``name`` with elements carried by ``shape`` of ``carrier``."""

@@ -27,10 +27,11 @@ from tapeless.prims.binary import add, div, max, min, mul, sub
 from tapeless.prims.common import add_tangents, full_like, shape_of, zeros_like
 from tapeless.prims.compare import eq, gt, lt, ne
 from tapeless.prims.exponential import exp, log1p
+from tapeless.prims.join import concatenate
 from tapeless.prims.rules import LinearUnary, highest, lowest
 from tapeless.prims.select import select
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import concatenate, rev
+from tapeless.prims.structural import rev
 from tapeless.prims.unary import abs, neg
 
 __all__ = [
@@ -108,28 +109,55 @@ class Cumulative(Primitive):
     def lower(self, b: Any, args: Sequence, outs: tuple, *, axis: int, reverse: bool) -> tuple:
         (x,), (out,) = args, outs
         target = b.buffer(out)
-        extent = out.shape[axis]
+        wide = accumulator(out.dtype)
+        extent, inner = out.shape[axis], out.shape[axis + 1 :]
         if out.size == 0:
             return (target,)
-        lines = (*out.shape[:axis], *out.shape[axis + 1 :])
-        wide = accumulator(out.dtype)
 
-        def run(line: Sequence[Any]) -> None:
-            """Go along one line."""
+        def place(i: Any) -> Any:
+            """Return the position of the i-th element in the order of the operation."""
+            return b.iadd(extent - 1, b.imul(i, -1)) if reverse else i
+
+        def along(line: Sequence[Any]) -> None:
+            """Go along one line, the running value in a register."""
             total = b.buffer(ShapedArray((), wide))
             b.store(total, (), b.const(self.start(wide), wide))
 
             def step(i: Any) -> None:
                 """Combine one element."""
-                at = b.iadd(extent - 1, b.imul(i, -1)) if reverse else i
-                index = (*line[:axis], at, *line[axis:])
+                index = (*line[:axis], place(i), *line[axis:])
                 element = b.let(self.combine(b, total.at(), b.convert(x.at(*index), wide)))
                 b.store(total, (), element)
                 b.store(target, index, b.convert(element, out.dtype))
 
             b.loop(extent, step, independent=False)
 
-        b.nest(lines, run)
+        def across(outer: Sequence[Any]) -> None:
+            """Combine whole rows, each with the row before it in the result."""
+
+            def first(rest: Sequence[Any]) -> None:
+                """Copy the first row."""
+                index = (*outer, place(0), *rest)
+                b.store(target, index, x.at(*index))
+
+            def row(i: Any) -> None:
+                """Combine one row."""
+
+                def step(rest: Sequence[Any]) -> None:
+                    """Combine one element of it."""
+                    before = target.at(*outer, place(i), *rest)
+                    index = (*outer, place(b.iadd(i, 1)), *rest)
+                    b.store(target, index, self.combine(b, before, x.at(*index)))
+
+                b.nest(inner, step)
+
+            b.nest(inner, first)
+            b.loop(extent - 1, row, independent=False)
+
+        if wide == out.dtype and np.prod(inner, dtype=int) > 1:
+            b.nest(out.shape[:axis], across)
+        else:
+            b.nest((*out.shape[:axis], *inner), along)
         return (target,)
 
     def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:

@@ -393,7 +393,7 @@ class ArgChoice(WithoutTangent):
             def element(inner: Sequence[Any]) -> tuple:
                 """Pull one element with its index."""
                 scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
-                return scalar, b.convert(inner[0], out.dtype)
+                return scalar, b.convert(b.affine(inner[0]), out.dtype)
 
             first = element((0,))
             inits = first[0], b.const(0, out.dtype)
