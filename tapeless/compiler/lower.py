@@ -249,5 +249,8 @@ def _any_reads(values: Sequence[KernelValue], buffer: Buffer) -> bool:
 
 def _literal(b: KernelBuilder, atom: Literal) -> KernelValue:
     """Return the kernel value of a literal."""
-    number = np.asarray(atom.val, atom.aval.dtype)[()]
-    return b.constant(number.item() if number.dtype.kind in "biufc" else float(number), atom.aval)
+    number = atom.val
+    if not isinstance(number, (bool, int, float, complex)):
+        number = np.asarray(number, atom.aval.dtype)[()]
+        number = number.item() if number.dtype.kind in "biufc" else float(number)
+    return b.constant(number, atom.aval)

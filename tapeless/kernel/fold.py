@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -56,11 +57,13 @@ _LOGICAL: dict[str, Callable[..., bool]] = {
 }
 
 
+@cache
 def is_integer(dtype: np.dtype) -> bool:
     """Tell whether `dtype` is a signed or unsigned integer, of any width."""
     return dtype.name.startswith(("int", "uint"))
 
 
+@cache
 def is_floating(dtype: np.dtype) -> bool:
     """Tell whether `dtype` is a real floating-point dtype, of any width."""
     return dtype.name.startswith(("float", "bfloat"))
