@@ -64,9 +64,9 @@ sizes:
 bench:
 	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m dev.bench $(ARGS)
 
-# F=module:function AT=stage
+# F=module:function X="jnp.ones(3), 2.0" AT=stages
 show:
-	@$(call venv,test) && "$$python" dev/show.py "$(F)" $(if $(AT),--at "$(AT)") $(ARGS)
+	@$(call venv,test) && "$$python" dev/show.py "$(F)" $(if $(X),--args "$(X)") $(if $(AT),--at "$(AT)") $(ARGS)
 
 golden:
 	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m tests.golden.rewrite $(ARGS)

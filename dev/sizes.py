@@ -146,11 +146,10 @@ def longest_function_in(tree: ast.Module) -> tuple[int, str]:
 
 
 def assigns_all(tree: ast.Module) -> bool:
-    """Tell whether a file assigns `__all__`, or has nothing to list."""
+    """Tell whether a file assigns `__all__`, or defines nothing, as facades do."""
     targets = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
-    nothing_to_list = not tree.body[1:] and (not tree.body or bool(docstring_lines(tree)))
-    return "__all__" in names or nothing_to_list
+    return "__all__" in names or not any(definitions(tree))
 
 
 def measure(path: Path, slots: set[str]) -> FileSize:

@@ -1,6 +1,6 @@
 """Benchmarks of tapeless beside JAX on the same machine, in the same run.
 
-    python -m dev.bench [--only REGEX] [--rounds 7] [--json OUT] [--list]
+    python -m dev.bench [--only REGEX] [--rounds 9] [--json OUT] [--list]
 
 A *workload* is a function in `workloads/<group>.py`, written once against a module object `jax`,
 that returns a function and its arguments. The *subject* (tapeless) and the *peer* (JAX) run it in

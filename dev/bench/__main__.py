@@ -35,7 +35,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m dev.bench", description="tapeless beside JAX")
     parser.add_argument("--only", default="", metavar="REGEX", help="workloads, by group/name")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.1, help="a measurement's length")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write everything to this file")
     parser.add_argument("--list", action="store_true", help="print the workloads and stop")

@@ -1,10 +1,6 @@
 """The conformance check fails below the recorded floor, and only there."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-import conformance  # noqa: E402
+from dev import conformance
 
 
 def chapter(passed: int, jaxlib_loaded: bool = False) -> dict:

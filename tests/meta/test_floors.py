@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dev import floors
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "dev"))
-import floors  # noqa: E402
 
 
 def make_package(folder: Path, files: dict[str, str]) -> Path:

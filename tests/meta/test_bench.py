@@ -1,0 +1,76 @@
+"""The benchmark tool: its list of workloads, its arithmetic, and one short run."""
+
+import json
+import math
+
+import pytest
+
+from dev.bench import registry, report
+from dev.bench.__main__ import main
+from dev.bench.rivals import Runs
+
+ROWS = registry.all_workloads()
+
+
+def row(group: str, name: str, family: str = "") -> registry.Workload:
+    """Return a workload that is never run."""
+    return registry.Workload(group, name, family or name, "call", lambda jax: None)
+
+
+def compared(workload: registry.Workload, subject: list, peer: list) -> report.Result:
+    """Return the row of the table for some measurements."""
+    return report.result_of(workload, Runs(values=subject), Runs(values=peer))
+
+
+def test_titles_are_unique_and_every_group_has_rows():
+    assert len({row.title for row in ROWS}) == len(ROWS)
+    assert {row.group for row in ROWS} == set(registry.GROUPS)
+
+
+@pytest.mark.parametrize("workload", ROWS, ids=[row.title for row in ROWS])
+def test_every_workload_says_what_it_is(workload):
+    assert workload.build.__doc__
+
+
+def test_interval_of_the_median_has_ninety_percent_confidence():
+    # The median lies outside [r2, r(n-1)] with a chance of 2 * (1 + n) / 2**n: 12.5 % for n = 7,
+    # which is too much, and 3.9 % for n = 9.
+    assert report.median_interval([3, 1, 2, 5, 4, 7, 6]) == (1, 7)
+    assert report.median_interval([9, 8, 3, 1, 2, 5, 4, 7, 6]) == (2, 8)
+
+
+def test_a_row_whose_interval_contains_one_is_a_draw():
+    result = compared(row("loops", "a"), [1.0, 1.0, 1.0], [0.9, 1.2, 1.1])
+    assert (result.ratio, result.low, result.high, result.note) == (1.1, 0.9, 1.2, "draw")
+
+
+def test_different_results_are_told():
+    subject, peer = Runs(values=[1.0], sum=1.0), Runs(values=[1.0], sum=1.1)
+    assert "results differ" in report.result_of(row("loops", "a"), subject, peer).note
+
+
+def test_a_failure_is_a_row_without_a_ratio():
+    result = report.result_of(row("loops", "a"), Runs(error="no scan"), Runs(values=[1.0]))
+    assert math.isnan(result.ratio)
+    assert "subject: no scan" in report.format_row(result)
+
+
+def test_a_family_counts_once_in_the_mean_of_its_group():
+    results = [
+        compared(row("loops", "a1", "a"), [1.0], [2.0]),
+        compared(row("loops", "a2", "a"), [1.0], [8.0]),
+        compared(row("loops", "b"), [1.0], [1.0]),
+    ]
+    (loops,) = report.summary(results)
+    assert math.isclose(loops["mean"], 2.0)
+    assert (loops["rows"], loops["failed"], loops["least"]) == (3, 0, 1.0)
+
+
+def test_a_short_run_writes_its_table_and_file(tmp_path, capsys):
+    out = tmp_path / "out.json"
+    options = "--rounds 2 --seconds 0.01 --peer tapeless --only dispatch/noop$ --json"
+    assert main([*options.split(), str(out)]) == 0
+    (found,) = json.loads(out.read_text())["rows"]
+    assert found["title"] == "dispatch/noop"
+    assert found["ratio"] > 0
+    assert "dispatch/noop" in capsys.readouterr().out
