@@ -71,6 +71,13 @@ def resolve(fun: Callable, args: tuple, kwargs: dict) -> tuple:
     return bound.args
 
 
+def named_like(rule: Callable, function: Callable) -> Callable:
+    """Return `function` under the name of the user's `rule`, which programs print."""
+    named = functools.partial(function)
+    named.__name__ = function_name(rule)
+    return named
+
+
 class CustomFunction:
     """What both kinds share: the function, and the positions that are not differentiated."""
 
@@ -139,7 +146,7 @@ class custom_jvp(CustomFunction):  # noqa: N801
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
-        def rule(primals: tuple, tangents: tuple) -> tuple:
+        def jvp(primals: tuple, tangents: tuple) -> tuple:
             """Sum the shares."""
             result = self(*primals)
             zeros = tree_map(lambda x: instantiate(Zero(typeof(x).tangent())), result)
@@ -151,7 +158,7 @@ class custom_jvp(CustomFunction):  # noqa: N801
                 total = tree_map(lambda a, b: a + b, total, share) if total is not zeros else share
             return result, total
 
-        self.defjvp(rule)
+        self.defjvp(jvp)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -177,15 +184,10 @@ class custom_jvp(CustomFunction):  # noqa: N801
 class FlatJVP:
     """A user's forward rule on flat arguments."""
 
-    __name__ = "jvp"
-
     def __init__(self, owner: custom_jvp, fixed: list, tree: PyTreeDef, out: list[PyTreeDef]) -> None:
         """out: where the tree of the result is put."""
         self.owner, self.fixed, self.tree, self.out = owner, fixed, tree, out
-
-    def __repr__(self) -> str:
-        """Return what programs print."""
-        return "jvp"
+        self.__name__ = function_name(owner.jvp)
 
     def __call__(self, primals: Sequence[Value], tangents: Sequence[Any]) -> tuple[list, list]:
         """Call the rule; check and flatten what it returns."""
@@ -281,8 +283,8 @@ class custom_vjp(CustomFunction):  # noqa: N801
             *leaves,
             name=function_name(self.fun),
             call_jaxpr=self.flat(args, places, tree, out_trees),
-            fwd=rules.forward,
-            bwd=rules.backward,
+            fwd=named_like(self.fwd, rules.forward),
+            bwd=named_like(self.bwd, rules.backward),
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )

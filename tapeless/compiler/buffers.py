@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tapeless.compiler.host import HostCall, native_callbacks
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import buffers_read
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
@@ -46,6 +47,7 @@ def assemble(
     *,
     consts: tuple[Any, ...] = (),
     results: tuple[int, ...] = (),
+    host_calls: Mapping[str, tuple] | None = None,
 ) -> Program:
     """Return the program with its temporaries placed."""
     lives = _Lives()
@@ -58,8 +60,18 @@ def assemble(
     ]
     offsets, size = _first_fit(sorted(intervals, key=lambda item: item[:2]))
     temps = tuple(offsets.items())
+    symbols, kept = native_callbacks({name: HostCall(*call) for name, call in (host_calls or {}).items()})
     return Program(
-        name, tuple(inputs), tuple(outputs), temps, size, body, consts=consts, results=results
+        name,
+        tuple(inputs),
+        tuple(outputs),
+        temps,
+        size,
+        body,
+        symbols=symbols,
+        consts=consts,
+        results=results,
+        kept=tuple(kept),
     )
 
 

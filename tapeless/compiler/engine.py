@@ -20,6 +20,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from tapeless.compiler.emit import Emitted, emit_program
+from tapeless.compiler.host import take_exception
 from tapeless.compiler.interrupts import raise_interruption
 from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
 from tapeless.compiler.objects import ObjectCache, object_key
@@ -79,7 +80,7 @@ class NativeProgram:
     arena_size: the bytes of scratch memory, aligned to 64, that a call needs.
     """
 
-    __slots__ = ("__weakref__", "_call", "_code", "address", "arena_size", "name")
+    __slots__ = ("__weakref__", "_call", "_code", "_kept", "address", "arena_size", "name")
 
     def __init__(self, program: Program, code: Linked) -> None:
         """Wrap linked code."""
@@ -87,6 +88,7 @@ class NativeProgram:
         self.arena_size = program.arena_size
         self.address = code.address("entry")
         self._code = code
+        self._kept = program.kept
         self._call = _ENTRY(self.address)
 
     def run(self, pointers: Sequence[int]) -> None:
@@ -110,6 +112,9 @@ class NativeProgram:
             return
         if status == INTERRUPTED:
             raise_interruption(runtime().exception)
+        error = take_exception()
+        if error is not None:
+            raise error
         raise RuntimeError(f"{self.name}: a host call failed with status {status}")
 
 

@@ -42,9 +42,10 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
     """
     b = ProgramBuilder()
     args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
+    arguments = tuple(arg.buffer for arg in args)
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
-    inputs = (*b.const_buffers, *(arg.buffer for arg in args))
+    inputs = (*b.const_buffers, *arguments)
     body = prune(b.finish(), outputs)
     program = buffers.assemble(
         name,
@@ -53,6 +54,7 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
         body,
         consts=tuple(b.consts),
         results=_positions(places, inputs, outputs),
+        host_calls=b.host_calls,
     )
     show("kernels", lambda: listing(body))
     show("buffers", lambda: buffers.describe(program))

@@ -35,6 +35,7 @@ class Program:
     consts: the values of the leading inputs, the arrays that the program captured.
     results: for each result of the jaxpr, its position among the inputs and outputs together; an
     input there is forwarded, or, if it was donated, overwritten. -1 for float0, which has no memory.
+    kept: what must live as long as the program, such as the callbacks behind `symbols`.
     """
 
     name: str
@@ -46,3 +47,4 @@ class Program:
     symbols: Mapping[str, int] = field(default_factory=dict)
     consts: tuple[object, ...] = ()
     results: tuple[int, ...] = ()
+    kept: tuple[object, ...] = ()

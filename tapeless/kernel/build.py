@@ -72,6 +72,7 @@ class KernelBuilder(FoldNodes):
         self._loops: list[object] = [None]
         self._home: dict[Buffer, object] = {}
         self._entering: list[Buffer] = []
+        self.host_calls: dict[str, tuple[Callable, list[Buffer], list[Buffer]]] = {}
 
     # Values
 
@@ -344,6 +345,18 @@ class KernelBuilder(FoldNodes):
         self._emit(Call(symbol, operands, read, written))
         for buffer in written:
             self._changed(buffer)
+
+    def host_call(
+        self, function: Callable, args: Sequence[KernelValue], outs: Sequence[ShapedArray]
+    ) -> tuple[KernelValue, ...]:
+        """Call a Python function of NumPy arrays, which returns one array per result."""
+        operands = [self.stored(arg) for arg in args]
+        results = [self.buffer(aval) for aval in outs]
+        symbol = f"host:{len(self.host_calls)}"
+        buffers_in, buffers_out = [x.buffer for x in operands], [y.buffer for y in results]
+        self.host_calls[symbol] = (function, buffers_in, buffers_out)
+        self.call(symbol, [*operands, *results], operands, results)
+        return tuple(results)
 
     def open_nest(self, shape: tuple[int, ...]) -> Nest:
         """Make a nest that nobody else may join."""
