@@ -60,7 +60,9 @@ def assemble(
     ]
     offsets, size = _first_fit(sorted(intervals, key=lambda item: item[:2]))
     temps = tuple(offsets.items())
-    symbols, kept = native_callbacks({name: HostCall(*call) for name, call in (host_calls or {}).items()})
+    symbols, kept = native_callbacks(
+        {name: HostCall(*call) for name, call in (host_calls or {}).items()}
+    )
     return Program(
         name,
         tuple(inputs),
@@ -170,9 +172,7 @@ class _Lives:
     def _operands(self, statement: Statement) -> set[Buffer]:
         """Return the buffers that a simple statement touches."""
         if isinstance(statement, Store):
-            return {statement.buffer} | _reads(
-                [statement.index, statement.value, statement.guard]
-            )
+            return {statement.buffer} | _reads([statement.index, statement.value, statement.guard])
         if isinstance(statement, Call):
             found = {*statement.reads, *statement.writes}
             for arg in statement.args:

@@ -106,11 +106,11 @@ class _Pass:
     def _equation(self, eqn: Eqn) -> None:
         """Keep an equation unless its results are known."""
         if not eqn.effects:
+            eqn = _shorter(eqn, self.makers)
             same = _operand_that_is_result(eqn, self.makers)
             if same is not None:
                 self.names[eqn.outvars[0]] = same
                 return
-            eqn = _shorter(eqn, self.makers)
             key = _key(eqn)
             known = None if key is None else self.seen.get(key)
             if known is not None:

@@ -1,0 +1,183 @@
+"""The fusion plan: what is stored and what never exists in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapeless.compiler.fuse import plan_program
+from tapeless.core.jaxpr import Jaxpr
+from tests.compiler.programs import (
+    F32,
+    aval,
+    bind,
+    broadcast,
+    exp,
+    lowered,
+    nests,
+    product,
+    scan,
+    staged,
+    total,
+)
+
+
+def reasons(jaxpr: Jaxpr) -> list[tuple[str, str]]:
+    """Return, in program order, the operations whose results are stored, and why."""
+    plan = plan_program(jaxpr, True)
+    found = []
+    for eqn in plan.jaxpr.eqns:
+        found += [(eqn.primitive.name, plan.reasons[v]) for v in eqn.outvars if v in plan.reasons]
+    return found
+
+
+def test_elementwise_chains_are_one_loop() -> None:
+    program = lowered(
+        lambda x, y: (exp(bind("add", bind("mul", x, y), x)),), aval(90, 7), aval(90, 7)
+    )
+    assert nests(program) == [((630,), 1)]
+    assert program.arena_size == 0
+
+
+def test_results_over_one_space_share_a_loop() -> None:
+    def function(x: object, y: object) -> tuple:
+        """Return three results with a common part."""
+        s = exp(bind("add", x, y))
+        return bind("mul", s, x), bind("mul", s, y), bind("neg", x)
+
+    assert nests(lowered(function, aval(90, 7), aval(90, 7))) == [((630,), 3)]
+
+
+def test_log_sum_exp_is_one_loop_over_rows() -> None:
+    def function(x: object) -> tuple:
+        """Subtract the maximum, add up the exponentials."""
+        top = total(x, (1,), "reduce_max")
+        rest = exp(bind("sub", x, broadcast(top, (90, 70), (0,))))
+        return (bind("add", top, bind("log", total(rest, (1,)), accuracy=None)),)
+
+    program = lowered(function, aval(90, 70))
+    assert nests(program) == [((90,), 1)]
+    assert program.arena_size == 0
+
+
+def test_softmax_stores_its_exponentials_once() -> None:
+    def function(x: object) -> tuple:
+        """Divide exponentials by their sum."""
+        rest = exp(bind("sub", x, broadcast(total(x, (1,), "reduce_max"), (90, 70), (0,))))
+        return (bind("div", rest, broadcast(total(rest, (1,)), (90, 70), (0,))),)
+
+    assert [name for name, _ in reasons(staged(function, aval(90, 70)))] == ["exp", "div"]
+
+
+def test_pairwise_distances_are_never_stored() -> None:
+    def function(x: object) -> tuple:
+        """Return the sums of distances of each point."""
+        left, right = broadcast(x, (90, 90, 3), (0, 2)), broadcast(x, (90, 90, 3), (1, 2))
+        offset = bind("sub", left, right)
+        square = total(bind("mul", offset, offset), (2,))
+        return (total(bind("sqrt", square, accuracy=None), (1,)),)
+
+    program = lowered(function, aval(90, 3))
+    assert nests(program) == [((90,), 1)]
+    assert program.arena_size == 0
+
+
+def test_a_row_that_every_row_needs_is_stored_when_it_is_expensive() -> None:
+    def function(expensive: bool) -> object:
+        """Return a function that adds a row to all rows."""
+        make = exp if expensive else (lambda v: bind("neg", v))
+        return lambda x, v: (bind("add", x, broadcast(make(v), (90, 70), (1,))),)
+
+    def stored(expensive: bool) -> list[str]:
+        """Return what is stored."""
+        return [name for name, _ in reasons(staged(function(expensive), aval(90, 70), aval(70)))]
+
+    assert stored(True) == ["exp", "add"]
+    assert stored(False) == ["add"]
+
+
+def test_a_column_that_its_row_needs_is_not_stored() -> None:
+    def function(x: object, v: object) -> tuple:
+        """Add a column to all columns."""
+        return (bind("add", x, broadcast(exp(v), (90, 70), (0,))),)
+
+    assert [name for name, _ in reasons(staged(function, aval(90, 70), aval(90)))] == ["add"]
+
+
+def test_operands_of_a_library_call_are_stored_and_its_result_is_read() -> None:
+    def function(x: object, y: object) -> tuple:
+        """Multiply large matrices between elementwise work."""
+        return (exp(product(exp(x), y)),)
+
+    jaxpr = staged(function, aval(200, 200), aval(200, 200))
+    assert reasons(jaxpr) == [("exp", "needed in memory"), ("exp", "result")]
+
+
+def test_a_stencil_of_cheap_values_recomputes_and_of_expensive_ones_stores() -> None:
+    def function(operation: object) -> object:
+        """Return a function that adds shifted copies."""
+
+        def shifted(x: object) -> tuple:
+            """Add three shifted copies of a value."""
+            y = operation(x)
+            parts = [
+                bind("slice", y, start_indices=(i,), limit_indices=(i + 98,), strides=None)
+                for i in range(3)
+            ]
+            return (bind("add", bind("add", parts[0], parts[1]), parts[2]),)
+
+        return shifted
+
+    cheap = reasons(staged(function(lambda x: bind("neg", x)), aval(100)))
+    expensive = reasons(staged(function(exp), aval(100)))
+    assert [name for name, _ in cheap] == ["add"]
+    assert [name for name, _ in expensive] == ["exp", "add"]
+
+
+def test_large_expressions_are_cut() -> None:
+    def function(x: object) -> tuple:
+        """Apply many operations."""
+        for i in range(500):
+            x = bind("add", bind("mul", x, F32(0.5)), F32(i))
+        return (x,)
+
+    program = lowered(function, aval(1000))
+    assert 10 < len(nests(program)) < 60
+    # Two temporaries take turns.
+    assert program.arena_size <= 2 * 4032
+
+
+def test_views_handed_to_a_loop_are_not_stored() -> None:
+    def function(x: object) -> tuple:
+        """Scan over the columns of x."""
+        columns = bind("transpose", x, permutation=(1, 0))
+        zero = broadcast(F32(0), (90,), ())
+        return tuple(scan(lambda c, x: (bind("add", c, x),), (), (zero,), (columns,), 70))
+
+    assert reasons(staged(function, aval(90, 70))) == [("scan", "result")]
+
+
+def test_work_handed_to_a_loop_is_stored() -> None:
+    def function(x: object) -> tuple:
+        """Scan over computed rows."""
+        zero = broadcast(F32(0), (90,), ())
+        return tuple(scan(lambda c, x: (bind("add", c, x),), (), (zero,), (exp(x),), 70))
+
+    stored = reasons(staged(function, aval(70, 90)))
+    assert stored == [("exp", "operand of a program"), ("scan", "result")]
+
+
+def test_a_plan_takes_linear_time() -> None:
+    def evaluations(n: int) -> int:
+        """Count the nodes of a program of n steps, each of which uses two values twice."""
+
+        def function(x: object, y: object) -> tuple:
+            """Mix two values."""
+            for _ in range(n):
+                x, y = bind("add", x, y), bind("mul", x, y)
+            return x, y
+
+        plan = plan_program(staged(function, aval(100), aval(100)), True)
+        return len(plan.stored)
+
+    assert evaluations(400) <= 2.5 * evaluations(200) + 4
+    assert np.isfinite(evaluations(400))

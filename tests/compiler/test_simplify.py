@@ -1,0 +1,124 @@
+"""Simplification: what disappears, and what must not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapeless.compiler.simplify import simplify
+from tapeless.control.jit import jit_p
+from tapeless.core.jaxpr import Literal
+from tests.compiler.programs import F32, aval, bind, broadcast, staged
+
+
+def names(function: object, *avals: object) -> list[str]:
+    """Return the operations that are left of a function."""
+    return [eqn.primitive.name for eqn in simplify(staged(function, *avals)).eqns]
+
+
+def test_dead_code_goes() -> None:
+    assert names(lambda x: (bind("neg", x), bind("sin", x, accuracy=None))[:1], aval(3)) == ["neg"]
+
+
+def test_equal_equations_become_one() -> None:
+    assert names(lambda x: (bind("neg", x), bind("neg", x)), aval(3)) == ["neg"]
+
+
+def test_equations_with_different_parameters_stay() -> None:
+    def function(x: object) -> tuple:
+        """Sum along both axes."""
+        return tuple(bind("reduce_sum", x, axes=(axis,), out_sharding=None) for axis in (0, 1))
+
+    assert names(function, aval(3, 3)) == ["reduce_sum"] * 2
+
+
+def test_zeros_of_either_sign_are_different_constants() -> None:
+    def function(x: object) -> tuple:
+        """Divide by both zeros."""
+        return bind("div", x, F32(0.0)), bind("div", x, F32(-0.0))
+
+    assert names(function, aval(3)) == ["div", "div"]
+
+
+def test_neutral_elements_go_when_that_is_exact() -> None:
+    one, zero, minus = F32(1), F32(0), F32(-0.0)
+    assert names(lambda x: (bind("mul", x, one),), aval(3)) == []
+    assert names(lambda x: (bind("mul", one, x),), aval(3)) == []
+    assert names(lambda x: (bind("div", x, one),), aval(3)) == []
+    assert names(lambda x: (bind("sub", x, zero),), aval(3)) == []
+    assert names(lambda x: (bind("add", x, minus),), aval(3)) == []
+
+
+def test_neutral_elements_stay_when_signs_of_zero_would_change() -> None:
+    zero, minus = F32(0), F32(-0.0)
+    assert names(lambda x: (bind("add", x, zero),), aval(3)) == ["add"]
+    assert names(lambda x: (bind("sub", x, minus),), aval(3)) == ["sub"]
+    assert names(lambda x: (bind("mul", x, zero),), aval(3)) == ["mul"]
+    assert names(lambda x: (bind("div", F32(1), x),), aval(3)) == ["div"]
+
+
+def test_integer_zero_is_neutral() -> None:
+    assert names(lambda x: (bind("add", x, np.int32(0)),), aval(3, dtype=np.int32)) == []
+
+
+def test_a_broadcast_one_is_neutral() -> None:
+    assert names(lambda x: (bind("mul", x, broadcast(F32(1), (3,), ())),), aval(3)) == []
+
+
+def test_a_neutral_operand_that_gives_the_shape_stays() -> None:
+    ones = lambda x: (bind("mul", x, broadcast(F32(1), (3,), ())),)  # noqa: E731
+    assert names(ones, aval()) == ["broadcast_in_dim", "mul"]
+
+
+def test_transposes_compose() -> None:
+    def function(x: object) -> tuple:
+        """Transpose there and back."""
+        y = bind("transpose", x, permutation=(1, 2, 0))
+        return bind("transpose", y, permutation=(2, 0, 1)), bind(
+            "transpose", y, permutation=(1, 0, 2)
+        )
+
+    jaxpr = simplify(staged(function, aval(2, 3, 4)))
+    assert jaxpr.outvars[0] is jaxpr.invars[0]
+    (eqn,) = jaxpr.eqns
+    assert eqn.params["permutation"] == (2, 1, 0)
+
+
+def test_reshapes_and_broadcasts_compose() -> None:
+    def function(x: object) -> tuple:
+        """Reshape twice and broadcast twice."""
+        flat = bind("reshape", x, new_sizes=(6,), dimensions=None, sharding=None)
+        again = bind("reshape", flat, new_sizes=(3, 2), dimensions=None, sharding=None)
+        return again, broadcast(broadcast(x, (2, 4, 3), (0, 2)), (5, 2, 4, 3), (1, 2, 3))
+
+    jaxpr = simplify(staged(function, aval(2, 3)))
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["reshape", "broadcast_in_dim"]
+    assert jaxpr.eqns[1].params["broadcast_dimensions"] == (1, 3)
+
+
+def test_nested_programs_are_inlined_each_with_variables_of_its_own() -> None:
+    table = np.arange(3, dtype=F32)
+    inner = staged(lambda x: (bind("mul", x, table),), aval(3))
+
+    def function(x: object) -> tuple:
+        """Call the same program twice."""
+        (y,) = jit_p.bind(x, jaxpr=inner, name="inner", inline=False)
+        (z,) = jit_p.bind(y, jaxpr=inner, name="inner", inline=False)
+        return y, z
+
+    jaxpr = simplify(staged(function, aval(3)))
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul", "mul"]
+    assert len(jaxpr.consts) == 1
+    assert len({var for eqn in jaxpr.eqns for var in eqn.outvars}) == 2
+
+
+def test_a_call_that_returns_its_input_or_a_constant_is_renamed_away() -> None:
+    inner = staged(lambda x: (x, 2.0), aval(3))
+    outer = staged(lambda x: jit_p.bind(x, jaxpr=inner, name="f", inline=False), aval(3))
+    jaxpr = simplify(outer)
+    assert jaxpr.eqns == ()
+    assert jaxpr.outvars[0] is jaxpr.invars[0]
+    assert isinstance(jaxpr.outvars[1], Literal)
+
+
+def test_inputs_stay_even_if_nothing_uses_them() -> None:
+    assert len(simplify(staged(lambda x, y: (y,), aval(3), aval(4))).invars) == 2
