@@ -49,6 +49,7 @@ class CustomJVP(ProgramPrimitive):
     """
 
     name = "custom_jvp_call"
+    hidden = {"num_consts": ...}
     evaluated_in_python = True
 
     def abstract(self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
@@ -98,6 +99,7 @@ class CustomJVP(ProgramPrimitive):
             half = len(outs) // 2
             return outs[:half], outs[half:]
 
+        mapped_jvp.__name__ = jvp.__name__
         outs = self.bind(*args, call_jaxpr=mapped, jvp=mapped_jvp, **params)
         return outs, (0,) * len(outs)
 

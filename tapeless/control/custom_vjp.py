@@ -35,6 +35,7 @@ class CustomVJP(ProgramPrimitive):
     """
 
     name = "custom_vjp_call"
+    hidden = {"num_consts": ...}
     evaluated_in_python = True
 
     def abstract(self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
@@ -85,6 +86,7 @@ class CustomVJP(ProgramPrimitive):
             return results[:n_outs], results[n_outs:]
 
         mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]))
+        mapped_fwd.__name__ = fwd.__name__
         new = {**params, "call_jaxpr": mapped, "fwd": mapped_fwd, "bwd": mapped_bwd}
         outs = self.bind(*args, **new)
         return outs, (0,) * len(outs)
@@ -178,6 +180,7 @@ def batched_backward(
             _place(ct, dim) for ct, dim in zip(results, dims, strict=True)
         ]
 
+    mapped.__name__ = bwd.__name__
     return mapped
 
 

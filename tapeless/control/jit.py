@@ -43,6 +43,8 @@ class Jit(ProgramPrimitive):
     """
 
     name = "jit"
+    hidden = {"inline": ...}
+    shares_names = True
     inline_program = True
 
     def abstract(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:

@@ -83,7 +83,9 @@ class Remat(ProgramPrimitive):
         n_outs = len(known.outvars) - len(halves.residual_avals)
         saved = saveable(known, policy)
         staged = _staged_program(halves, saved)
-        kept = known.replace(outvars=(*known.outvars[:n_outs], *saved))
+        outvars = (*known.outvars[:n_outs], *saved)
+        everything = (True,) * len(outvars), (True,) * len(known.invars)
+        kept, _ = dce_jaxpr(known.replace(outvars=outvars), *everything)
         n_saved = len(saved)
         known_inputs = [n_saved + i for i, flag in enumerate(unknown) if not flag]
         unknown_inputs = [n_saved + i for i, flag in enumerate(unknown) if flag]

@@ -13,3 +13,7 @@ interpret   running a program under the current trace
 check       the type checker that runs after every pass in tests
 pprint      program text in JAX's format
 """
+
+from tapeless.core import pprint
+
+__all__ = ["pprint"]

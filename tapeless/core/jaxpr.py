@@ -13,7 +13,7 @@ when it has built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -35,8 +35,12 @@ __all__ = [
     "Var",
     "is_literal_value",
     "jaxprs_in",
+    "printers",
     "subjaxprs",
 ]
+
+# How a `jaxpr` and an `eqn` are printed: `core/pprint.py`, which reads this file, fills it in.
+printers: dict[str, Callable[..., str]] = {}
 
 
 class Var:
@@ -108,6 +112,10 @@ class Eqn:
         self.effects = effects
         self.source = source
 
+    def __repr__(self) -> str:
+        """Return the text of the equation."""
+        return printers["eqn"](self)
+
     def replace(self, **changes: Any) -> Eqn:
         """Return a copy with some fields replaced."""
         fields = {name: getattr(self, name) for name in self.__slots__} | changes
@@ -163,6 +171,14 @@ class Jaxpr:
         """Return a copy with some of the constructor's fields replaced."""
         names = ("constvars", "invars", "outvars", "eqns", "consts", "debug")
         return Jaxpr(**({name: getattr(self, name) for name in names} | changes))
+
+    def pretty_print(self, **options: Any) -> str:
+        """Return the text; the options are those of `core.pprint.jaxpr_text` and `Settings`."""
+        return printers["jaxpr"](self, **options)
+
+    def __repr__(self) -> str:
+        """Return the text of the program."""
+        return printers["jaxpr"](self)
 
     def lift_consts(self) -> Jaxpr:
         """Return the jaxpr with its constants as leading inputs and no constants."""

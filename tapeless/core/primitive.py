@@ -16,7 +16,7 @@ call user functions of other primitives; whatever trace is current decides what 
                where wanted), params                        None where it was not wanted
     batch      axis, args, dims (int or None), params       outs, out dims (int or None)
     split      which inputs are unknown, params             a `Split`
-    dce        which outputs are used, params               which inputs are needed, new params
+    dce        which outputs are used, params               inputs needed, new params, outputs left
     stage      trace, args, params                          tracers
     lower      kernel builder, args, out avals, params      kernel values
     decompose  args, params                                 values, by simpler operations
@@ -28,8 +28,9 @@ A new transformation adds a `RuleTable` instead of a slot: `table.rule(sin_p)` r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tapeless.core.aval import ShapedArray
@@ -67,6 +68,10 @@ class Primitive:
 
     name: str
     collective_axes: tuple[str, ...] = ()
+    # What programs print: parameters that are left out when they have the value given here, or
+    # always where that is `...`; whether a nested program's variables bear the names outside.
+    hidden: Mapping[str, Any] = MappingProxyType({})
+    shares_names = False
 
     def __init__(self) -> None:
         """Enter the operation in the registry."""
@@ -110,10 +115,11 @@ class Primitive:
         """Divide it into a known and a staged half; None stages it whole."""
         return None
 
-    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple[Mask, dict[str, Any]] | None:
-        """Return which inputs are needed for the outputs `used`, and the params of what is left.
+    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple[Mask, dict, Mask] | None:
+        """Shrink it to the outputs `used`; None keeps all of it.
 
-        What is left takes the needed inputs and returns the used outputs; None keeps all of it.
+        Returns which inputs are needed, the params of what is left, and which outputs that
+        returns: those used, and for a loop the carries that they depend on.
         """
         return None
 
@@ -136,6 +142,15 @@ class Primitive:
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Compute the results with NumPy, for tests."""
         self.missing("reference", "testing it")
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters as they are printed."""
+        hidden = self.hidden
+        return {
+            key: value
+            for key, value in params.items()
+            if key not in hidden or (hidden[key] is not ... and value != hidden[key])
+        }
 
     def missing(self, rule: str, purpose: str) -> NoReturn:
         """Raise the one error for a rule that is not there."""

@@ -18,7 +18,7 @@ interleaved.  16-bit floats are summed in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,12 @@ class DotGeneral(Primitive):
     """z[b, n, m] = sum over k of x[b, n, k] y[b, k, m]; see the module's docstring."""
 
     name = "dot_general"
+    hidden = {"precision": None, "out_sharding": None, "preferred_element_type": None}
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Show the dimension numbers as lists."""
+        numbers = tuple(tuple(map(list, pair)) for pair in params["dimension_numbers"])
+        return super().printed({**params, "dimension_numbers": numbers})
 
     def abstract(
         self, x: ShapedArray, y: ShapedArray, *, dimension_numbers: Any, **params: Any

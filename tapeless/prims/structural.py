@@ -8,8 +8,8 @@
     tile               (3,) -> (6,)         the whole array several times along each axis
     copy, stop_gradient                     the identity; the latter has no tangent
 
-All are linear.  A `Rearrangement` says with `source` where the element at an index of the result comes
-from; its `lower` is then an index expression that consumers pull, and nothing is moved in memory.
+All are linear.  A `Rearrangement` says with `source` where the element at an index of the result
+comes from; its `lower` is then an index expression that consumers pull: nothing moves in memory.
 User functions leave the operation out where it would be the identity, as JAX's do.
 """
 
@@ -106,6 +106,7 @@ class BroadcastInDim(Rearrangement):
     """Operand axis k becomes axis `broadcast_dimensions[k]` of `shape`; extents of 1 stretch."""
 
     name = "broadcast_in_dim"
+    hidden = {"shape": ..., "broadcast_dimensions": (), "sharding": None}
 
     def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check that the axes fit."""
@@ -184,7 +185,7 @@ def broadcast_in_dim(
     out_sharding: object = None,
 ) -> Value:
     """Return `operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`."""
-    target = shape_argument("broadcast_in_dim", shape, "shape")
+    target = shape_argument(shape)
     dims = tuple(broadcast_dimensions)
     if target == shape_of(operand) and dims == tuple(range(len(target))):
         return operand
@@ -313,8 +314,8 @@ def reshape(
     *,
     out_sharding: object = None,
 ) -> Value:
-    """Return the elements of `operand`, taken in the order of the axes `dimensions`, as `new_sizes`."""
-    sizes = shape_argument("reshape", new_sizes, "new_sizes")
+    """Return the elements of `operand`, in the order of the axes `dimensions`, as `new_sizes`."""
+    sizes = shape_argument(new_sizes, "reshape new_sizes must all be positive")
     shape = shape_of(operand)
     dims = None if dimensions is None else tuple(map(operator.index, dimensions))
     in_order = dims is None or dims == tuple(range(len(shape)))
@@ -331,7 +332,8 @@ def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = 
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
         raise ValueError(
-            f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]"
+            "Invalid dimension range passed to collapse: "
+            f"{shape}[{start_dimension}:{stop_dimension}]"
         )
     return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
 
@@ -633,7 +635,10 @@ def array_text(numbers: Sequence[int]) -> str:
     return f"array<i64: {', '.join(map(str, numbers))}>" if len(numbers) else "array<i64>"
 
 
-def shape_argument(function: str, shape: Sequence[int], argument: str) -> Shape:
+def shape_argument(
+    shape: Sequence[int],
+    complaint: str = "broadcast_in_dim shape must have every element be nonnegative",
+) -> Shape:
     """Return a user's shape as a tuple of integers, or raise TypeError."""
     try:
         sizes = tuple(map(operator.index, shape))
@@ -642,7 +647,7 @@ def shape_argument(function: str, shape: Sequence[int], argument: str) -> Shape:
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
         ) from None
     if any(size < 0 for size in sizes):
-        raise TypeError(f"{function} {argument} must all be positive, got {sizes}.")
+        raise TypeError(f"{complaint}, got {sizes}.")
     return sizes
 
 

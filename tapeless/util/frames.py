@@ -100,9 +100,9 @@ class FrameMark:
         return self.position[1]
 
     def __str__(self) -> str:
-        """Print as ``file:line:column (function)``, with the column counted from one."""
+        """Print as ``file:line:column (qualified name)``, with the column counted from zero."""
         line, column = self.position
-        return f"{self.filename}:{line}:{column + 1} ({self.function})"
+        return f"{self.filename}:{line}:{column} ({self.code.co_qualname})"
 
     def __repr__(self) -> str:
         """Print with the class's name."""

@@ -18,7 +18,8 @@ looked at: a comma may hang over the edge, as it does in JAX's texts. So a list 
 one in which each entry with the break before it is a group of its own.
 
 ``style`` marks text with terminal colours, which have no width. A group in which a new line is
-forced (``hard_line``) is never flat.
+forced (``hard_line``) is never flat. ``note`` hangs a remark on the line on which a document
+begins; remarks stand in a column of their own, to the right of the longest line.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
-    "Document", "brk", "concat", "group", "hard_line", "join", "nest", "pretty", "style", "text",
+    "Document", "brk", "concat", "group", "hard_line", "join", "nest", "note", "pretty", "style",
+    "text",
 ]  # fmt: skip
 
 # The flat width of what cannot be flat.
@@ -130,6 +132,17 @@ class _Style(Document):
         self.width = body.width
 
 
+class _Note(Document):
+    """Nothing, with a remark on it."""
+
+    __slots__ = ("remark",)
+
+    def __init__(self, remark: str) -> None:
+        """Keep the remark."""
+        self.remark = remark
+        self.width = 0
+
+
 hard_line: Document = _Break("", _NEVER)
 
 
@@ -186,6 +199,16 @@ def style(body: Document | str, colour: str | None = None, bold: bool = False) -
     return _Style(body if isinstance(body, Document) else text(body), colour, bold)
 
 
+def note(remark: str) -> Document:
+    """Return a document without text that hangs a remark on its line.
+
+    >>> print(pretty(note("one") + "a" + brk() + note("two") + "bcd"))
+    a   # one
+    bcd # two
+    """
+    return _Note(remark)
+
+
 # The terminal's codes for colour and weight. These are the ones of plain text.
 _Look = tuple[int, int]
 _PLAIN: _Look = (39, 22)
@@ -197,43 +220,92 @@ _Task = tuple[int, bool, "Document | _Look"]
 
 def pretty(document: Document, width: int = 80, colour: bool = False) -> str:
     """Return the text of ``document`` for lines of ``width`` columns, with colours if wanted."""
-    pieces: list[str] = []
-    column = 0
-    look = _PLAIN
+    page = _Page(colour)
     tasks: list[_Task] = [(0, False, document)]
     while tasks:
         indent, flat, item = tasks.pop()
         if isinstance(item, _Text):
-            pieces.append(item.string)
-            column += item.width
+            page.write(item.string)
         elif isinstance(item, _Concat):
             tasks.extend((indent, flat, part) for part in reversed(item.parts))
         elif isinstance(item, _Group):
-            tasks.append((indent, flat or column + item.width <= width, item.body))
+            tasks.append((indent, flat or page.column + item.width <= width, item.body))
         elif isinstance(item, _Nest):
             tasks.append((indent + item.columns, flat, item.body))
         elif isinstance(item, _Break):
-            pieces.append(item.flat if flat else "\n" + " " * indent)
-            column = column + item.width if flat else indent
+            if flat:
+                page.write(item.flat)
+            else:
+                page.new_line(indent)
         elif isinstance(item, _Style):
-            tasks.append((indent, flat, look))
+            tasks.append((indent, flat, page.look))
             tasks.append((indent, flat, item.body))
-            look = _styled(pieces, look, item) if colour else look
+            page.restyle(item)
+        elif isinstance(item, _Note):
+            page.remarks.append(item.remark)
         elif isinstance(item, tuple):
-            look = _switch(pieces, look, item)
-    return "".join(pieces)
+            page.look = item
+    return page.text()
 
 
-def _styled(pieces: list[str], look: _Look, item: _Style) -> _Look:
-    """Switch the terminal to the look of a styled document within text of another look."""
-    colour, weight = look
-    new = (_COLOURS[item.colour] if item.colour else colour, 1 if item.bold else weight)
-    return _switch(pieces, look, new)
+class _Page:
+    """The lines written so far, and the place and the look of what comes next.
 
+    The terminal is told of a new look when text follows that has it, not before.
+    """
 
-def _switch(pieces: list[str], look: _Look, new: _Look) -> _Look:
-    """Write what switches a terminal from one look to another; return the latter."""
-    codes = [str(code) for code, old in zip(new, look, strict=True) if code != old]
-    if codes:
-        pieces.append(f"\x1b[{';'.join(codes)}m")
-    return new
+    __slots__ = ("colour", "column", "lines", "look", "pieces", "remarks", "shown")
+
+    def __init__(self, colour: bool) -> None:
+        """Start with an empty line of plain text."""
+        self.colour = colour
+        self.column = 0
+        self.look = self.shown = _PLAIN
+        self.pieces: list[str] = []
+        self.remarks: list[str] = []
+        # Finished lines: text, width, remarks.
+        self.lines: list[tuple[str, int, list[str]]] = []
+
+    def write(self, string: str) -> None:
+        """Add text to the line."""
+        if self.look != self.shown and string:
+            self._switch()
+        self.pieces.append(string)
+        self.column += len(string)
+
+    def new_line(self, indent: int) -> None:
+        """Finish the line and begin another."""
+        self.lines.append(("".join(self.pieces), self.column, self.remarks))
+        self.pieces, self.remarks = [" " * indent], []
+        self.column = indent
+
+    def restyle(self, style: _Style) -> None:
+        """Take on the look of a styled document within text of the present look."""
+        if self.colour:
+            colour, weight = self.look
+            self.look = (
+                _COLOURS[style.colour] if style.colour else colour,
+                1 if style.bold else weight,
+            )
+
+    def text(self) -> str:
+        """Return all lines, with the remarks beside them."""
+        if self.look != self.shown:
+            self._switch()
+        self.new_line(0)
+        margin = max(width for _, width, _ in self.lines)
+        written = []
+        for line, width, remarks in self.lines:
+            for number, remark in enumerate(remarks):
+                room = " " * (margin if number else margin - width)
+                written.append(f"{'' if number else line}{room} # {remark}")
+            if not remarks:
+                written.append(line)
+        return "\n".join(written)
+
+    def _switch(self) -> None:
+        """Write what gives the terminal the present look."""
+        pairs = zip(self.look, self.shown, strict=True)
+        codes = [str(code) for code, old in pairs if code != old]
+        self.pieces.append(f"\x1b[{';'.join(codes)}m")
+        self.shown = self.look

@@ -31,7 +31,7 @@ def test_the_user_mark_is_the_first_frame_outside_the_package():
     assert mark.function == here.__name__
     assert mark.line == line_of(here, 2)
     assert mark.column == 11
-    assert str(mark) == f"{__file__}:{mark.line}:12 ({here.__name__})"
+    assert str(mark) == f"{__file__}:{mark.line}:11 ({here.__name__})"
 
 
 def test_marks_of_one_line_differ_in_column():

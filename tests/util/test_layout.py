@@ -11,6 +11,7 @@ from tapeless.util.layout import (
     hard_line,
     join,
     nest,
+    note,
     pretty,
     style,
     text,
@@ -67,6 +68,17 @@ def test_colours_have_no_width():
     document = group(style("ab", "blue", bold=True) + brk() + style("cd", "magenta"))
     assert pretty(document, width=5) == "ab cd"
     assert pretty(document, width=5, colour=True) == "\x1b[34;1mab\x1b[39;22m \x1b[35mcd\x1b[39m"
+
+
+def test_colours_change_where_text_follows():
+    document = group(style("let", "blue") + nest(2, brk() + "a"))
+    assert pretty(document, width=1, colour=True) == "\x1b[34mlet\n  \x1b[39ma"
+
+
+def test_notes_stand_beside_their_lines():
+    document = group(note("one") + note("two") + "a" + brk() + "bcd" + brk() + note("three") + "e")
+    assert pretty(document, width=1) == "a   # one\n    # two\nbcd\ne   # three"
+    assert pretty(document) == "a bcd e # one\n        # two\n        # three"
 
 
 def test_colours_nest():
