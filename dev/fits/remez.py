@@ -184,12 +184,81 @@ def _cos_weight(z: mpf) -> mpf:
     return z**2 / mpmath.cos(mpmath.sqrt(z))
 
 
+def _erf_quotient(z: mpf) -> mpf:
+    x = mpmath.sqrt(max(z, mpf(10) ** -20))
+    return mpmath.erf(x) / x - 1
+
+
+def _log_erfc(x: mpf) -> mpf:
+    return mpmath.log(mpmath.erfc(x))
+
+
+def _erfc_over_erf(x: mpf) -> mpf:
+    return mpmath.erfc(x) / mpmath.erf(x)
+
+
+def _cbrt(m: mpf) -> mpf:
+    return mpmath.cbrt(m)
+
+
+def _erfcx(t: mpf) -> mpf:
+    """(x + 2) e**(x**2) erfc(x) in t = 5.5 / (x + 2) - 1.2."""
+    q = (t + mpf("1.2")) / mpf("5.5")
+    x = 1 / q - 2
+    return mpmath.erfc(x) * mpmath.exp(x**2) / q
+
+
+def _erfcx_weight(t: mpf) -> mpf:
+    return 1 / _erfcx(t)
+
+
+def _log_gamma(t: mpf) -> mpf:
+    """log gamma(2 + t) / (t (t + 1))."""
+    t = _away(t)
+    return mpmath.loggamma(2 + t) / (t * (t + 1))
+
+
+PSI_ROOT = mpmath.findroot(mpmath.digamma, 1.4616)
+
+
+def _digamma(t: mpf) -> mpf:
+    """digamma(2 + t) / (2 + t - root)."""
+    return mpmath.digamma(2 + t) / (2 + t - PSI_ROOT)
+
+
+def _stirling(z: mpf) -> mpf:
+    """x (log gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) in z = 1 / x**2."""
+    z = max(z, mpf(10) ** -10)
+    x = 1 / mpmath.sqrt(z)
+    main = (x - mpf(1) / 2) * mpmath.log(x) - x + mpmath.log(2 * mpmath.pi) / 2
+    return x * (mpmath.loggamma(x) - main)
+
+
+def _digamma_tail(z: mpf) -> mpf:
+    """x**2 (log x - 1 / (2 x) - digamma(x)) in z = 1 / x**2."""
+    z = max(z, mpf(10) ** -10)
+    x = 1 / mpmath.sqrt(z)
+    return x**2 * (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x))
+
+
 QUARTER_PI = mpmath.pi / 4 * mpf("1.0001")
 HALF_LN2 = mpmath.ln2 / 2 * mpf("1.001")
 ROOT = mpmath.sqrt(2)
 S_MAX = (ROOT - 1) / (ROOT + 1)
 
 FITS = [
+    Fit("erf", _erf_quotient, lambda z: 1, mpf(0), mpf(1), {"f32": 6, "f64": 11}),
+    Fit("log_erfc32", _log_erfc, _erfc_over_erf, mpf(1), mpf("3.95"), {"f32": 6}),
+    Fit("log_erfc64", _log_erfc, _erfc_over_erf, mpf(1), mpf("5.95"), {"f64": 16}),
+    Fit("erfcx32", _erfcx, _erfcx_weight, mpf("-0.75"), mpf("1.01"), {"f32": 9}),
+    Fit("erfcx64", _erfcx, _erfcx_weight, mpf("-1.02"), mpf("1.01"), {"f64": 22}),
+    Fit("cbrt", _cbrt, lambda m: 1 / _cbrt(m), mpf("0.353"), mpf("2.83"), {"f32": 4}),
+    Fit("gamma", _log_gamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 9, "f64": 18}),
+    Fit("psi", _digamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 10, "f64": 20}),
+    Fit("stirling32", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 16, {"f32": 2}),
+    Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),
+    Fit("psi_tail32", _digamma_tail, lambda z: z, mpf(0), mpf(1) / 16, {"f32": 3}),
+    Fit("psi_tail64", _digamma_tail, lambda z: z, mpf(0), mpf(1) / 36, {"f64": 7}),
     Fit("log2_short", _log2_over, lambda f: f / mpmath.log1p(_away(f)), 1 / ROOT - 1, ROOT - 1, {"f64": 13}),
     Fit("exp2_short", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f64": 6}),
     Fit("atanh_fifth", _atanh_fifth, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),

@@ -39,11 +39,13 @@ __all__ = [
     "exp",
     "exp2",
     "exp_nonpositive",
+    "exp_nonpositive_times",
     "exp_scaled",
     "expm1",
     "log",
     "log1p",
     "log2",
+    "log_pair",
     "logistic",
     "pow_",
     "tanh",
@@ -202,15 +204,33 @@ def exp_scaled(b: Nodes, x: Scalar, power: int) -> Scalar:
     return b.mul(b.mul(significand, power_of_two(b, shifted)), rest)
 
 
-def exp_nonpositive(b: Nodes, x: Scalar, factor: Scalar | float = 1.0) -> Scalar:
-    """e**x * factor for x <= 0, with |factor| < 2**32; cheaper than `exp`."""
+def exp_nonpositive(b: Nodes, x: Scalar) -> Scalar:
+    """e**x for x <= 0; cheaper than `exp`."""
+    shifted, r, zero = _reduce_nonpositive(b, x)
+    significand = b.select(zero, 0.0, b.add(_exp_tail(b, r), 1.0))
+    scaled = b.mul(significand, power_of_two(b, shifted))
+    return b.mul(scaled, 2.0 ** -_HALF_RANGE[x.dtype])
+
+
+def exp_nonpositive_times(b: Nodes, x: Scalar, factor: Scalar, factor_low: Scalar) -> Scalar:
+    """e**x * (factor + factor_low) with little more than one rounding, for x <= 0, factor <= 1."""
+    shifted, r, zero = _reduce_nonpositive(b, x)
+    tail = _exp_tail(b, r)
+    significand = b.add(tail, 1.0)
+    rest = b.sub(tail, b.sub(significand, 1.0))
+    product, error = two_product(b, significand, factor)
+    error = b.fma(rest, factor, b.fma(significand, factor_low, error))
+    product = b.select(zero, 0.0, b.add(product, error))
+    return b.mul(b.mul(product, power_of_two(b, shifted)), 2.0 ** -_HALF_RANGE[x.dtype])
+
+
+def _reduce_nonpositive(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Reduce for a result that is scaled by 2**-half at the end; tell where that is zero."""
     form = format_of(x)
     low, _ = _EXP_RANGE[x.dtype]
-    half = _HALF_RANGE[x.dtype]
-    shifted, r = _exp_reduced(b, clamp(b, x, low, None), form.magic + form.bias + half)
-    significand = b.mul(b.add(_exp_tail(b, r), 1.0), factor)
-    significand = b.select(b.lt(x, low), 0.0, significand)
-    return b.mul(b.mul(significand, power_of_two(b, shifted)), 2.0**-half)
+    start = form.magic + form.bias + _HALF_RANGE[x.dtype]
+    shifted, r = _exp_reduced(b, clamp(b, x, low, None), start)
+    return shifted, r, b.lt(x, low)
 
 
 def exp2(b: Nodes, x: Scalar) -> Scalar:
@@ -316,6 +336,17 @@ def log(b: Nodes, x: Scalar) -> Scalar:
     """The natural logarithm."""
     exponent, mantissa = exponent_and_mantissa(b, x)
     return _log_special(b, x, _log_scaled(b, b.sub(mantissa, 1.0), exponent))
+
+
+def log_pair(b: Nodes, x: Scalar) -> Pair:
+    """The natural logarithm of positive, finite x as a sum of two floats, to a few bits more."""
+    exponent, mantissa = exponent_and_mantissa(b, x)
+    high, low = format_of(x).parts(_LN2, 2)
+    f, y = _log_pair(b, b.sub(mantissa, 1.0))
+    product, product_low = two_product(b, exponent, b.const(high, x.dtype))
+    total, error = two_sum(b, product, f)
+    error = b.add(b.add(error, product_low), b.fma(exponent, low, y))
+    return fast_two_sum(b, total, error)
 
 
 def log2(b: Nodes, x: Scalar) -> Scalar:

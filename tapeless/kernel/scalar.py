@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tapeless.kernel import explog, trig
+from tapeless.kernel import explog, gamma, special, trig
 from tapeless.kernel.fold import is_floating
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
@@ -41,15 +41,22 @@ RECIPES: Mapping[str, Recipe] = {
     "atan": trig.atan,
     "atan2": trig.atan2,
     "atanh": trig.atanh,
+    "cbrt": special.cbrt,
     "cos": trig.cos,
     "cosh": trig.cosh,
+    "digamma": gamma.digamma,
+    "erf": special.erf,
+    "erf_inv": special.erf_inv,
+    "erfc": special.erfc,
     "exp": explog.exp,
     "exp2": explog.exp2,
     "expm1": explog.expm1,
+    "lgamma": gamma.lgamma,
     "log": explog.log,
     "log1p": explog.log1p,
     "log2": explog.log2,
     "logistic": explog.logistic,
+    "nextafter": special.nextafter,
     "pow": explog.pow_,
     "rsqrt": _rsqrt,
     "sin": trig.sin,
@@ -64,7 +71,7 @@ def recipe(name: str, args: tuple[Scalar, ...], nodes: Nodes) -> Scalar:
     dtype = args[0].dtype
     if not is_floating(dtype) or name not in RECIPES:
         raise TypeError(f"{name} has no recipe for {dtype}; this is a bug in tapeless")
-    if dtype.itemsize >= 4:
+    if dtype.itemsize >= 4 or name == "nextafter":
         return RECIPES[name](nodes, *args)
     wide = [nodes.convert(arg, _FLOAT32) for arg in args]
     return nodes.convert(RECIPES[name](nodes, *wide), dtype)

@@ -45,6 +45,7 @@ __all__ = [
     "atanh",
     "cos",
     "cosh",
+    "cot_pi",
     "sin",
     "sinh",
     "sin_pi",
@@ -252,12 +253,24 @@ def tan(b: Nodes, x: Scalar) -> Scalar:
 
 def sin_pi(b: Nodes, x: Scalar) -> Scalar:
     """sin(pi x) for |x| < 2**21 (float32) or 2**50, exactly 0 at integers."""
+    r, r_low, quadrant = _reduce_turns(b, x)
+    return _quarter_wave(b, r, quadrant, r_low)
+
+
+def cot_pi(b: Nodes, x: Scalar) -> Scalar:
+    """1 / tan(pi x), for the same x as `sin_pi`."""
+    r, r_low, quadrant = _reduce_turns(b, x)
+    return b.neg(_tan_reduced(b, r, r_low, b.add(quadrant, 1)))
+
+
+def _reduce_turns(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Reduce pi x as `_reduce` does, with the difference in two words."""
     form = format_of(x)
     shifted = b.fma(x, 2.0, form.magic)
     fraction = b.fma(b.sub(shifted, form.magic), -0.5, x)
     high, low = form.parts(_PI, 2)
-    r = b.fma(fraction, low, b.mul(fraction, high))
-    return _quarter_wave(b, r, b.bitcast(shifted, form.bits))
+    r, r_low = two_product(b, fraction, b.const(high, x.dtype))
+    return r, b.fma(fraction, low, r_low), b.bitcast(shifted, form.bits)
 
 
 def _reduce(b: Nodes, x: Scalar) -> Pair:
