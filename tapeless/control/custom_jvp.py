@@ -51,8 +51,11 @@ class CustomJVP(ProgramPrimitive):
     name = "custom_jvp_call"
     hidden = {"num_consts": ...}
     evaluated_in_python = True
+    inline_program = True
 
-    def abstract(self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(
+        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple[ShapedArray, ...]:
         """Return the program's output types."""
         return call_jaxpr.out_avals
 
@@ -65,13 +68,24 @@ class CustomJVP(ProgramPrimitive):
             tangents = [instantiate(tangent) for tangent in tangents]
         return jvp(primals, tangents)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Transpose the function itself, when it is used as a linear one."""
         results = backward(call_jaxpr, call_jaxpr.consts, args, cotangents)
-        return tuple(r if type(arg) is Linear else None for r, arg in zip(results, args, strict=True))
+        return tuple(
+            r if type(arg) is Linear else None for r, arg in zip(results, args, strict=True)
+        )
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence, *, call_jaxpr: Program, jvp: Callable, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        *,
+        call_jaxpr: Program,
+        jvp: Callable,
+        **params: Any,
     ) -> tuple:
         """Map the function and the rule."""
         n_consts = params["num_consts"]
@@ -84,7 +98,10 @@ class CustomJVP(ProgramPrimitive):
             """Map the rule; a zero tangent stays one."""
             given = [t for t in tangents if type(t) is not Zero]
             own_dims = dims[n_consts:]
-            tangent_dims = [d for d, t in zip(own_dims, tangents, strict=True) if type(t) is not Zero]
+            tangent_dims = [
+                d for d, t in zip(own_dims, tangents, strict=True) if type(t) is not Zero
+            ]
+
             def rule(*rows: Value) -> list[Value]:
                 """Call the rule on one row."""
                 values, rest = rows[: len(primals)], iter(rows[len(primals) :])
@@ -118,7 +135,9 @@ class CustomJVP(ProgramPrimitive):
         """Call the function."""
         return tuple(call_program(call_jaxpr, args))
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Inline the program."""
         return b.inline(call_jaxpr, args)
 

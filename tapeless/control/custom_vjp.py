@@ -37,8 +37,11 @@ class CustomVJP(ProgramPrimitive):
     name = "custom_vjp_call"
     hidden = {"num_consts": ...}
     evaluated_in_python = True
+    inline_program = True
 
-    def abstract(self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(
+        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple[ShapedArray, ...]:
         """Return the program's output types."""
         return call_jaxpr.out_avals
 
@@ -106,7 +109,9 @@ class CustomVJP(ProgramPrimitive):
         """Call the function."""
         return tuple(call_program(call_jaxpr, args))
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Inline the program."""
         return b.inline(call_jaxpr, args)
 
@@ -120,7 +125,9 @@ class CustomLin(Primitive):
     name = "custom_lin"
     evaluated_in_python = True
 
-    def abstract(self, *avals: ShapedArray, out_avals: tuple, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(
+        self, *avals: ShapedArray, out_avals: tuple, **params: Any
+    ) -> tuple[ShapedArray, ...]:
         """Return the types of the results' tangents."""
         return out_avals
 
@@ -128,13 +135,22 @@ class CustomLin(Primitive):
         """Refuse, as evaluation does."""
         self.decompose(*primals, **params)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, *, bwd: Callable, num_res: int, **params: Any) -> tuple:
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, bwd: Callable, num_res: int, **params: Any
+    ) -> tuple:
         """Call the user's backward rule."""
         cts = cotangents if params["symbolic_zeros"] else [instantiate(ct) for ct in cotangents]
         return (*(None,) * num_res, *bwd(args[:num_res], cts))
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence, *, bwd: Callable, num_res: int, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        *,
+        bwd: Callable,
+        num_res: int,
+        **params: Any,
     ) -> tuple:
         """Map the backward rule; residuals and results are batched in front."""
         outs_avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in params["out_avals"])
@@ -176,9 +192,7 @@ def batched_backward(
         given = [ct for ct, flag in zip(cotangents, nonzero, strict=True) if flag]
         in_dims = [*(residual_dims or (0,) * n_residuals), *(0,) * len(given)]
         results = map_front(rule, axis, [*residuals, *given], in_dims)
-        return [
-            _place(ct, dim) for ct, dim in zip(results, dims, strict=True)
-        ]
+        return [_place(ct, dim) for ct, dim in zip(results, dims, strict=True)]
 
     mapped.__name__ = bwd.__name__
     return mapped
