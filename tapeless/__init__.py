@@ -15,9 +15,23 @@ from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
-from tapeless.api.jit import jit
+from tapeless.api.jit import clear_caches, jit
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapeDtypeStruct, typeof
+from tapeless.control.callback import pure_callback
 from tapeless.runtime.array import Array
+from tapeless.runtime.device import (
+    block_until_ready,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    local_device_count,
+    local_devices,
+    process_count,
+    process_index,
+)
+from tapeless.runtime.eager import effects_barrier
 
 __version__ = "0.12.0.1"

@@ -162,7 +162,9 @@ class LinearMap:
         """Return the tangents of the results."""
         leaves, tree = tree_flatten(tangents)
         if tree != self.flat.tree:
-            raise TypeError(f"linearized function wants tangents of the tree {self.flat.tree}, got {tree}")
+            raise TypeError(
+                f"linearized function wants tangents of the tree {self.flat.tree}, got {tree}"
+            )
         for leaf, aval in zip(leaves, self.in_avals, strict=True):
             _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
         outs = iter(eval_jaxpr(self.jaxpr, self.jaxpr.consts, *leaves)[: self.n_used])
@@ -231,7 +233,9 @@ def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, Linea
     return value, LinearMap(flat, [typeof(leaf) for leaf in leaves], linear), aux
 
 
-def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Any = ()) -> tuple[Any, ...]:
+def vjp(
+    fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+) -> tuple[Any, ...]:
     """Return `fun(*primals)` and the function from its cotangent to those of the primals.
 
     >>> value, back = vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -259,7 +263,9 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
         """Return the cotangents of the arguments."""
         cts, out_tree = tree_flatten(cotangent)
         if out_tree != flat.out_tree:
-            raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {out_tree}")
+            raise TypeError(
+                f"cotangent tree does not match function output, expected {flat.out_tree} but got {out_tree}"
+            )
         results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
         return tree_unflatten(tree, [instantiate(ct) for ct in results])
 
@@ -356,9 +362,15 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
     shown = dtypes.dtype_name(dtype)
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
-            raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {shown}.")
+            raise TypeError(
+                f"{name} with holomorphic=True requires inputs with complex dtype, but got {shown}."
+            )
         return
-    if dtypes.issubdtype(dtype, dtypes.extended) or dtypes.issubdtype(dtype, np.integer) or dtype == np.bool_:
+    if (
+        dtypes.issubdtype(dtype, dtypes.extended)
+        or dtypes.issubdtype(dtype, np.integer)
+        or dtype == np.bool_
+    ):
         if not allow_int:
             raise TypeError(
                 f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
@@ -366,7 +378,9 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
                 f"use vjp or set allow_int to True."
             )
     elif not dtypes.issubdtype(dtype, np.inexact):
-        raise TypeError(f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of np.bool_ or np.number), but got {shown}.")
+        raise TypeError(
+            f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of np.bool_ or np.number), but got {shown}."
+        )
 
 
 def _seed(value: Any, linear: LinearMap, holomorphic: bool) -> Any:
@@ -389,7 +403,9 @@ def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:
     shown = dtypes.dtype_name(dtype)
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
-            raise TypeError(f"{name} with holomorphic=True requires outputs with complex dtype, but got {shown}.")
+            raise TypeError(
+                f"{name} with holomorphic=True requires outputs with complex dtype, but got {shown}."
+            )
     elif dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(
             f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "

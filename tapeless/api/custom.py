@@ -26,7 +26,14 @@ from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 
-__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_gradient", "custom_jvp", "custom_vjp", "zero_from_primal"]
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "zero_from_primal",
+]
 
 
 class SymbolicZero:
@@ -82,7 +89,10 @@ class CustomFunction:
     """What both kinds share: the function, and the positions that are not differentiated."""
 
     def __init__(
-        self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+        self,
+        fun: Callable,
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
     ) -> None:
         """nondiff_argnums, nondiff_argnames: arguments that rules get as they are."""
         functools.update_wrapper(self, fun)
@@ -102,7 +112,9 @@ class CustomFunction:
         fixed = [n % len(args) for n in self.nondiff_argnums] if args else []
         return [args[i] for i in fixed], [i for i in range(len(args)) if i not in fixed]
 
-    def flat(self, args: tuple, places: list[int], tree: PyTreeDef, out: list[PyTreeDef]) -> Callable:
+    def flat(
+        self, args: tuple, places: list[int], tree: PyTreeDef, out: list[PyTreeDef]
+    ) -> Callable:
         """Return the function of flat differentiable arguments; its result's tree goes to `out`."""
 
         def call(*leaves: Value) -> list[Value]:
@@ -184,7 +196,9 @@ class custom_jvp(CustomFunction):  # noqa: N801
 class FlatJVP:
     """A user's forward rule on flat arguments."""
 
-    def __init__(self, owner: custom_jvp, fixed: list, tree: PyTreeDef, out: list[PyTreeDef]) -> None:
+    def __init__(
+        self, owner: custom_jvp, fixed: list, tree: PyTreeDef, out: list[PyTreeDef]
+    ) -> None:
         """out: where the tree of the result is put."""
         self.owner, self.fixed, self.tree, self.out = owner, fixed, tree, out
         self.__name__ = function_name(owner.jvp)
@@ -263,7 +277,11 @@ class custom_vjp(CustomFunction):  # noqa: N801
     symbolic_zeros = False
 
     def defvjp(
-        self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False
+        self,
+        fwd: Callable,
+        bwd: Callable,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
     ) -> None:
         """Set the rules: fwd(*args) -> (result, residuals); bwd(*fixed, residuals, ct) -> cts."""
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
@@ -356,7 +374,9 @@ class FlatVJP:
         for number, (ct, wanted) in enumerate(zip(result, avals, strict=True)):
             leaves = tree_leaves(wanted)
             try:
-                filled = [Zero(a.tangent()) for a in leaves] if ct is None else _matching(ct, wanted)
+                filled = (
+                    [Zero(a.tangent()) for a in leaves] if ct is None else _matching(ct, wanted)
+                )
             except ValueError:
                 raise TypeError(
                     f"Custom VJP bwd rule {rule} for function {name} must produce, for argument "

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tapeless.api.jit import StaticSpec, jit, trace_program
-from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, is_value, typeof
+from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.source import name_scope
 from tapeless.core.trace import Axis, bind_axis

@@ -24,9 +24,8 @@ from tapeless.api.autodiff import (
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Value
-from tapeless.prims.common import apply
+from tapeless.prims.common import apply, instantiate
 from tapeless.transforms.jvp import jvp_flat
-from tapeless.prims.common import instantiate
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 
@@ -190,7 +189,11 @@ def _split(column: Value, shapes: Sequence[tuple[int, ...]], axis: int) -> list[
         piece = column
         if size != aval.shape[axis]:
             piece = apply(
-                "slice", column, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None
+                "slice",
+                column,
+                start_indices=tuple(starts),
+                limit_indices=tuple(limits),
+                strides=None,
             )
         new = (*aval.shape[:axis], *shape, *aval.shape[axis + 1 :])
         if new != typeof(piece).shape:

@@ -20,7 +20,7 @@ from typing import Any
 from tapeless import config
 from tapeless.control.common import lift_tracers
 from tapeless.control.jit import jit_p
-from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, is_value, typeof
+from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo
 from tapeless.core.trace import Value, context
 from tapeless.runtime.array import Array
@@ -31,8 +31,9 @@ from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util import cache
 
-__all__ = ["JitFunction", "StaticSpec", "jit", "trace_program"]
+__all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
 _UNSPECIFIED = object()
 traced_programs = TraceCache()
@@ -44,7 +45,9 @@ class StaticSpec:
     Positions and names are completed from each other by the signature, where there is one.
     """
 
-    def __init__(self, function: Callable, argnums: Any, argnames: Any, what: str = "static") -> None:
+    def __init__(
+        self, function: Callable, argnums: Any, argnames: Any, what: str = "static"
+    ) -> None:
         """argnums: None, an int or a sequence; argnames: None, a string or strings."""
         self.argnums = _as_tuple(argnums, int)
         self.argnames = _as_tuple(argnames, str)
@@ -52,7 +55,9 @@ class StaticSpec:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
             return
-        positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self._check(parameters, positional, open_ended, what)
         if argnames is None and argnums is not None:
@@ -109,7 +114,9 @@ def join_static(args: Sequence[Any], kwargs: dict, static: tuple) -> tuple[list,
 class JitFunction:
     """A function that is compiled for each signature it is called with."""
 
-    def __init__(self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict) -> None:
+    def __init__(
+        self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict
+    ) -> None:
         """options: inline, keep_unused, compiler_options."""
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
@@ -138,7 +145,9 @@ class JitFunction:
         key = (tree, avals, static, config.trace_context(), context.axes)
         traced = traced_programs.get(self.__wrapped__, key)
         if traced is None:
-            names = argument_names(self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1))
+            names = argument_names(
+                self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1)
+            )
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
             if not traced.tracers:
                 traced_programs.put(self.__wrapped__, key, traced)
@@ -155,7 +164,9 @@ class JitFunction:
         if hasattr(leaf, "__jax_array__"):
             return typeof(leaf.__jax_array__())
         dynamic, named, _ = self.static.divide(args, kwargs)
-        names = argument_names(self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1))
+        names = argument_names(
+            self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1)
+        )
         raise TypeError(
             f"Error interpreting argument to {self.__wrapped__} as an abstract array. The "
             f"problematic value is of type {type(leaf)} and was passed to the function at path "
@@ -183,7 +194,12 @@ class JitFunction:
         """Return the traced program for arguments like these."""
         leaves, traced = self.prepare(args, kwargs)
         dynamic, named, _ = self.static.divide(args, kwargs)
-        return Traced(traced, tree_flatten((dynamic, named))[1], self.donated_leaves(args, kwargs), self.options)
+        return Traced(
+            traced,
+            tree_flatten((dynamic, named))[1],
+            self.donated_leaves(args, kwargs),
+            self.options,
+        )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Return the program lowered for arguments like these; arrays or ShapeDtypeStructs."""
@@ -265,7 +281,11 @@ def jit(
     >>> jax.jit(lambda x: x * 2 + 1)(3.0)
     Array(7., dtype=float32, weak_type=True)
     """
-    options = {"inline": inline, "keep_unused": keep_unused, "compiler_options": compiler_options or {}}
+    options = {
+        "inline": inline,
+        "keep_unused": keep_unused,
+        "compiler_options": compiler_options or {},
+    }
 
     def wrap(function: Callable) -> JitFunction:
         """Wrap one function."""
@@ -278,6 +298,12 @@ def jit(
         return JitFunction(function, static, donated, options)
 
     return wrap if fun is _UNSPECIFIED else wrap(fun)
+
+
+def clear_caches() -> None:
+    """Forget all traced and compiled programs: the next call of a function traces it anew."""
+    traced_programs.clear()
+    cache.clear_caches()
 
 
 def _as_tuple(value: Any, kind: type) -> tuple:

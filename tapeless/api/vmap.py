@@ -148,14 +148,20 @@ def axis_size_of(
 
 
 def _inconsistent(
-    leaves: Sequence[Any], dims: Sequence[int | None], sizes: list, given: int | None, names: Sequence[str]
+    leaves: Sequence[Any],
+    dims: Sequence[int | None],
+    sizes: list,
+    given: int | None,
+    names: Sequence[str],
 ) -> str:
     """Return JAX's message for mapped axes of unequal sizes."""
     lines = [] if given is None else [f"  * the `axis_size` argument was {given}"]
     for size, count in Counter(s for s in sizes if s is not None).most_common():
         position = sizes.index(size)
         aval = typeof(leaves[position])
-        where = f"axis {dims[position]} of argument {names[position]} of type {aval.str_short(False)}"
+        where = (
+            f"axis {dims[position]} of argument {names[position]} of type {aval.str_short(False)}"
+        )
         if count == 1:
             lines.append(f"  * one axis had size {size}: {where}")
         else:

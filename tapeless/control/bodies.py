@@ -114,7 +114,12 @@ def promote_weak(
 
 
 def check_carry(
-    loop: str, name: str, in_tree: PyTreeDef, avals: Sequence[ShapedArray], out: Any, outs: Sequence[ShapedArray]
+    loop: str,
+    name: str,
+    in_tree: PyTreeDef,
+    avals: Sequence[ShapedArray],
+    out: Any,
+    outs: Sequence[ShapedArray],
 ) -> None:
     """Raise JAX's TypeError when a body's carry output is not of the type of its input.
 
@@ -147,7 +152,9 @@ def check_carry(
         )
 
 
-def check_branches(kind: str, names: Sequence[str], functions: Sequence[Callable], bodies: Sequence[Body]) -> None:
+def check_branches(
+    kind: str, names: Sequence[str], functions: Sequence[Callable], bodies: Sequence[Body]
+) -> None:
     """Raise JAX's TypeError when branches do not return the same tree of types."""
     first = bodies[0]
     for name, function, body in zip(names[1:], functions[1:], bodies[1:], strict=True):
@@ -211,5 +218,3 @@ def _listed(lines: Sequence[str], capital: bool = True) -> str:
         line = lines[0]
         return (line[0].upper() + line[1:] if capital else line) + "."
     return ";\n".join(f"  * {line}" for line in lines) + "."
-
-

@@ -62,7 +62,9 @@ def _predicate(pred: Any) -> Value:
     if aval.shape:
         raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
     if aval.dtype != np.bool_:
-        if not (dtypes.issubdtype(aval.dtype, np.integer) or dtypes.issubdtype(aval.dtype, np.floating)):
+        if not (
+            dtypes.issubdtype(aval.dtype, np.integer) or dtypes.issubdtype(aval.dtype, np.floating)
+        ):
             name = dtypes.dtype_name(aval.dtype)
             raise TypeError(f"Pred type must be either boolean or number, got {name}.")
         pred = ne(pred, aval.dtype.type(0)) if isinstance(pred, Tracer) else bool(pred)
@@ -71,7 +73,9 @@ def _predicate(pred: Any) -> Value:
     return convert_element_type(pred, np.int32)
 
 
-def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NOT_GIVEN) -> Any:
+def switch(
+    index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NOT_GIVEN
+) -> Any:
     """Return `branches[index](*operands)`; an index outside the range is clamped to it.
 
     >>> switch(5, [lambda x: x, lambda x: -x], 3.0)
@@ -103,7 +107,12 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
 
 
 def _branch(
-    kind: str, index: Value, functions: Sequence[Callable], names: Sequence[str], operands: tuple, swap: bool
+    kind: str,
+    index: Value,
+    functions: Sequence[Callable],
+    names: Sequence[str],
+    operands: tuple,
+    swap: bool,
 ) -> Any:
     """Trace the branches, check them, and bind one equation."""
     leaves, tree = flatten_values(operands)
@@ -128,7 +137,10 @@ def join_consts(bodies: Sequence[Body]) -> tuple[list[Value], list[Jaxpr]]:
     programs = []
     for body in bodies:
         n_own = len(body.consts)
-        own = {places[id(v)]: var for v, var in zip(body.consts, body.jaxpr.invars[:n_own], strict=True)}
+        own = {
+            places[id(v)]: var
+            for v, var in zip(body.consts, body.jaxpr.invars[:n_own], strict=True)
+        }
         leading = [own[i] if i in own else _fresh(value) for i, value in enumerate(consts)]
         programs.append(body.jaxpr.replace(invars=(*leading, *body.jaxpr.invars[n_own:])))
     return consts, programs
@@ -148,9 +160,7 @@ def _bind_cond(
     passed = [s is not None and all(o[i] == s for o in sources) for i, s in enumerate(sources[0])]
     kept = [not flag for flag in passed]
     programs = _with_common_types(programs)
-    branches = tuple(
-        program.replace(outvars=select(program.outvars, kept)) for program in programs
-    )
+    branches = tuple(program.replace(outvars=select(program.outvars, kept)) for program in programs)
     outs = cond_p.bind(index, *inputs, branches=branches)
     same = [inputs[s] for s, flag in zip(sources[0], passed, strict=True) if flag]
     return merge(passed, outs, same)
@@ -158,7 +168,10 @@ def _bind_cond(
 
 def _with_common_types(programs: list[Jaxpr]) -> list[Jaxpr]:
     """Make results strong where some branch's is: a weak type must be common to all."""
-    weak = [all(flags) for flags in zip(*[[a.weak_type for a in p.out_avals] for p in programs], strict=True)]
+    weak = [
+        all(flags)
+        for flags in zip(*[[a.weak_type for a in p.out_avals] for p in programs], strict=True)
+    ]
     return [
         program
         if all(a.weak_type == w for a, w in zip(program.out_avals, weak, strict=True))
@@ -181,7 +194,9 @@ def _strengthened(program: Jaxpr, weak: list[bool]) -> Jaxpr:
     return stage_jaxpr(run, program, program.in_avals)
 
 
-def platform_dependent(*args: Any, default: Callable | None = None, **per_platform: Callable) -> Any:
+def platform_dependent(
+    *args: Any, default: Callable | None = None, **per_platform: Callable
+) -> Any:
     """Call the function for this platform, the CPU, or `default`.
 
     >>> platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x)

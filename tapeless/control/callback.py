@@ -20,7 +20,7 @@ import numpy as np
 
 from tapeless.control.bodies import flatten_values
 from tapeless.control.loops import map as map_rows
-from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, is_value, typeof
+from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.effects import (
     CALLBACK,
     DEBUG,
@@ -72,7 +72,9 @@ class Callback(Primitive):
         outs = map_rows(one, fronted)
         return outs, (0,) * len(outs)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, callback: Callable, **params: Any) -> tuple:
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, callback: Callable, **params: Any
+    ) -> tuple:
         """Write a call of the Python function."""
         return b.host_call(callback, args, outs)
 
@@ -160,7 +162,9 @@ pure_callback_p = PureCallback()
 io_callback_p = IOCallback()
 
 
-def flat_callback(function: Callable, tree: PyTreeDef, kwargs: dict, out_avals: tuple | None) -> Callable:
+def flat_callback(
+    function: Callable, tree: PyTreeDef, kwargs: dict, out_avals: tuple | None
+) -> Callable:
     """Return the function of flat NumPy arrays behind a callback.
 
     Users get arrays they may keep: the memory of the program is copied.
@@ -188,7 +192,9 @@ def _checked(leaf: Any, aval: ShapedArray) -> np.ndarray:
     return value.astype(aval.dtype, copy=False)
 
 
-def debug_callback(callback: Callable, *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any) -> None:
+def debug_callback(
+    callback: Callable, *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+) -> None:
     """Call `callback(*args, **kwargs)` whenever the program gets here.
 
     ordered: keep the order among ordered callbacks (it is program order in any case).
@@ -199,7 +205,12 @@ def debug_callback(callback: Callable, *args: Any, ordered: bool = False, partit
 
 
 def debug_print(
-    fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False, **kwargs: Any
+    fmt: str,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
 ) -> None:
     """Print `fmt.format(*args, **kwargs)` with the values that the program has when it gets here.
 
@@ -216,8 +227,13 @@ def debug_print(
     def write(*arrays: np.ndarray) -> list[Any]:
         """Format and print."""
         rest = iter(arrays)
-        full = [next(rest).copy() if flag else leaf for leaf, flag in zip(leaves_static, dynamic, strict=True)]
-        given, named = tree_unflatten(tree, [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in full])
+        full = [
+            next(rest).copy() if flag else leaf
+            for leaf, flag in zip(leaves_static, dynamic, strict=True)
+        ]
+        given, named = tree_unflatten(
+            tree, [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in full]
+        )
         with np.printoptions(**options):
             sys.stdout.write(fmt.format(*given, **named) + "\n")
         return []
@@ -230,7 +246,9 @@ def result_types(tree: Any) -> tuple[list[ShapedArray], PyTreeDef]:
     """Return the avals of a tree of ShapeDtypeStructs or arrays."""
     leaves, treedef = tree_flatten(tree)
     avals = [
-        ShapedArray(tuple(x.shape), x.dtype) if isinstance(x, ShapeDtypeStruct) or hasattr(x, "dtype") else typeof(x)
+        ShapedArray(tuple(x.shape), x.dtype)
+        if isinstance(x, ShapeDtypeStruct) or hasattr(x, "dtype")
+        else typeof(x)
         for x in leaves
     ]
     return avals, treedef

@@ -52,7 +52,9 @@ class ProgramPrimitive(Primitive):
             for name in eqn.primitive.axis_names(**eqn.params)
         )
 
-    def batch_collective(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch_collective(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any
+    ) -> tuple:
         """Do as `batch`: the collectives inside the programs see the named axis."""
         return self.batch(axis, args, dims, **params)
 
@@ -71,7 +73,9 @@ def join_tangents(values: Sequence[Value], nonzero: Mask, avals: Sequence[Shaped
     )
 
 
-def transposed_results(outs: Sequence[Value], linear: Mask, returned: Mask, args: Sequence) -> tuple:
+def transposed_results(
+    outs: Sequence[Value], linear: Mask, returned: Mask, args: Sequence
+) -> tuple:
     """Return one result per argument of a transpose rule.
 
     outs: the cotangents that the backward program returns, for the linear inputs `returned`.

@@ -28,8 +28,8 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.compare import eq
 from tapeless.prims.common import batch_dim_to, zeros
+from tapeless.prims.compare import eq
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_in_dim, stop_gradient_p
 from tapeless.transforms.batch import batch_jaxpr
@@ -52,6 +52,10 @@ class Cond(ProgramPrimitive):
         """Return the types of the results."""
         return branches[0].out_avals
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the branches, which take all operands but the index and return the results."""
+        return [(branch, avals[1:], outs) for branch in params["branches"]]
+
     def jvp(self, primals: Values, tangents: Sequence, *, branches: tuple, **params: Any) -> tuple:
         """Branch between the programs of values and tangents."""
         nonzero = nonzero_mask(tangents)[1:]
@@ -63,7 +67,9 @@ class Cond(ProgramPrimitive):
         outs = self.bind(*primals, *given, branches=with_tangents, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], out, branches[0].out_avals)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, *, branches: tuple, **params: Any) -> tuple:
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, branches: tuple, **params: Any
+    ) -> tuple:
         """Branch between the programs that run backwards."""
         index, *operands = args
         linear = tuple(type(arg) is Linear for arg in operands)
@@ -90,7 +96,9 @@ class Cond(ProgramPrimitive):
             return outs, tuple(0 if flag else None for flag in out)
         return self._batch_by_select(axis, args, dims, branches), (0,) * n_outs
 
-    def _batch_by_select(self, axis: Axis, args: Values, dims: Sequence, branches: tuple) -> list[Value]:
+    def _batch_by_select(
+        self, axis: Axis, args: Values, dims: Sequence, branches: tuple
+    ) -> list[Value]:
         """Run every branch for all rows and select row by row."""
         index, *operands = [
             batch_dim_to(x, dim, 0, axis.size) for x, dim in zip(args, dims, strict=True)
@@ -141,7 +149,9 @@ class Cond(ProgramPrimitive):
         shrunk = tuple(dce_jaxpr(branch, used, needed)[0] for branch in branches)
         return (True, *needed), {"branches": shrunk, **params}, used
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any
+    ) -> tuple:
         """Write a native switch; the branches store into common buffers."""
         index, *operands = args
         results = [b.buffer(aval) for aval in outs]
@@ -202,9 +212,7 @@ class ResidualSlots:
                 for slot, value in zip(self.slot_of[number], outs[n_outs:], strict=True)
                 if slot is not None
             }
-            slots = [
-                filled[i] if i in filled else zeros(aval) for i, aval in enumerate(self.avals)
-            ]
+            slots = [filled[i] if i in filled else zeros(aval) for i, aval in enumerate(self.avals)]
             return [*outs[:n_outs], *slots]
 
         return stage_jaxpr(run, half.known, half.known.in_avals)
@@ -216,7 +224,11 @@ class ResidualSlots:
 
         def run(*args: Value) -> tuple[Value, ...]:
             """Pick the residuals and run the staged program."""
-            slots, known, unknown = args[:n_slots], args[n_slots : n_slots + n_known], args[n_slots + n_known :]
+            slots, known, unknown = (
+                args[:n_slots],
+                args[n_slots : n_slots + n_known],
+                args[n_slots + n_known :],
+            )
             residuals = [
                 slots[slot] if slot is not None else known[source]
                 for slot, source in zip(self.slot_of[number], half.residual_inputs, strict=True)

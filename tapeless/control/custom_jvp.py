@@ -59,6 +59,10 @@ class CustomJVP(ProgramPrimitive):
         """Return the program's output types."""
         return call_jaxpr.out_avals
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the program, which takes the operands and returns the results."""
+        return [(params["call_jaxpr"], avals, outs)]
+
     def jvp(
         self, primals: Values, tangents: Sequence, *, jvp: Callable, num_consts: int, **params: Any
     ) -> tuple:

@@ -45,6 +45,10 @@ class CustomVJP(ProgramPrimitive):
         """Return the program's output types."""
         return call_jaxpr.out_avals
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the program, which takes the operands and returns the results."""
+        return [(params["call_jaxpr"], avals, outs)]
+
     def jvp(
         self, primals: Values, tangents: Sequence, *, fwd: Callable, bwd: Callable, **params: Any
     ) -> tuple:

@@ -51,6 +51,10 @@ class Jit(ProgramPrimitive):
         """Return the program's output types."""
         return jaxpr.out_avals
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the program, which takes the operands and returns the results."""
+        return [(params["jaxpr"], avals, outs)]
+
     def jvp(self, primals: Values, tangents: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
         """Bind the program of values and tangents."""
         nonzero = nonzero_mask(tangents)
@@ -59,7 +63,9 @@ class Jit(ProgramPrimitive):
         outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=tangent_jaxpr, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Bind the program that runs backwards."""
         linear = tuple(type(arg) is Linear for arg in args)
         nonzero = nonzero_mask(cotangents)
@@ -68,7 +74,9 @@ class Jit(ProgramPrimitive):
         outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
         return transposed_results(outs, linear, returned, args)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Bind the program over batches."""
         batched = tuple(dim is not None for dim in dims)
         fronted = batch_to_front(args, dims)
@@ -102,7 +110,9 @@ class Jit(ProgramPrimitive):
         return b.inline(jaxpr, args)
 
 
-def split_with_forwarding(prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict) -> Split:
+def split_with_forwarding(
+    prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict
+) -> Split:
     """Return the split of a program whose residuals may be known inputs.
 
     Those are taken out of the known program's outputs and passed to the staged half directly.

@@ -30,8 +30,8 @@ from tapeless.prims.binary import add
 from tapeless.prims.common import batch_dim_to
 from tapeless.prims.compare import lt
 from tapeless.prims.join import concatenate
-from tapeless.prims.structural import reshape
 from tapeless.prims.slice import slice_in_dim
+from tapeless.prims.structural import reshape
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.dce import forwarded_inputs
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
@@ -103,7 +103,11 @@ def _static_int(value: Any, what: str) -> int:
 
 
 def _scan_body(
-    f: Callable, init: list[Value], init_tree: PyTreeDef, slices: list[ShapedArray], xs_tree: PyTreeDef
+    f: Callable,
+    init: list[Value],
+    init_tree: PyTreeDef,
+    slices: list[ShapedArray],
+    xs_tree: PyTreeDef,
 ) -> tuple[list[Value], Body, PyTreeDef]:
     """Return the promoted carry, the traced body and the tree of its ys."""
     in_tree = tree_flatten((tree_unflatten(init_tree, init), tree_unflatten(xs_tree, slices)))[1]
@@ -166,7 +170,9 @@ def _bind_scan(
     )
     n_out = sum(carried)
     carry = merge(carried, select(init, fixed), outs[:n_out])
-    same = [xs[s - n_consts - n_carry] for s, flag in zip(source[n_carry:], copied, strict=True) if flag]
+    same = [
+        xs[s - n_consts - n_carry] for s, flag in zip(source[n_carry:], copied, strict=True) if flag
+    ]
     return carry, merge(copied, outs[n_out:], same)
 
 
@@ -184,7 +190,9 @@ def _scan_in_python(
 ) -> tuple[Any, Any]:
     """Run the loop in Python, for `disable_jit`."""
     if length == 0:
-        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
+        raise ValueError(
+            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
+        )
     carry, ys = init, [None] * length
     for i in reversed(range(length)) if reverse else range(length):
         carry, ys[i] = f(carry, tree_unflatten(tree, [x[i] for x in xs]))
@@ -234,9 +242,7 @@ def _check_condition(condition: Body) -> None:
         )
     (aval,) = condition.out_avals
     if aval.shape or aval.dtype != np.bool_:
-        raise TypeError(
-            f"cond_fun must return a boolean scalar, but got output type(s) {[aval]}."
-        )
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {[aval]}.")
 
 
 def _bind_while(condition: Body, body: Body, init: list[Value]) -> list[Value]:
@@ -256,7 +262,11 @@ def _bind_while(condition: Body, body: Body, init: list[Value]) -> list[Value]:
             invars=(*condition.jaxpr.invars[:n_cond], *select(cond_vars, kept))
         ),
         body_jaxpr=body.jaxpr.replace(
-            invars=(*body.jaxpr.invars[:n_body], *select(body_vars, moved), *select(body_vars, kept)),
+            invars=(
+                *body.jaxpr.invars[:n_body],
+                *select(body_vars, moved),
+                *select(body_vars, kept),
+            ),
             outvars=select(body.jaxpr.outvars, kept),
         ),
         cond_nconsts=n_cond,
@@ -288,7 +298,9 @@ def fori_loop(
     bounds = [_bound(b) for b in (lower, upper)]
     static = all(isinstance(b, (int, np.integer)) and not isinstance(b, bool) for b in bounds)
     dtypes_ = [typeof(b).dtype for b in bounds]
-    if not all(np.issubdtype(d, np.integer) for d in dtypes_) or (not static and dtypes_[0] != dtypes_[1] and not _weak_pair(bounds)):
+    if not all(np.issubdtype(d, np.integer) for d in dtypes_) or (
+        not static and dtypes_[0] != dtypes_[1] and not _weak_pair(bounds)
+    ):
         raise TypeError(
             f"lower and upper arguments to fori_loop must have equal types, got {dtypes_[0]} and {dtypes_[1]}"
         )
@@ -370,7 +382,9 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
         return mapped(xs)
     head = [slice_in_dim(x, 0, n_whole) if rest else x for x in leaves]
     blocks = [reshape(x, (n_blocks, batch_size, *typeof(x).shape[1:])) for x in head]
-    tail = tree_unflatten(tree, [slice_in_dim(x, n_whole, n_rows) for x in leaves]) if rest else None
+    tail = (
+        tree_unflatten(tree, [slice_in_dim(x, n_whole, n_rows) for x in leaves]) if rest else None
+    )
     _, ys = scan(lambda _, block: ((), mapped(block)), (), tree_unflatten(tree, blocks))
     remainder = mapped(tail) if rest else None
     flat = tree_map(lambda y: reshape(y, (n_whole, *typeof(y).shape[2:])), ys)

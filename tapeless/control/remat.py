@@ -52,6 +52,10 @@ class Remat(ProgramPrimitive):
         """Return the program's output types."""
         return jaxpr.out_avals
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the program, which takes the operands and returns the results."""
+        return [(params["jaxpr"], avals, outs)]
+
     def jvp(self, primals: Values, tangents: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
         """Bind the program of values and tangents."""
         nonzero = nonzero_mask(tangents)
@@ -60,7 +64,9 @@ class Remat(ProgramPrimitive):
         outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=with_tangents, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+    def transpose(
+        self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Bind the program that computes what it needs again and then runs backwards."""
         linear = tuple(type(arg) is Linear for arg in args)
         nonzero = nonzero_mask(cotangents)
@@ -69,7 +75,9 @@ class Remat(ProgramPrimitive):
         outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
         return transposed_results(outs, linear, returned, args)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Bind the program over batches."""
         batched = tuple(dim is not None for dim in dims)
         mapped, out = batch_jaxpr(jaxpr, axis, batched, (False,) * len(jaxpr.outvars))
@@ -89,7 +97,9 @@ class Remat(ProgramPrimitive):
         n_saved = len(saved)
         known_inputs = [n_saved + i for i, flag in enumerate(unknown) if not flag]
         unknown_inputs = [n_saved + i for i, flag in enumerate(unknown) if flag]
-        staged, needed = dce_jaxpr(staged, (True,) * len(staged.outvars), (False,) * len(staged.invars))
+        staged, needed = dce_jaxpr(
+            staged, (True,) * len(staged.outvars), (False,) * len(staged.invars)
+        )
         positions = select([*range(n_saved), *known_inputs, *unknown_inputs], needed)
         staged_params = {**params, "jaxpr": staged, "policy": policy, "differentiated": True}
         return Split(
@@ -137,7 +147,11 @@ def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
     again = [_rename_outputs(eqn, given) for eqn in again]
     renamed = dict(zip(staged.invars[:n_residuals], residuals, strict=True))
     rest = [
-        eqn.replace(invars=tuple(renamed.get(atom, atom) if type(atom) is Var else atom for atom in eqn.invars))
+        eqn.replace(
+            invars=tuple(
+                renamed.get(atom, atom) if type(atom) is Var else atom for atom in eqn.invars
+            )
+        )
         for eqn in staged.eqns
     ]
     outs = [renamed.get(atom, atom) if type(atom) is Var else atom for atom in staged.outvars]

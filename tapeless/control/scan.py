@@ -60,6 +60,14 @@ class Scan(ProgramPrimitive):
         carry, ys = split_at(jaxpr.out_avals, num_carry)
         return (*carry, *[y.update(shape=(length, *y.shape), weak_type=False) for y in ys])
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the body: it takes consts, carry and slices, and returns the carry and slices."""
+        sizes = params["num_consts"], params["num_carry"]
+        consts, carry, xs = split_at(avals, *sizes)
+        ys = outs[params["num_carry"] :]
+        rows = [[x.update(shape=x.shape[1:]) for x in stacked] for stacked in (xs, ys)]
+        return [(params["jaxpr"], [*consts, *carry, *rows[0]], [*carry, *rows[1]])]
+
     def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
         """Carry the tangents of consts, carry and slices through the loop."""
         n_consts, n_carry = params["num_consts"], params["num_carry"]
@@ -78,11 +86,15 @@ class Scan(ProgramPrimitive):
         sizes = (n_consts, n_carry, len(nz_xs))
         body = _interleave(body, sizes, tuple(map(sum, split_at(nonzero, n_consts, n_carry))))
         body = _interleave_outputs(body, (n_carry, n_ys), sum(nz_carry))
-        given = [instantiate(t) if flag else None for t, flag in zip(tangents, nonzero, strict=True)]
+        given = [
+            instantiate(t) if flag else None for t, flag in zip(tangents, nonzero, strict=True)
+        ]
         groups = zip(
             split_at(primals, n_consts, n_carry), split_at(given, n_consts, n_carry), strict=True
         )
-        args = [x for values, tans in groups for x in (*values, *[t for t in tans if t is not None])]
+        args = [
+            x for values, tans in groups for x in (*values, *[t for t in tans if t is not None])
+        ]
         new = {
             "jaxpr": body,
             "num_consts": n_consts + sum(nz_consts),
@@ -111,7 +123,13 @@ class Scan(ProgramPrimitive):
         ct_consts = [zeros(arg.aval.tangent()) for arg in select(consts, lin_consts)]
         values = select(consts, [not flag for flag in lin_consts])
         stacked = select(xs, [not flag for flag in lin_xs])
-        inputs = (*values, *ct_consts, *map(instantiate, ct_carry), *select(ct_ys, nonzero_ys), *stacked)
+        inputs = (
+            *values,
+            *ct_consts,
+            *map(instantiate, ct_carry),
+            *select(ct_ys, nonzero_ys),
+            *stacked,
+        )
         new = {
             "jaxpr": body,
             "reverse": not params["reverse"],
@@ -214,7 +232,9 @@ class SplitScan:
     when it is a known input of the body's xs, and *stacked* otherwise.
     """
 
-    def __init__(self, prim: Scan, params: dict, body_unknown: Mask, unknown: Mask, halves: SplitJaxpr):
+    def __init__(
+        self, prim: Scan, params: dict, body_unknown: Mask, unknown: Mask, halves: SplitJaxpr
+    ):
         """body_unknown: per body input; unknown: per argument of the scan (inits may be known)."""
         self.prim = prim
         self.params = params
@@ -241,7 +261,11 @@ class SplitScan:
         staged = self.halves.staged
         for number, kind in enumerate(kinds):
             source = self.halves.residual_inputs[number]
-            arg = next(position[kind]) if kind in position else n_residuals + self.known_inputs[source]
+            arg = (
+                next(position[kind])
+                if kind in position
+                else n_residuals + self.known_inputs[source]
+            )
             is_const = kind in ("invariant", "const")
             (const_args if is_const else xs_args).append(arg)
             (const_vars if is_const else xs_vars).append(staged.invars[number])
@@ -273,7 +297,9 @@ class SplitScan:
             if eqn.effects or any(type(atom) is Var and atom in varying for atom in eqn.invars):
                 varying.update(eqn.outvars)
         n_outs = len(known.outvars) - self.n_residuals
-        n_known_carry = sum(not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry])
+        n_known_carry = sum(
+            not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry]
+        )
         first_xs = self.n_known_consts + n_known_carry
         kinds = []
         for var, source in zip(known.outvars[n_outs:], self.halves.residual_inputs, strict=True):
@@ -300,11 +326,11 @@ class SplitScan:
             known.replace(outvars=invariant), (True,) * len(invariant), (False,) * len(known.invars)
         )
         body = known.replace(outvars=(*known.outvars[:n_outs], *stacked))
-        n_known_carry = sum(not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry])
+        n_known_carry = sum(
+            not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry]
+        )
         in_avals = [
-            aval
-            for aval, flag in zip(self.argument_avals(), self.unknown, strict=True)
-            if not flag
+            aval for aval, flag in zip(self.argument_avals(), self.unknown, strict=True) if not flag
         ]
         used = [not u for b, u in zip(self.unknown, self.body_unknown, strict=True) if not b]
         params = {
@@ -355,7 +381,9 @@ def _interleave_outputs(body: Jaxpr, sizes: tuple[int, int], n_carry_tangents: i
 
 
 @weak_identity_cache
-def transposed_body(jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, nonzero_ys: Mask) -> Jaxpr:
+def transposed_body(
+    jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, nonzero_ys: Mask
+) -> Jaxpr:
     """Return the body of the backward loop.
 
     [ other consts | ct consts, ct carry | ct ys, other xs ] -> [ ct consts, ct carry | ct xs ]
@@ -374,7 +402,9 @@ def transposed_body(jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, non
         """Transpose one step."""
         fixed, sums, carry, given, slices = split_at(inputs, *sizes)
         fixed_iter, given_iter, slice_iter = iter(fixed), iter(given), iter(slices)
-        args = [Linear(a) if f else next(fixed_iter) for a, f in zip(in_consts, lin_consts, strict=True)]
+        args = [
+            Linear(a) if f else next(fixed_iter) for a, f in zip(in_consts, lin_consts, strict=True)
+        ]
         args += [Linear(aval) for aval in in_carry]
         args += [Linear(a) if f else next(slice_iter) for a, f in zip(in_xs, lin_xs, strict=True)]
         cts = [*carry]
@@ -402,7 +432,9 @@ def _transpose_after_split(
     staged_prim, staged_params = split.staged
     cts = select(cotangents, split.unknown_outputs)
     results = staged_prim.transpose(cts, [available[i] for i in split.staged_args], **staged_params)
-    by_argument = {i - split.n_residuals: ct for i, ct in zip(split.staged_args, results, strict=True)}
+    by_argument = {
+        i - split.n_residuals: ct for i, ct in zip(split.staged_args, results, strict=True)
+    }
     return tuple(by_argument.get(i) if flag else None for i, flag in enumerate(linear))
 
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
@@ -45,9 +47,20 @@ class While(ProgramPrimitive):
 
     name = "while"
 
-    def abstract(self, *avals: ShapedArray, body_jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(
+        self, *avals: ShapedArray, body_jaxpr: Jaxpr, **params: Any
+    ) -> tuple[ShapedArray, ...]:
         """Return the types of the carry."""
         return body_jaxpr.out_avals
+
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the condition, which returns a bool or one a row, and the body."""
+        consts, body_consts, carry = split_at(avals, params["cond_nconsts"], params["body_nconsts"])
+        flag = params["cond_jaxpr"].out_avals[0].update(dtype=np.dtype(bool))
+        return [
+            (params["cond_jaxpr"], [*consts, *carry], [flag]),
+            (params["body_jaxpr"], [*body_consts, *carry], carry),
+        ]
 
     def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
         """Carry the tangents of body consts and carry; the condition sees primals only."""

@@ -49,19 +49,21 @@ class ShapedArray(AbstractValue):
     ndim: int
     size: int
 
-    def __new__(
-        cls, shape: tuple[int, ...], dtype: object, weak_type: bool = False
-    ) -> ShapedArray:
+    def __new__(cls, shape: tuple[int, ...], dtype: object, weak_type: bool = False) -> ShapedArray:
         """Return the one aval with these fields."""
         if not isinstance(dtype, (np.dtype, dtypes.ExtendedDtype)):
             dtype = np.dtype(dtype)
-        key = (shape, dtype, weak_type) if type(shape) is tuple else (tuple(shape), dtype, weak_type)
+        key = (
+            (shape, dtype, weak_type) if type(shape) is tuple else (tuple(shape), dtype, weak_type)
+        )
         found = _interned.get(key)
         if found is not None:
             return found
         self = object.__new__(cls)
         fields = (key[0], dtype, bool(weak_type), len(key[0]), int(np.prod(key[0], dtype=object)))
-        for name, value in zip(("shape", "dtype", "weak_type", "ndim", "size"), fields, strict=True):
+        for name, value in zip(
+            ("shape", "dtype", "weak_type", "ndim", "size"), fields, strict=True
+        ):
             object.__setattr__(self, name, value)
         _interned[key] = self
         return self
@@ -91,7 +93,9 @@ class ShapedArray(AbstractValue):
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """Return the printed form, `float32[3,4]`, or `f32[3,4]` with short dtypes."""
-        name = dtypes.short_dtype_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        name = (
+            dtypes.short_dtype_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        )
         return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __repr__(self) -> str:

@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CALLBACK", "DEBUG", "NO_EFFECTS", "ORDERED_CALLBACK", "ORDERED_DEBUG", "Effect", "Effects"]
+__all__ = [
+    "CALLBACK",
+    "DEBUG",
+    "NO_EFFECTS",
+    "ORDERED_CALLBACK",
+    "ORDERED_DEBUG",
+    "Effect",
+    "Effects",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,16 @@ class Jaxpr:
     `jaxpr` is the jaxpr itself, `in_avals` and `out_avals` the types of inputs and outputs.
     """
 
-    __slots__ = ("__weakref__", "consts", "constvars", "debug", "effects", "eqns", "invars", "outvars")
+    __slots__ = (
+        "__weakref__",
+        "consts",
+        "constvars",
+        "debug",
+        "effects",
+        "eqns",
+        "invars",
+        "outvars",
+    )
 
     def __init__(
         self,

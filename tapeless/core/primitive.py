@@ -11,6 +11,7 @@ call user functions of other primitives; whatever trace is current decides what 
     rule       receives                                     returns
     abstract   avals, params                                out avals
     effects    params                                       set of effects
+    programs   avals, out avals, params                     nested programs and their types
     jvp        primals, tangents (value or Zero), params    outs, out tangents (value or Zero)
     transpose  cotangents (value or Zero), args (Linear     per argument a cotangent, a Zero, or
                where wanted), params                        None where it was not wanted
@@ -95,6 +96,10 @@ class Primitive:
         """Return what it does besides returning values."""
         return NO_EFFECTS
 
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return (program, input types, output types) per nested program, for the type checker."""
+        return ()
+
     def axis_names(self, **params: Any) -> tuple[object, ...]:
         """Return the named axes that it communicates over; none but for collectives."""
         return ()
@@ -105,7 +110,9 @@ class Primitive:
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         """Return the cotangents of the `Linear` arguments."""
-        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{self}' not implemented")
+        raise NotImplementedError(
+            f"Transpose rule (for reverse-mode differentiation) for '{self}' not implemented"
+        )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
         """Apply the operation to every row; at least one of `dims` is not None."""

@@ -79,7 +79,9 @@ class Trace:
         self.parent = parent
         self.tag = tag
 
-    def process(self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]) -> tuple[Value, ...]:
+    def process(
+        self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
+    ) -> tuple[Value, ...]:
         """Apply the operation `prim` to `args`."""
         raise NotImplementedError
 
@@ -122,7 +124,9 @@ class _Uninstalled(Trace):
 
     __slots__ = ()
 
-    def process(self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]) -> tuple[Value, ...]:
+    def process(
+        self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
+    ) -> tuple[Value, ...]:
         """Refuse: there is nothing that evaluates."""
         raise RuntimeError(f"no run time is installed that could evaluate {prim}")
 

@@ -57,7 +57,9 @@ class Array:
         """Return the elements as a read-only NumPy array over the same memory."""
         if self._numpy is None:
             if self.block is None:
-                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short(False)}.")
+                raise RuntimeError(
+                    f"Array has been deleted with shape={self.aval.str_short(False)}."
+                )
             self._numpy = memory.view(self.block, *physical(self.aval))
         return self._numpy
 
@@ -248,5 +250,7 @@ def as_array(x: Any) -> Array:
 def _checked_int(x: int, dtype: np.dtype) -> int:
     """Return `x`, or raise OverflowError if it does not fit."""
     if not ml_dtypes.iinfo(dtype).min <= x <= ml_dtypes.iinfo(dtype).max:
-        raise OverflowError(f"An overflow was encountered while parsing an argument to a jitted computation, whose value is {x}.")
+        raise OverflowError(
+            f"An overflow was encountered while parsing an argument to a jitted computation, whose value is {x}."
+        )
     return x

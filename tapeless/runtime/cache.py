@@ -107,4 +107,6 @@ class TraceCache:
         nearest = min(table, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
         for word, old, new in zip(words, nearest, key, strict=True):
             if old != new:
-                logger.warning("TRACING CACHE MISS of %s: the %s changed from %s to %s", name, word, old, new)
+                logger.warning(
+                    "TRACING CACHE MISS of %s: the %s changed from %s to %s", name, word, old, new
+                )

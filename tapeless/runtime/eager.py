@@ -21,7 +21,7 @@ from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, l
 from tapeless.runtime.executable import Executable
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
-__all__ = ["EvalTrace", "executable_of", "one_operation"]
+__all__ = ["EvalTrace", "effects_barrier", "executable_of", "live_programs", "one_operation"]
 
 
 class EvalTrace(Trace):
@@ -45,7 +45,10 @@ class EvalTrace(Trace):
 
 @bounded_cache(8192)
 def one_operation(
-    prim: Primitive, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...], context: object
+    prim: Primitive,
+    avals: tuple[ShapedArray, ...],
+    params: tuple[tuple[str, Any], ...],
+    context: object,
 ) -> Executable:
     """Return the compiled program of one operation on operands of these types."""
     named = dict(params)
@@ -62,3 +65,12 @@ def executable_of(jaxpr: Jaxpr, donated: tuple[bool, ...] = ()) -> Executable:
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))
+
+
+def effects_barrier() -> None:
+    """Return when all effects have happened: at once, since execution is synchronous."""
+
+
+def live_programs() -> int:
+    """Return how many compiled programs are kept."""
+    return executable_of.cache_size() + one_operation.cache_size()

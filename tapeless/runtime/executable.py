@@ -51,12 +51,16 @@ class Executable:
         arrays = [x if type(x) is Array else as_array(x) for x in args]
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
-            *self.const_addresses, *[x.address for x in arrays], *[block.address for block in blocks]
+            *self.const_addresses,
+            *[x.address for x in arrays],
+            *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
         self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
         places = (*self.consts, *arrays, *blocks)
-        outs = [self.result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
+        outs = [
+            self.result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)
+        ]
         for number in self.donated:
             arrays[number].delete()
         return outs

@@ -101,7 +101,9 @@ def pooled_bytes() -> int:
     return _held
 
 
-def view(block: Block, shape: tuple[int, ...], dtype: np.dtype, writable: bool = False) -> np.ndarray:
+def view(
+    block: Block, shape: tuple[int, ...], dtype: np.dtype, writable: bool = False
+) -> np.ndarray:
     """Return the NumPy array over a block; it keeps the block alive."""
     if 0 in shape:
         result = np.empty(shape, dtype)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapeless.compiler.stablehlo import module_text
-from tapeless.core.aval import ShapeDtypeStruct, ShapedArray, typeof
+from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.runtime.array import physical
 from tapeless.runtime.cache import TracedProgram
@@ -71,7 +71,9 @@ class MemoryStats:
 class Stage:
     """What all stages know: the trees and types of arguments and results."""
 
-    def __init__(self, traced: TracedProgram, in_tree: PyTreeDef, donated: tuple, options: dict) -> None:
+    def __init__(
+        self, traced: TracedProgram, in_tree: PyTreeDef, donated: tuple, options: dict
+    ) -> None:
         """donated: per leaf, or () if nothing is."""
         self._traced = traced
         self.in_tree = in_tree
@@ -149,7 +151,12 @@ class Compiled(Stage):
     """A function as native code."""
 
     def __init__(
-        self, traced: TracedProgram, in_tree: PyTreeDef, donated: tuple, options: dict, executable: Executable
+        self,
+        traced: TracedProgram,
+        in_tree: PyTreeDef,
+        donated: tuple,
+        options: dict,
+        executable: Executable,
     ) -> None:
         """executable: the code."""
         super().__init__(traced, in_tree, donated, options)

@@ -7,6 +7,7 @@ outputs of a program are its inputs, so that a caller need not carry them throug
 
 from __future__ import annotations
 
+from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import select
@@ -46,18 +47,18 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
         select(jaxpr.consts, live_consts),
         debug,
     )
-    return result, inputs
+    return after_pass(result), inputs
 
 
 def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:
-    """Return the equation reduced to the outputs that are wanted, by its primitive's rule."""
+    """Return the equation reduced to the outputs that are wanted or that it must keep, by its primitive's rule."""
     shrunk = eqn.primitive.dce(wanted, len(eqn.invars), **eqn.params)
     if shrunk is None:
         return eqn
-    needed, params = shrunk
+    needed, params, left = shrunk
     return eqn.replace(
         invars=tuple(select(eqn.invars, needed)),
-        outvars=tuple(select(eqn.outvars, wanted)),
+        outvars=tuple(select(eqn.outvars, left)),
         params=params,
     )
 
@@ -65,6 +66,4 @@ def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:
 def forwarded_inputs(jaxpr: Jaxpr) -> tuple[int | None, ...]:
     """Return, per output, the number of the input that it is, or None."""
     positions = {var: number for number, var in enumerate(jaxpr.invars)}
-    return tuple(
-        None if type(atom) is Literal else positions.get(atom) for atom in jaxpr.outvars
-    )
+    return tuple(None if type(atom) is Literal else positions.get(atom) for atom in jaxpr.outvars)

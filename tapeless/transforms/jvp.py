@@ -117,7 +117,9 @@ def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, M
         outs, out_tangents = jvp_flat(program, primals, tangents)
         for tangent, wanted in zip(out_tangents, instantiated, strict=True):
             nonzero_out.append(wanted or type(tangent) is not Zero)
-        return outs + [instantiate(t) for t, flag in zip(out_tangents, nonzero_out, strict=True) if flag]
+        return outs + [
+            instantiate(t) for t, flag in zip(out_tangents, nonzero_out, strict=True) if flag
+        ]
 
     tangent_avals = [aval.tangent() for aval in select(jaxpr.in_avals, nonzero)]
     result = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals, *tangent_avals])

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.check import after_pass
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.linear import Zero, zero_tangent
@@ -62,7 +63,9 @@ class SplitTrace(Trace):
         staged_outs = self.staged.process(staged_prim, inputs, staged_params)
         return tuple(merge(split.unknown_outputs, known_outs, staged_outs))
 
-    def run_known(self, split: Split, known: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+    def run_known(
+        self, split: Split, known: Sequence[Value]
+    ) -> tuple[Sequence[Value], Sequence[Value]]:
         """Run the known half; return its outputs and its residuals."""
         if split.known is None:
             return (), ()
@@ -145,11 +148,12 @@ def split_jaxpr(jaxpr: Jaxpr, unknown: Mask, forced: Mask) -> SplitJaxpr:
         known_atoms = [known_trace.atom(x) for x in [*known_outs, *residuals]]
     finally:
         known_trace.tag.alive = staged.tag.alive = False
-    known = known_trace.builder.build(known_atoms)
+    known = after_pass(known_trace.builder.build(known_atoms))
     positions = {var: number for number, var in enumerate(known.invars)}
     residual_inputs = tuple(positions.get(x.atom) for x in residuals)
     avals = tuple(x.aval for x in residuals)
-    return SplitJaxpr(known, _lift(staged.builder.build(atoms), residuals), unknown_outs, avals, residual_inputs)
+    lifted = after_pass(_lift(staged.builder.build(atoms), residuals))
+    return SplitJaxpr(known, lifted, unknown_outs, avals, residual_inputs)
 
 
 def _lift(jaxpr: Jaxpr, residuals: Sequence[Value]) -> Jaxpr:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tapeless.core.aval import ShapedArray
+from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import Atom, Builder, DebugInfo, Eqn, Jaxpr, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source
@@ -43,7 +44,9 @@ class StageTracer(Tracer):
             names = self.trace.builder.debug.arguments
             position = invars.index(self.atom)
             name = names[position] if names else f"number {position}"
-            return f"This value is the argument {name} of the function being traced ({self.tag.what})."
+            return (
+                f"This value is the argument {name} of the function being traced ({self.tag.what})."
+            )
         return f"This value was made on line {self.source.summary()}, in {self.tag.what}."
 
 
@@ -52,7 +55,9 @@ class StageTrace(Trace):
 
     __slots__ = ("builder",)
 
-    def __init__(self, parent: Trace | None, what: str = "", debug: DebugInfo = DebugInfo()) -> None:
+    def __init__(
+        self, parent: Trace | None, what: str = "", debug: DebugInfo = DebugInfo()
+    ) -> None:
         """what: words for messages."""
         super().__init__(parent, Tag(what))
         self.builder = Builder(debug)
@@ -107,11 +112,11 @@ def stage_flat(
         atoms = [trace.atom(out) for out in outs]
     finally:
         trace.tag.alive = False
-    return trace.builder.build(atoms)
+    return after_pass(trace.builder.build(atoms))
 
 
-def stage_jaxpr(function: Callable[..., Sequence[Value]], like: Jaxpr, avals: Sequence[ShapedArray]) -> Jaxpr:
+def stage_jaxpr(
+    function: Callable[..., Sequence[Value]], like: Jaxpr, avals: Sequence[ShapedArray]
+) -> Jaxpr:
     """Trace what a pass does with the program `like`, whose constants stay constants."""
     return stage_flat(function, avals, like.debug.function, DebugInfo(like.debug.function))
-
-

@@ -49,7 +49,10 @@ class Cotangents:
 
 
 def backward(
-    jaxpr: Jaxpr, consts: Sequence[Value], args: Sequence[Value | Linear], cotangents: Sequence[Cotangent]
+    jaxpr: Jaxpr,
+    consts: Sequence[Value],
+    args: Sequence[Value | Linear],
+    cotangents: Sequence[Cotangent],
 ) -> list[Cotangent | None]:
     """Return the cotangents of the `Linear` args (None for the others) from those of the outputs."""
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
