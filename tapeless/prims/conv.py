@@ -1,0 +1,636 @@
+"""Convolutions: sums of products over windows and channels, in any layout.
+
+    conv_general_dilated: images (n, c, h, w), kernels (o, c, kh, kw) -> (n, o, h', w')
+        y[n, o, i, j] = sum over c, p, q of x[n, c, i s + p d, j s + q d] k[o, c, p, q]
+
+The layout is `ConvDimensionNumbers`: where batch, channels and space are among the axes of the
+images, the kernels and the result.  The images are stretched by `lhs_dilation`, then padded; the
+kernels by `rhs_dilation`.  Groups of channels see groups of kernels (`feature_group_count`), or
+groups of images do (`batch_group_count`).
+
+The operation is linear in each operand, and both transposes are convolutions: with the kernels
+reversed, and with batch and channels exchanged.  A batch axis goes into the batch, or into the
+channels and the groups.
+
+Small convolutions, and those with few channels, lower to folds.  In large ones the windows of one
+image after the other are laid out as the rows of a matrix, which BLAS multiplies with the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.blas import BLAS_LETTER, gemm
+from tapeless.prims.common import add_tangents, dtype_of, move_dim, shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.convlayout import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+    spatial,
+    swapped,
+)
+from tapeless.prims.precision import PrecisionLike, canonical_precision
+from tapeless.prims.structural import reshape, rev
+from tapeless.prims.window import Windows, dilated, padtype_to_pads, transposed_padding
+
+__all__ = [
+    "conv",
+    "conv_general_dilated",
+    "conv_general_dilated_p",
+    "conv_general_shape_tuple",
+    "conv_transpose",
+    "conv_with_general_padding",
+]
+
+Shape = Sequence[int]
+Padding = str | Sequence[tuple[int, int]]
+SMALL = 32**3  # multiplications; below, the matrix costs more than it saves
+
+
+def _windows(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> Windows:
+    """Return where the windows are in the images, along the axes of space."""
+    n = params["dimension_numbers"]
+    return Windows(
+        spatial(x_shape, n.lhs_spec),
+        {
+            "window_dimensions": spatial(k_shape, n.rhs_spec),
+            "window_strides": params["window_strides"],
+            "padding": params["padding"],
+            "base_dilation": params["lhs_dilation"],
+            "window_dilation": params["rhs_dilation"],
+        },
+    )
+
+
+def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[int, ...]:
+    """Return the shape of the result."""
+    n = params["dimension_numbers"]
+    out = [0] * len(x_shape)
+    images = x_shape[n.lhs_spec[0]] // params["batch_group_count"]
+    values = (images, k_shape[n.rhs_spec[0]], *_windows(x_shape, k_shape, params).count)
+    for axis, value in zip(n.out_spec, values, strict=True):
+        out[axis] = value
+    return tuple(out)
+
+
+def _check(x: ShapedArray, k: ShapedArray, params: dict[str, Any]) -> None:
+    """Raise the errors for operands, layouts and groups that do not fit together."""
+    n = params["dimension_numbers"]
+    features, images = params["feature_group_count"], params["batch_group_count"]
+    for name, count in (("feature_group_count", features), ("batch_group_count", images)):
+        if count < 1:
+            text = f"{name} must be a positive integer, got {count}."
+            raise ValueError(f"conv_general_dilated {text}")
+    if features > 1 and images > 1:
+        raise ValueError(
+            "At most one of batch_group_count and feature_group_count may be > 1, got "
+            f"batch_group_count={images} and feature_group_count={features}."
+        )
+    channels, wanted = x.shape[n.lhs_spec[1]], k.shape[n.rhs_spec[1]]
+    if channels % features or channels // features != wanted:
+        raise ValueError(
+            "conv_general_dilated lhs feature dimension size divided by feature_group_count must "
+            "equal the rhs input feature dimension size, but "
+            f"{channels} // {features} != {wanted}."
+        )
+    outs = k.shape[n.rhs_spec[0]]
+    if outs % features:
+        raise ValueError(
+            "conv_general_dilated rhs output feature dimension size must be a multiple of "
+            f"feature_group_count, but {outs} is not a multiple of {features}."
+        )
+    if outs % images:
+        raise ValueError(
+            "conv_general_dilated rhs output feature dimension size must be a multiple of "
+            f"batch_group_count, but {outs} is not a multiple of {images}."
+        )
+    batch = x.shape[n.lhs_spec[0]]
+    if batch % images:
+        raise ValueError(
+            "conv_general_dilated lhs batch dimension size must be divisible by "
+            f"batch_group_count, but {batch} is not divisible by {images}."
+        )
+    rank = x.ndim - 2
+    for name in ("window_strides", "padding", "lhs_dilation", "rhs_dilation"):
+        if len(params[name]) != rank:
+            raise TypeError(
+                f"conv_general_dilated {name} has wrong length: expected {rank} (one for each "
+                f"spatial dimension), got {len(params[name])}."
+            )
+
+
+class Conv(Primitive):
+    """y[n, o, i] = sum over c, p of x[n, c, i s + p d] k[o, c, p]; see the module's docstring."""
+
+    name = "conv_general_dilated"
+
+    def abstract(self, x: ShapedArray, k: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        _check(x, k, params)
+        if x.dtype != k.dtype:
+            names = f"{dtypes.dtype_name(x.dtype)}, {dtypes.dtype_name(k.dtype)}"
+            text = (
+                f"lax.conv_general_dilated requires arguments to have the same dtypes, got {names}."
+            )
+            raise TypeError(text)
+        dtype = params["preferred_element_type"] or x.dtype
+        return (ShapedArray(_out_shape(x.shape, k.shape, params), dtype),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        (x, k), (dx, dk) = primals, tangents
+        (out,) = self.bind(x, k, **params)
+        total = Zero(typeof(out).tangent())
+        if not isinstance(dx, Zero):
+            total = add_tangents(total, self.bind(dx, k, **params)[0])
+        if not isinstance(dk, Zero):
+            total = add_tangents(total, self.bind(x, dk, **params)[0])
+        return (out,), (total,)
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        (ct,), (x, k) = cotangents, args
+        if isinstance(ct, Zero):
+            return tuple(Zero(arg.aval) if isinstance(arg, Linear) else None for arg in args)
+        if isinstance(x, Linear):
+            return convert(_transposed_images(ct, x.aval, k, params), x.aval.dtype), None
+        return None, convert(_transposed_kernels(ct, x, k.aval, params), k.aval.dtype)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        (x, k), (x_dim, k_dim), size = args, dims, axis.size
+        n = params["dimension_numbers"]
+        images = params["batch_group_count"] > 1
+        name = "batch_group_count" if images else "feature_group_count"
+        groups = params[name]
+        out_axis = n.out_spec[1]
+        if x_dim is not None and k_dim is not None:
+            x = _merge_into(x, x_dim, n.lhs_spec[0 if images else 1])
+            k = _merge_into(k, k_dim, n.rhs_spec[0])
+            (out,) = self.bind(x, k, **{**params, name: size * groups})
+            return (_split_off(out, out_axis, size),), (out_axis,)
+        if k_dim is None:
+            x = _merge_within(x, x_dim, n.lhs_spec[0], params["batch_group_count"])
+            (out,) = self.bind(x, k, **params)
+            out_axis = n.out_spec[0]
+            return (_split_off(out, out_axis, size),), (out_axis,)
+        k = _merge_within(k, k_dim, n.rhs_spec[0], groups)
+        (out,) = self.bind(x, k, **params)
+        if groups == 1:
+            return (_split_off(out, out_axis, size),), (out_axis,)
+        parts = _split_off(_split_off(out, out_axis, groups), out_axis + 1, size)
+        parts = move_dim(parts, out_axis + 1, 0)
+        return (_merge_into(parts, out_axis + 1, out_axis + 1),), (0,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        plan = _Plan(args[0].shape, args[1].shape, outs[0], params)
+        wide = args[0].dtype
+        if dtypes.issubdtype(wide, np.floating) and dtypes.itemsize_bits(wide) < 32:
+            wide = np.dtype(np.float32)
+        few = min(plan.depth, plan.features) < 4
+        if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
+            return (_lower_by_fold(b, args, outs[0], plan, wide),)
+        return (_lower_by_matrix(b, args, outs[0], plan, wide),)
+
+    def reference(self, x: np.ndarray, k: np.ndarray, **params: Any) -> tuple:
+        (aval,) = self.abstract(typeof(x), typeof(k), **params)
+        plan = _Plan(x.shape, k.shape, aval, params)
+        out = np.zeros(aval.shape, np.result_type(x.dtype, np.float64))
+        for index in np.ndindex(*aval.shape):
+            image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
+            space = np.zeros(plan.windows.shape)
+            for inner in np.ndindex(*plan.windows.window):
+                where = np.multiply(spot, plan.windows.strides)
+                where = where + np.multiply(inner, plan.windows.steps)
+                where = where - np.array([low for low, _ in plan.windows.padding], int)
+                if np.any(where < 0) or np.any(where % plan.windows.base):
+                    continue
+                where = where // plan.windows.base
+                if np.any(where >= space.shape):
+                    continue
+                for channel in range(plan.channels):
+                    at = plan.image_index(_PlainIndex, image, feature, channel, list(where))
+                    kernel = plan.kernel_index(feature, channel, inner)
+                    out[index] += x[tuple(at)] * k[tuple(kernel)]
+        return (out.astype(aval.dtype),)
+
+
+class _PlainIndex:
+    """Index arithmetic on Python integers, for the reference."""
+
+    @staticmethod
+    def iadd(x: int, y: int) -> int:
+        """x + y."""
+        return x + y
+
+    @staticmethod
+    def imul(x: int, factor: int) -> int:
+        """x * factor."""
+        return x * factor
+
+    @staticmethod
+    def idiv(x: int, divisor: int) -> int:
+        """x // divisor."""
+        return x // divisor
+
+
+class _Plan:
+    """The sizes of a convolution, and its indices.
+
+    groups: of channels or images; features: kernels of a group; channels: of one kernel; depth: the
+    products of one sum.
+    """
+
+    def __init__(self, x: Shape, k: Shape, out: ShapedArray, params: dict[str, Any]) -> None:
+        """x, k: the operands' shapes."""
+        self.numbers = n = params["dimension_numbers"]
+        self.windows = _windows(x, k, params)
+        self.x_rank, self.k_rank = len(x), len(k)
+        self.by_images = params["batch_group_count"] > 1
+        self.groups = params["batch_group_count"] * params["feature_group_count"]
+        self.features = k[n.rhs_spec[0]] // self.groups
+        self.channels = k[n.rhs_spec[1]]
+        self.images = out.shape[n.out_spec[0]]
+        self.spots = int(np.prod(self.windows.count, dtype=int))
+        self.depth = self.channels * int(np.prod(self.windows.window, dtype=int))
+        self.work = self.images * self.groups * self.features * self.spots * self.depth
+
+    def image_index(self, b: Any, image: Any, feature: Any, channel: Any, space: list) -> list:
+        """Return the index into the images for one product."""
+        group = b.idiv(feature, self.features) if self.groups > 1 else 0
+        if self.by_images:
+            image = b.iadd(b.imul(group, self.images), image)
+        else:
+            channel = b.iadd(b.imul(group, self.channels), channel)
+        return _placed(self.numbers.lhs_spec, (image, channel, *space))
+
+    def kernel_index(self, feature: Any, channel: Any, inner: Sequence[Any]) -> list:
+        """Return the index into the kernels for one product."""
+        return _placed(self.numbers.rhs_spec, (feature, channel, *inner))
+
+
+def _placed(spec: Shape, values: Sequence[Any]) -> list[Any]:
+    """Return the index that has the canonical `values` at the axes of a layout."""
+    index: list[Any] = [None] * len(spec)
+    for axis, value in zip(spec, values, strict=True):
+        index[axis] = value
+    return index
+
+
+def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
+    """Return the result as sums that are computed where they are pulled."""
+    x, k = args
+    zero = b.const(0, wide)
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Sum the products for one element."""
+        image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
+
+        def element(inner: Sequence[Any]) -> Any:
+            """Return one product."""
+            channel, *offset = inner
+            space, inside = plan.windows.place(b, spot, offset)
+            value = x.at(*plan.image_index(b, image, feature, channel, space))
+            value = b.convert(value, wide)
+            if inside is not None:
+                value = b.select(inside, value, zero)
+            return b.mul(value, b.convert(k.at(*plan.kernel_index(feature, channel, offset)), wide))
+
+        total = b.fold((plan.channels, *plan.windows.window), element, "add", zero)
+        return b.convert(total, out.dtype)
+
+    return b.virtual(out, pull)
+
+
+def _lower_by_matrix(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
+    """Return the result as products of matrices: rows are windows, columns are kernels."""
+    x, k = args
+    zero = b.const(0, wide)
+    shape = (plan.channels, *plan.windows.window)
+    x = b.stored(x)
+
+    def kernel(index: Sequence[Any]) -> Any:
+        """Return an element of the kernels as matrices (group, feature, depth)."""
+        feature = b.iadd(b.imul(index[0], plan.features), index[1])
+        channel, *offset = b.unravel(index[2], shape)
+        return b.convert(k.at(*plan.kernel_index(feature, channel, offset)), wide)
+
+    matrices = ShapedArray((plan.groups, plan.features, plan.depth), wide)
+    kernels = b.stored(b.virtual(matrices, kernel))
+    rows = b.buffer(ShapedArray((plan.groups, plan.spots, plan.depth), wide))
+    part = ShapedArray((plan.groups, plan.spots, plan.features), wide)
+    products = b.buffer(part)
+    result = b.buffer(ShapedArray((plan.images, *part.shape), wide))
+
+    def one_image(image: Any) -> None:
+        """Lay out the windows of one image, multiply, and keep the products."""
+
+        def lay_out(index: Sequence[Any]) -> None:
+            """Store one element of a window."""
+            group, spot, position = index
+            channel, *offset = b.unravel(position, shape)
+            place = b.unravel(spot, plan.windows.count)
+            space, inside = plan.windows.place(b, place, offset)
+            feature = b.imul(group, plan.features)
+            value = b.convert(x.at(*plan.image_index(b, image, feature, channel, space)), wide)
+            b.store(rows, index, value if inside is None else b.select(inside, value, zero))
+
+        b.nest(rows.shape, lay_out)
+        sizes = (plan.groups, plan.spots, plan.features, plan.depth)
+        gemm(b, rows, kernels, products, sizes, (False, True))
+        b.assign(result, products, (image,))
+
+    b.loop(plan.images, one_image, independent=False)
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Find an element among the products."""
+        image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
+        group = b.idiv(feature, plan.features) if plan.groups > 1 else 0
+        flat = b.flat_index(spot, plan.windows.count)
+        return b.convert(result.at(image, group, flat, b.imod(feature, plan.features)), out.dtype)
+
+    return b.virtual(out, pull)
+
+
+def _merge_into(x: Value, source: int, axis: int) -> Value:
+    """Move axis `source` in front of the row's axis `axis`, and merge the two: (b, n) -> (b n)."""
+    x = move_dim(x, source, axis)
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def _split_off(x: Value, axis: int, size: int) -> Value:
+    """Split an axis: (size n) -> (size, n)."""
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
+
+
+def _merge_within(x: Value, source: int, axis: int, groups: int) -> Value:
+    """Merge axis `source` into every group of the row's axis `axis`: (b, g n) -> (g b n)."""
+    if groups == 1:
+        return _merge_into(x, source, axis)
+    x = move_dim(x, source, 0)
+    x = _split_off(x, axis + 1, groups)
+    x = _merge_into(x, 0, axis + 1)
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str, Any]) -> Value:
+    """Return the cotangent of the images: the cotangent convolved with the reversed kernels."""
+    n = params["dimension_numbers"]
+    by_images = params["batch_group_count"] > 1
+    groups = params["batch_group_count"] * params["feature_group_count"]
+    window = spatial(shape_of(k), n.rhs_spec)
+    pads = transposed_padding(
+        spatial(aval.shape, n.lhs_spec),
+        window,
+        params["window_strides"],
+        spatial(shape_of(ct), n.out_spec),
+        params["padding"],
+        params["lhs_dilation"],
+        params["rhs_dilation"],
+    )
+    if groups > 1:
+        k = _split_off(k, n.rhs_spec[0], groups)
+        inputs = n.rhs_spec[1]
+        k = _merge_into(k, n.rhs_spec[0], inputs)
+    k = rev(k, n.rhs_spec[2:])
+    changes = {
+        "window_strides": params["lhs_dilation"],
+        "padding": _plain(pads),
+        "lhs_dilation": params["window_strides"],
+        "dimension_numbers": ConvDimensionNumbers(n.out_spec, swapped(n.rhs_spec), n.lhs_spec),
+        "feature_group_count": groups,
+        "batch_group_count": 1,
+    }
+    (out,) = conv_general_dilated_p.bind(ct, k, **{**params, **changes})
+    if by_images:
+        out = _split_off(out, n.lhs_spec[1], groups)
+        out = _merge_into(out, n.lhs_spec[1], n.lhs_spec[0])
+    return out
+
+
+def _plain(pads: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, int], ...]:
+    """Return padding as Python integers."""
+    return tuple((int(low), int(high)) for low, high in pads)
+
+
+def _transposed_kernels(ct: Value, x: Value, aval: ShapedArray, params: dict[str, Any]) -> Value:
+    """Return the cotangent of the kernels: the images convolved with the cotangent.
+
+    Batch and channels exchange their parts, and so do groups of images and of channels.
+    """
+    n = params["dimension_numbers"]
+    pads = []
+    axes = zip(
+        spatial(shape_of(x), n.lhs_spec),
+        spatial(aval.shape, n.rhs_spec),
+        spatial(shape_of(ct), n.out_spec),
+        params["window_strides"],
+        params["padding"],
+        params["lhs_dilation"],
+        params["rhs_dilation"],
+        strict=True,
+    )
+    for extent, window, count, stride, (low, _), hole, step in axes:
+        reach = dilated(count, stride) - dilated(extent, hole) + dilated(window, step)
+        pads.append((low, reach - low - 1))
+    changes = {
+        "window_strides": params["rhs_dilation"],
+        "padding": _plain(pads),
+        "rhs_dilation": params["window_strides"],
+        "dimension_numbers": ConvDimensionNumbers(
+            swapped(n.lhs_spec), swapped(n.out_spec), swapped(n.rhs_spec)
+        ),
+        "feature_group_count": params["batch_group_count"],
+        "batch_group_count": params["feature_group_count"],
+    }
+    return conv_general_dilated_p.bind(x, ct, **{**params, **changes})[0]
+
+
+conv_general_dilated_p = Conv()
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Shape,
+    rhs_shape: Shape,
+    window_strides: Shape,
+    padding: Padding,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
+) -> tuple[int, ...]:
+    """Return the shape of a convolution without dilations and groups."""
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    if isinstance(padding, str):
+        spaces = spatial(lhs_shape, numbers.lhs_spec), spatial(rhs_shape, numbers.rhs_spec)
+        padding = padtype_to_pads(*spaces, window_strides, padding)
+    ones = (1,) * (len(lhs_shape) - 2)
+    params = {
+        "dimension_numbers": numbers,
+        "window_strides": window_strides,
+        "padding": padding,
+        "lhs_dilation": ones,
+        "rhs_dilation": ones,
+        "batch_group_count": 1,
+    }
+    return _out_shape(lhs_shape, rhs_shape, params)
+
+
+def conv_general_dilated(
+    lhs: Value,
+    rhs: Value,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    out_sharding: object = None,
+) -> Value:
+    """Return the convolution of images and kernels in any layout.
+
+    lhs: (n, c, h, w), rhs: (o, c, kh, kw) -> (n, o, h', w') with `dimension_numbers` None.
+    padding: "SAME", "SAME_LOWER", "VALID", or per axis of space the pair (before, after).
+    """
+    numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    rank = len(numbers.lhs_spec) - 2
+    lhs_dilation = (1,) * rank if lhs_dilation is None else tuple(map(int, lhs_dilation))
+    rhs_dilation = (1,) * rank if rhs_dilation is None else tuple(map(int, rhs_dilation))
+    if isinstance(padding, str):
+        space = spatial(shape_of(lhs), numbers.lhs_spec)
+        window = spatial(shape_of(rhs), numbers.rhs_spec)
+        whole = [dilated(n, d) for n, d in zip(space, lhs_dilation, strict=True)]
+        spans = [dilated(n, d) for n, d in zip(window, rhs_dilation, strict=True)]
+        padding = padtype_to_pads(whole, spans, window_strides, padding)
+    if preferred_element_type is not None:
+        preferred_element_type = dtypes.check_user_dtype_supported(preferred_element_type, "conv")
+    return conv_general_dilated_p.bind(
+        lhs,
+        rhs,
+        batch_group_count=batch_group_count,
+        dimension_numbers=numbers,
+        feature_group_count=feature_group_count,
+        lhs_dilation=lhs_dilation,
+        out_sharding=out_sharding,
+        padding=_plain(padding),
+        precision=canonical_precision(precision),
+        preferred_element_type=preferred_element_type,
+        rhs_dilation=rhs_dilation,
+        window_strides=tuple(map(int, window_strides)),
+    )[0]
+
+
+def conv(
+    lhs: Value,
+    rhs: Value,
+    window_strides: Sequence[int],
+    padding: str,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Value:
+    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) -> (n, o, h', w')."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def conv_with_general_padding(
+    lhs: Value,
+    rhs: Value,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Value:
+    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) with explicit padding."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _transpose_padding(kernel: int, stride: int, padding: str) -> tuple[int, int]:
+    """Return the padding of a transposed convolution that undoes SAME or VALID."""
+    if padding == "SAME":
+        total = kernel + stride - 2
+        before = kernel - 1 if stride > kernel - 1 else -(-total // 2)
+    elif padding == "VALID":
+        total = kernel + stride - 2 + max(kernel - stride, 0)
+        before = kernel - 1
+    else:
+        raise ValueError("Padding mode must be `SAME` or `VALID`.")
+    return before, total - before
+
+
+def conv_transpose(
+    lhs: Value,
+    rhs: Value,
+    strides: Sequence[int],
+    padding: Padding,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    transpose_kernel: bool = False,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
+) -> Value:
+    """Return the transposed (fractionally strided) convolution of images and kernels.
+
+    lhs: (n, h, w, c), rhs: (kh, kw, c, o) -> (n, h', w', o) with `dimension_numbers` None.
+    transpose_kernel: exchange the kernels' in and out, and reverse them: the gradient of a
+    convolution.
+    """
+    ndim = len(shape_of(lhs))
+    if dimension_numbers is None:
+        layouts = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC")}
+        layouts[5] = ("NHWDC", "HWDIO", "NHWDC")
+        if ndim not in layouts:
+            raise ValueError("No 4+ dimensional dimension_number defaults.")
+        dimension_numbers = layouts[ndim]
+    numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    window = spatial(shape_of(rhs), numbers.rhs_spec)
+    steps = rhs_dilation or (1,) * len(window)
+    spans = [dilated(n, d) for n, d in zip(window, steps, strict=True)]
+    if isinstance(padding, str):
+        pairs = zip(spans, strides, strict=True)
+        pads: Any = [_transpose_padding(span, stride, padding) for span, stride in pairs]
+    elif use_consistent_padding:
+        pairs = zip(spans, padding, strict=True)
+        pads = [(span - 1 - low, span - 1 - high) for span, (low, high) in pairs]
+    else:
+        pads = padding
+    if transpose_kernel:
+        rhs = rev(rhs, numbers.rhs_spec[2:])
+        numbers = numbers._replace(rhs_spec=swapped(numbers.rhs_spec))
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        (1,) * len(window),
+        pads,
+        strides,
+        rhs_dilation,
+        numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
