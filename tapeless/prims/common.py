@@ -24,6 +24,7 @@ in which an extent of 1 stretches to the others', or rank 0.  A page then needs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -292,25 +293,26 @@ class Elementwise(Primitive):
 
     def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         """Check the dtypes and stretch the shapes."""
+        shape = self._out_shape(avals)
         self._check_kinds(avals)
         operands = tuple(aval.dtype for aval in avals)
         self.same_dtypes(*operands)
         weak = all(aval.weak_type for aval in avals)
-        dtype = self.out_dtype(*operands, **params)
-        return (ShapedArray(self._out_shape(avals), dtype, weak),)
+        return (ShapedArray(shape, self.out_dtype(*operands, **params), weak),)
 
     def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
         """Add up the contributions of the operands with a tangent."""
+        partials = self._partials()
         out = self.bind(*primals, **params)[0]
         aval = typeof(out).tangent()
-        total: Value | Zero = Zero(aval)
         if is_float0(aval):
-            return (out,), (total,)
-        for tangent, partial in zip(tangents, self._partials(), strict=True):
-            if partial is not None and not isinstance(tangent, Zero):
-                part = partial(tangent, out, *primals, **params)
-                total = add_tangents(total, broadcast_elements(part, aval))
-        return (out,), (total,)
+            return (out,), (Zero(aval),)
+        parts = [
+            broadcast_elements(partial(tangent, out, *primals, **params), aval)
+            for tangent, partial in zip(tangents, partials, strict=True)
+            if partial is not None and not isinstance(tangent, Zero)
+        ]
+        return (out,), (reduce(add_tangents, parts, Zero(aval)),)
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
         """Align the batch axes: in place when nothing forbids it, else in front."""

@@ -1,4 +1,5 @@
-"""Changes of dtype: by value (`convert_element_type`), by bits (`bitcast_convert_type`), by precision.
+"""Changes of dtype: by value (`convert_element_type`), by bits (`bitcast_convert_type`), and
+rounding to a lower precision.
 
 `convert_element_type` is linear, except to and from integers: its tangent is the converted tangent,
 its transpose converts back.  Converting complex numbers to real ones drops the imaginary part.
@@ -42,6 +43,7 @@ class ConvertElementType(Elementwise):
     """y = x as `new_dtype`."""
 
     name = "convert_element_type"
+    hidden = {"sharding": None}
     accepts = (ANY,)
     hlo_name = "stablehlo.convert"
 
@@ -87,10 +89,15 @@ convert_element_type_p = ConvertElementType()
 def convert(x: Value, dtype: np.dtype, weak_type: bool = False) -> Value:
     """Return `x` with this dtype and weakness: `x` itself if it has them."""
     if isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
-        if current_trace().parent is not None and not weak_type and dtype in _PLAIN_DTYPES:
+        if current_trace().parent is not None and dtype in _PLAIN_DTYPES:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return np.asarray(x).astype(dtype)[()]
+                constant = np.asarray(x).astype(dtype)
+            if not weak_type:
+                return constant[()]
+            kind = dtypes.scalar_type_of(dtype)
+            if not constant.shape and dtypes.python_scalar_dtype(kind) == dtype:
+                return constant.item()
     else:
         aval = typeof(x)
         if aval.dtype == dtype and aval.weak_type == weak_type:
@@ -124,30 +131,32 @@ class BitcastConvertType(Primitive):
     def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         """Return the type with a last axis added or removed when the widths differ."""
         dtype = params["new_dtype"]
-        for side in (x.dtype, dtype):
-            if x.dtype != dtype and (
-                side == np.bool_ or dtypes.issubdtype(side, np.complexfloating)
-            ):
-                raise TypeError(
-                    "lax.bitcast_convert_type does not support bool or complex values unless the "
-                    "operand and destination types match. Got operand dtype="
-                    f"{dtypes.dtype_name(x.dtype)}, new_dtype={dtype!r}. Consider using the "
-                    "arr.view() method instead."
-                )
         old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
-        if old_bits == new_bits:
-            return (ShapedArray(x.shape, dtype),)
+        shape = x.shape
         if old_bits > new_bits:
-            return (ShapedArray((*x.shape, old_bits // new_bits), dtype),)
-        last = x.shape[-1] if x.shape else 1
-        if not x.shape or last * old_bits != new_bits:
-            raise ValueError(
-                f"Attempting to convert array of shape {x.shape} from "
-                f"{dtypes.dtype_name(x.dtype)} of size {old_bits} bits to "
-                f"{dtypes.dtype_name(dtype)} of size {new_bits}, bits but "
-                f"{last} * {old_bits} != {new_bits}"
+            shape = (*x.shape, old_bits // new_bits)
+        elif old_bits < new_bits:
+            last = x.shape[-1] if x.shape else 1
+            if not x.shape or last * old_bits != new_bits:
+                raise ValueError(
+                    f"Attempting to convert array of shape {x.shape} from "
+                    f"{dtypes.dtype_name(x.dtype)} of size {old_bits} bits to "
+                    f"{dtypes.dtype_name(dtype)} of size {new_bits}, bits but "
+                    f"{last} * {old_bits} != {new_bits}"
+                )
+            shape = x.shape[:-1]
+        whole = [
+            side == np.bool_ or dtypes.issubdtype(side, np.complexfloating)
+            for side in (x.dtype, dtype)
+        ]
+        if x.dtype != dtype and any(whole):
+            raise TypeError(
+                "lax.bitcast_convert_type does not support bool or complex values unless the "
+                "operand and destination types match. Got operand dtype="
+                f"{dtypes.dtype_name(x.dtype)}, new_dtype={dtype!r}. Consider using the "
+                "arr.view() method instead."
             )
-        return (ShapedArray(x.shape[:-1], dtype),)
+        return (ShapedArray(shape, dtype),)
 
     def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
         """Return a zero tangent: bits are not differentiable."""
@@ -158,8 +167,8 @@ class BitcastConvertType(Primitive):
         """Keep the batch axis where it is, but not last when a last axis is consumed."""
         (x,), (dim,) = args, dims
         aval = typeof(x)
-        same = dtypes.itemsize_bits(aval.dtype) == dtypes.itemsize_bits(params["new_dtype"])
-        if not same and dim != 0:
+        wider = dtypes.itemsize_bits(aval.dtype) < dtypes.itemsize_bits(params["new_dtype"])
+        if wider and dim == len(aval.shape) - 1:
             x, dim = move_dim(x, dim, 0), 0
         return self.bind(x, **params), (dim,)
 

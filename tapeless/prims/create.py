@@ -92,7 +92,7 @@ def broadcasted_iota(
     """Return the array of this shape that holds the index along the axis `dimension`."""
     return iota_p.bind(
         dtype=dtypes.check_user_dtype_supported(dtype, "iota"),
-        shape=shape_argument("iota", shape, "shape"),
+        shape=shape_argument(shape),
         dimension=operator.index(dimension),
         sharding=None,
     )[0]
@@ -121,9 +121,7 @@ empty_p = Empty()
 
 def empty(shape: Sequence[int], dtype: object, *, out_sharding: object = None) -> Value:
     """Return an array whose values the program promises not to depend on; here they are 0."""
-    return empty_p.bind(
-        shape=shape_argument("empty", shape, "shape"), dtype=dtype, out_sharding=out_sharding
-    )[0]
+    return empty_p.bind(shape=shape_argument(shape), dtype=dtype, out_sharding=out_sharding)[0]
 
 
 def full(
@@ -134,7 +132,7 @@ def full(
     sharding: object = None,
 ) -> Value:
     """Return the array of this shape filled with the scalar `fill_value`."""
-    sizes = shape_argument("full", shape, "shape")
+    sizes = shape_argument(shape)
     aval = typeof(fill_value)
     if aval.shape:
         raise TypeError(
@@ -162,5 +160,5 @@ def full_like(
             "full must be called with scalar fill_value, "
             f"got fill_value.shape {shape_of(fill_value)}."
         )
-    target = shape_argument("full", sizes, "shape")
+    target = shape_argument(sizes)
     return broadcast(convert(fill_value, wanted, weak), target)

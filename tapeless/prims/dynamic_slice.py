@@ -81,10 +81,11 @@ class DynamicSlice(Primitive):
     def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
         """Take the window of the tangent."""
         (x, *indices) = primals
+        found = None
+        if not isinstance(tangents[0], Zero):
+            found = self.bind(tangents[0], *indices, **params)
         (out,) = self.bind(x, *indices, **params)
-        if isinstance(tangents[0], Zero):
-            return (out,), (Zero(typeof(out).tangent()),)
-        return (out,), self.bind(tangents[0], *indices, **params)
+        return (out,), found or (Zero(typeof(out).tangent()),)
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         """Write the cotangent into zeros."""
@@ -107,8 +108,8 @@ class DynamicSlice(Primitive):
             slice_sizes=params["slice_sizes"],
             mode=GatherScatterMode.CLIP,
             fill_value=None,
-            indices_are_sorted=True,
-            unique_indices=True,
+            indices_are_sorted=dim is not None,
+            unique_indices=dim is not None,
         )
 
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:

@@ -99,7 +99,11 @@ class Concatenate(Joining):
                 f"one being concatenated: concatenating along dimension {dimension} for shapes "
                 f"{listed}."
             )
-        _check_dtypes("concatenate", avals)
+        tip = (
+            " (Tip: jnp.concatenate is a similar function that does automatic type promotion on "
+            "inputs)."
+        )
+        _check_dtypes("concatenate", avals, tip)
         total = sum(shape[dimension] for shape in shapes)
         shape = (*shapes[0][:dimension], total, *shapes[0][dimension + 1 :])
         return (ShapedArray(shape, avals[0].dtype, all(aval.weak_type for aval in avals)),)
@@ -109,7 +113,9 @@ class Concatenate(Joining):
         dimension = params["dimension"]
         return split(ct, [aval.shape[dimension] for aval in avals], dimension)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
+    ) -> tuple:
         """Put all batch axes in front."""
         rows = _rows(args, dims, axis.size)
         return self.bind(*rows, dimension=params["dimension"] + 1), (0,)
@@ -185,7 +191,9 @@ class Split(Parting):
             return (Zero(args[0].aval),)
         return (concatenate([instantiate(ct) for ct in cotangents], params["axis"]),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
+    ) -> tuple:
         """Renumber the axis."""
         (dim,), split_axis = dims, params["axis"]
         moved = split_axis + (split_axis >= dim)
@@ -243,10 +251,14 @@ class Stack(Joining):
     def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         """Check that the shapes agree."""
         axis, shape = params["axis"], avals[0].shape
+        listed = ", ".join(str(aval.shape) for aval in avals)
+        if any(aval.ndim != len(shape) for aval in avals):
+            raise ValueError(
+                f"Cannot stack arrays with different numbers of dimensions: got {listed}."
+            )
         if any(aval.shape != shape for aval in avals):
-            listed = ", ".join(str(aval.shape) for aval in avals)
             raise TypeError(f"All input arrays to stack must have the same shape, got {listed}.")
-        _check_dtypes("stack", avals)
+        _check_dtypes("stack", avals, "")
         weak = all(aval.weak_type for aval in avals)
         return (ShapedArray((*shape[:axis], len(avals), *shape[axis:]), avals[0].dtype, weak),)
 
@@ -254,7 +266,9 @@ class Stack(Joining):
         """Unstack."""
         return unstack(ct, params["axis"])
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
+    ) -> tuple:
         """Leave equal batch axes in place; else put them in front."""
         position = params["axis"]
         if len(set(dims)) == 1:
@@ -325,7 +339,9 @@ class Unstack(Parting):
             return (Zero(args[0].aval),)
         return (stack([instantiate(ct) for ct in cotangents], params["axis"]),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
+    ) -> tuple:
         """Renumber the axis; the batch axis moves up when it lay behind."""
         (dim,), position = dims, params["axis"]
         outs = self.bind(*args, axis=position + (position >= dim))
@@ -397,11 +413,8 @@ def _shifted(b: Any, x: Any, axis: int, start: int) -> Any:
     return lambda index: x.at(*index[:axis], b.iadd(index[axis], start), *index[axis + 1 :])
 
 
-def _check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
-    """Raise TypeError unless the operands have one dtype."""
+def _check_dtypes(name: str, avals: Sequence[ShapedArray], tip: str) -> None:
+    """Raise TypeError, ending with `tip`, unless the operands have one dtype."""
     if any(aval.dtype != avals[0].dtype for aval in avals):
         got = ", ".join(dtypes.dtype_name(aval.dtype) for aval in avals)
-        raise TypeError(
-            f"lax.{name} requires arguments to have the same dtypes, got {got}. (Tip: jnp.{name} "
-            "is a similar function that does automatic type promotion on inputs)."
-        )
+        raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {got}.{tip}")

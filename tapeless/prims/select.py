@@ -1,9 +1,9 @@
-"""Choices: `select_n(which, *cases)` takes each element from one of several arrays; `clamp` bounds it.
+"""Choices: `select_n(which, *cases)` takes each element from one of several arrays.
 
     which: (n,) or (), bool or int32; cases: (n,) each -> (n,)        y[i] = cases[which[i]][i]
 
-Integers out of range choose the first or the last case.  Both sides of a choice are values: nothing
-is left uncomputed here; the compiler may leave it out.
+`clamp` bounds elements.  Integers out of range choose the first or the last case.  Both sides of a
+choice are values: nothing is left uncomputed here; the compiler may leave it out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tapeless.prims.common import (
     Elementwise,
     apply,
     batch_dim_to,
-    instantiate,
     move_dim,
     scalar_like,
     shape_of,
@@ -72,7 +71,9 @@ class SelectN(Primitive):
         (out,) = self.bind(*primals)
         if all(isinstance(t, Zero) for t in tangents[1:]):
             return (out,), (Zero(typeof(out).tangent()),)
-        return (out,), self.bind(primals[0], *map(instantiate, tangents[1:]))
+        nothing = zeros(typeof(out).tangent())
+        parts = [nothing if isinstance(t, Zero) else t for t in tangents[1:]]
+        return (out,), self.bind(primals[0], *parts)
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         """Give each case the cotangents of the elements taken from it."""
@@ -105,13 +106,13 @@ class SelectN(Primitive):
         whole = which_dim == case_dims[0] and shape_of(which) == shape_of(cases[0])
         if same_place and whole:
             return self.bind(*args), (case_dims[0],)
+        if which_dim is None and shape_of(which):
+            which, which_dim = batch_dim_to(which, None, 0, axis.size), 0
         cases = [
             batch_dim_to(case, dim, 0, axis.size)
             for case, dim in zip(cases, case_dims, strict=True)
         ]
         if which_dim is None:
-            if shape_of(which):
-                which = batch_dim_to(which, None, 0, axis.size)
             return self.bind(which, *cases), (0,)
         which = move_dim(which, which_dim, 0)
         if len(shape_of(which)) < len(shape_of(cases[0])):
@@ -211,16 +212,12 @@ class Clamp(Elementwise):
         if shared and dims[1] is not None:
             return self.bind(*args), (dims[1],)
         x = batch_dim_to(x, dims[1], 0, axis.size)
-        shape = shape_of(x)
-        bounds = []
-        for bound, dim in ((low, dims[0]), (high, dims[2])):
-            if dim is None:
-                rows = range(len(shape) - len(shape_of(bound)), len(shape))
-                bounds.append(broadcast_in_dim(bound, shape, tuple(map(np.int64, rows))))
-            else:
-                bound = move_dim(bound, dim, 0)
-                bounds.append(broadcast_in_dim(bound, shape, range(len(shape_of(bound)))))
-        return self.bind(bounds[0], x, bounds[1]), (0,)
+        bounds = {k: _repeated(args[k], shape_of(x)) for k in (0, 2) if dims[k] is None}
+        for k in (0, 2):
+            if dims[k] is not None:
+                bound = move_dim(args[k], dims[k], 0)
+                bounds[k] = broadcast_in_dim(bound, shape_of(x), range(len(shape_of(bound))))
+        return self.bind(bounds[0], x, bounds[2]), (0,)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
         """Bound one element."""
@@ -242,6 +239,12 @@ def clamp(min: Value, x: Value, max: Value) -> Value:
     x: (n,); min, max: (n,) or () -> (n,)
     """
     return clamp_p.bind(min, x, max)[0]
+
+
+def _repeated(bound: Value, shape: tuple[int, ...]) -> Value:
+    """Stretch a bound without batch axis to the shape of the batched operand."""
+    rows = range(len(shape) - len(shape_of(bound)), len(shape))
+    return broadcast_in_dim(bound, shape, tuple(map(np.int64, rows)))
 
 
 def _where(condition: Value, t: Value) -> Value:

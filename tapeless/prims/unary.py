@@ -494,7 +494,6 @@ class PopulationCount(Elementwise):
 
     name = "population_count"
     accepts = (INTEGER,)
-    partials = (None,)
     kernel_name = "popcount"
     hlo_name = "stablehlo.popcnt"
 
@@ -519,7 +518,6 @@ class Clz(Elementwise):
 
     name = "clz"
     accepts = (INTEGER,)
-    partials = (None,)
     kernel_name = "clz"
     hlo_name = "stablehlo.count_leading_zeros"
 

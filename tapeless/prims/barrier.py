@@ -1,0 +1,79 @@
+"""Two identities on pytrees: `stop_gradient` and `optimization_barrier`.
+
+`optimization_barrier` returns its operands; nothing that uses the results is computed before all
+operands are.  Its tangents and cotangents pass a barrier too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import instantiate, is_float0
+from tapeless.prims.structural import stop_gradient_p
+from tapeless.tree.flatten import tree_flatten, tree_unflatten
+
+__all__ = ["optimization_barrier", "optimization_barrier_p", "stop_gradient"]
+
+
+class OptimizationBarrier(Primitive):
+    """x, y, ... -> x, y, ..."""
+
+    name = "optimization_barrier"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Return the operands' types."""
+        return avals
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        """Pass the tangents through a barrier of their own."""
+        outs = self.bind(*primals)
+        there = [k for k, t in enumerate(tangents) if not isinstance(t, Zero)]
+        passed = dict(zip(there, self.bind(*(tangents[k] for k in there)), strict=True))
+        zeros = [Zero(typeof(out).tangent()) for out in outs]
+        return outs, tuple(passed.get(k, zero) for k, zero in enumerate(zeros))
+
+    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+        """Pass the cotangents through a barrier."""
+        wanted = [k for k, x in enumerate(args) if isinstance(x, Linear) and not is_float0(x.aval)]
+        passed = self.bind(*(instantiate(cotangents[k]) for k in wanted))
+        found = dict(zip(wanted, passed, strict=True))
+        return tuple(
+            found.get(k, cotangents[k] if isinstance(x, Linear) else None)
+            for k, x in enumerate(args)
+        )
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        """Leave the batch axes where they are."""
+        return self.bind(*args), tuple(dims)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Store every operand before going on."""
+        return tuple(map(b.stored, args))
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write one operation."""
+        return b.op("stablehlo.optimization_barrier", args, outs, {})
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Copy with NumPy."""
+        return tuple(x.copy() for x in arrays)
+
+
+optimization_barrier_p = OptimizationBarrier()
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """Return `operand`, a pytree, as values that nothing may be moved across."""
+    leaves, structure = tree_flatten(operand)
+    return tree_unflatten(structure, optimization_barrier_p.bind(*leaves)) if leaves else operand
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return `x`, a pytree, as a constant for differentiation."""
+    leaves, structure = tree_flatten(x)
+    return tree_unflatten(structure, [stop_gradient_p.bind(leaf)[0] for leaf in leaves])
