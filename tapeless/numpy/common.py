@@ -1,0 +1,437 @@
+"""What every function of the array library does first: check, promote, name axes, make arrays.
+
+A function of this library takes *array-likes*: Arrays, tracers, NumPy arrays and scalars, Python
+scalars, and objects with `__jax_array__`; lists and strings are refused (`check_arraylike`).  Then
+its operands are brought to one dtype by the lattice of `tapeless.dtypes`, and to one rank by leading
+axes of extent 1.  The operations below stretch extents of 1, and take rank-0 operands with arrays of
+any shape, so that neither is ever written out as a broadcast.
+
+Python and NumPy scalars become typed constants (`2.0` beside a float32 array is float32's 2.0), not
+arrays: they cost nothing eagerly and are printed in place in programs.
+
+`array` and `asarray` are here because everything else makes arrays by them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import config, dtypes
+from tapeless.core.aval import is_value, typeof
+from tapeless.core.trace import Tracer, Value, context
+from tapeless.prims import convert as conversion
+from tapeless.prims import join, structural
+from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.util import frames
+
+__all__ = [
+    "array",
+    "asarray",
+    "canonicalize_axes",
+    "canonicalize_axis",
+    "check_arraylike",
+    "check_no_float0s",
+    "convert",
+    "device_or_none",
+    "dtype_of",
+    "is_arraylike",
+    "is_inexact",
+    "ndim",
+    "promote_args",
+    "promote_args_inexact",
+    "promote_args_numeric",
+    "promote_dtypes",
+    "promote_dtypes_complex",
+    "promote_dtypes_inexact",
+    "promote_dtypes_numeric",
+    "promote_shapes",
+    "shape",
+    "size",
+    "value_of",
+]
+
+Shape = tuple[int, ...]
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+# Checks
+
+
+def is_arraylike(x: object) -> bool:
+    """Tell whether `x` may be an operand."""
+    return is_value(x) or hasattr(x, "__jax_array__")
+
+
+def check_arraylike(fun_name: str, *args: Any) -> None:
+    """Raise TypeError unless every argument is an array-like."""
+    for position, arg in enumerate(args):
+        if not is_arraylike(arg):
+            raise TypeError(
+                f"{fun_name} requires ndarray or scalar arguments, got {type(arg)} at position "
+                f"{position}."
+            )
+        if isinstance(arg, (np.ndarray, np.generic)) and not dtypes.is_supported(arg.dtype):
+            raise TypeError(
+                f"Value {arg!r} with dtype {arg.dtype} is not a valid JAX array type. Only arrays "
+                "of numeric types are supported by JAX."
+            )
+
+
+def check_no_float0s(fun_name: str, *args: Any) -> None:
+    """Raise TypeError if an argument is an array of float0."""
+    if any(dtype_of(arg) == dtypes.float0 for arg in args):
+        raise TypeError(
+            f"Called {fun_name} with a float0 array. float0s do not support any operations by "
+            "design because they are not compatible with non-trivial vector spaces. No implicit "
+            "dtype conversion is done. You can use np.zeros_like(arr, dtype=np.float) to cast a "
+            "float0 array to a regular zeros array. \nIf you didn't expect to get a float0 you "
+            "might have accidentally taken a gradient with respect to an integer argument."
+        )
+
+
+def value_of(x: Any) -> Value:
+    """Return `x`, or what its `__jax_array__` method returns."""
+    if type(x) is Array or not hasattr(x, "__jax_array__"):
+        return x
+    return x.__jax_array__()
+
+
+def device_or_none(device: Any) -> None:
+    """Accept any device: there is one."""
+    del device
+
+
+# Types and axes
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """Return the dtype of an array-like."""
+    return typeof(value_of(x)).dtype
+
+
+def is_inexact(x: Any) -> bool:
+    """Tell whether an array-like holds floating or complex numbers."""
+    return dtypes.issubdtype(dtype_of(x), np.inexact)
+
+
+def shape(a: Any) -> Shape:
+    """Return the extents of the axes of an array-like.
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.shape(jnp.zeros((2, 3)))
+    (2, 3)
+    """
+    check_arraylike("shape", a)
+    return typeof(value_of(a)).shape
+
+
+def ndim(a: Any) -> int:
+    """Return the number of axes of an array-like.
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.ndim(jnp.zeros((2, 3)))
+    2
+    """
+    check_arraylike("ndim", a)
+    return typeof(value_of(a)).ndim
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """Return the number of elements of an array-like, all or along `axis` (an axis or several).
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.size(jnp.zeros((2, 3))), jnp.size(jnp.zeros((2, 3)), axis=1)
+    (6, 3)
+    """
+    check_arraylike("size", a)
+    extents = typeof(value_of(a)).shape
+    axes = canonicalize_axes(axis, len(extents))
+    return int(np.prod([extents[each] for each in axes], dtype=object))
+
+
+def canonicalize_axis(axis: Any, rank: int) -> int:
+    """Return an axis counted from the front, or raise ValueError for one out of bounds."""
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank if axis < 0 else axis
+
+
+def canonicalize_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """Return the axes that None (all), an axis or a sequence of axes names; each only once."""
+    if axis is None:
+        return tuple(range(rank))
+    if not isinstance(axis, Iterable) or isinstance(axis, Tracer):
+        return (canonicalize_axis(axis, rank),)
+    axes = tuple(canonicalize_axis(each, rank) for each in axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axis': {tuple(axis)}")
+    return axes
+
+
+# Promotion
+
+
+def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Value:
+    """Return `x` with this dtype and weakness; a Python or NumPy value stays a constant."""
+    kind = type(x)
+    if kind is Array or isinstance(x, Tracer):
+        aval = x.aval
+        if aval.dtype is dtype and aval.weak_type == weak_type:
+            return x
+        return conversion.convert(x, dtype, weak_type)
+    if not isinstance(x, (*_PYTHON_SCALARS, np.generic, np.ndarray)):
+        return conversion.convert(value_of(x), dtype, weak_type)
+    if isinstance(x, int) and not isinstance(x, (bool, np.generic)):
+        _check_fits(x)
+    if weak_type:
+        scalar = dtypes.scalar_type_of(dtype)
+        if kind in _PYTHON_SCALARS and dtypes.python_scalar_dtype(scalar) == dtype:
+            return x if kind is scalar else scalar(x)
+        return conversion.convert(x, dtype, weak_type)
+    if kind is np.ndarray and x.dtype == dtype:
+        return x
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(dtype)[() if np.ndim(x) == 0 else ...]
+
+
+def _check_fits(x: int) -> None:
+    """Raise OverflowError for a Python int that the default integer cannot hold."""
+    info = np.iinfo(dtypes.default_int_dtype())
+    if not info.min <= x <= info.max:
+        raise OverflowError(
+            "An overflow was encountered while parsing an argument to a jitted computation, whose "
+            f"value is {x}: Python int too large to convert to {info.dtype}"
+        )
+
+
+def promote_dtypes(*args: Any) -> list[Value]:
+    """Return the arguments in the dtype that they share; weak if all of them are weak."""
+    dtype, weak = dtypes.lattice_result_type(*args)
+    return [convert(arg, dtype, weak) for arg in args]
+
+
+def promote_dtypes_inexact(*args: Any) -> list[Value]:
+    """Return the arguments in a common dtype that is floating or complex."""
+    dtype, weak = dtypes.lattice_result_type(*args)
+    inexact = dtypes.to_inexact_dtype(dtype)
+    if inexact != dtype:
+        inexact = dtypes.canonicalize_dtype(inexact)
+    return [convert(arg, inexact, weak) for arg in args]
+
+
+def promote_dtypes_numeric(*args: Any) -> list[Value]:
+    """Return the arguments in a common dtype that is not bool."""
+    dtype, weak = dtypes.lattice_result_type(*args)
+    numeric = dtypes.canonicalize_dtype(dtypes.to_numeric_dtype(dtype))
+    return [convert(arg, numeric, weak) for arg in args]
+
+
+def promote_dtypes_complex(*args: Any) -> list[Value]:
+    """Return the arguments in a common dtype that is complex."""
+    dtype, weak = dtypes.lattice_result_type(*args)
+    wide = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype))
+    return [convert(arg, wide, weak) for arg in args]
+
+
+def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
+    """Return the arguments with leading axes of extent 1, all of one rank; those of rank 0 as is."""
+    shapes = [typeof(arg).shape for arg in args]
+    ranks = {len(each) for each in shapes if each}
+    if len(ranks) < 2:
+        return list(args)
+    mode = config.current.jax_numpy_rank_promotion
+    if mode != "allow":
+        _complain_of_rank(fun_name, [each for each in shapes if each], mode)
+    rank = len(structural.broadcast_shapes(*shapes))
+    return [
+        structural.broadcast_to_rank(arg, rank) if each else arg
+        for arg, each in zip(args, shapes, strict=True)
+    ]
+
+
+def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None:
+    """Warn of, or refuse, operands of different ranks."""
+    text = " ".join(map(str, shapes))
+    page = "https://docs.jax.dev/en/latest/101/rank_promotion_warning.html"
+    if mode == "raise":
+        raise ValueError(
+            f"Operands could not be broadcast together for {fun_name} on shapes {text} and with "
+            f"the config option jax_numpy_rank_promotion='raise'. For more information, see {page}."
+        )
+    frames.warn(
+        f"Following NumPy automatic rank promotion for {fun_name} on shapes {text}. Set the "
+        "jax_numpy_rank_promotion config option to 'allow' to disable this warning; for more "
+        f"information, see {page}."
+    )
+
+
+def promote_args(fun_name: str, *args: Any) -> list[Value]:
+    """Return checked arguments of one dtype and one rank."""
+    check_arraylike(fun_name, *args)
+    check_no_float0s(fun_name, *args)
+    return promote_shapes(fun_name, *promote_dtypes(*map(value_of, args)))
+
+
+def promote_args_numeric(fun_name: str, *args: Any) -> list[Value]:
+    """Return checked arguments of one rank and one dtype, not bool."""
+    check_arraylike(fun_name, *args)
+    check_no_float0s(fun_name, *args)
+    return promote_shapes(fun_name, *promote_dtypes_numeric(*map(value_of, args)))
+
+
+def promote_args_inexact(fun_name: str, *args: Any) -> list[Value]:
+    """Return checked arguments of one rank and one floating or complex dtype."""
+    check_arraylike(fun_name, *args)
+    check_no_float0s(fun_name, *args)
+    return promote_shapes(fun_name, *promote_dtypes_inexact(*map(value_of, args)))
+
+
+# Arrays from objects
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Return an array with the elements of an array-like, or of nested sequences of array-likes.
+
+    dtype: of the result; by default what the elements promote to, narrowed to 32 bits unless 64-bit
+    mode is on.  ndmin: the least number of axes; missing ones come in front, with extent 1.
+
+    Unlike in NumPy, a Python scalar gives an array of weak type, which does not widen its partners.
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.array([[1, 2], [3, 4.5]])
+    Array([[1. , 2. ],
+           [3. , 4.5]], dtype=float32)
+    """
+    if order is not None and order != "K":
+        raise NotImplementedError("Only implemented for order='K'")
+    wanted = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "array")
+    out = _array_of(object, wanted, bool(copy))
+    missing = ndmin - out.aval.ndim
+    return structural.expand_dims(out, range(missing)) if missing > 0 else out
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Return `a` as an array: itself if it is one of the wanted dtype, else as `array` does.
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.asarray(range(3))
+    Array([0, 1, 2], dtype=int32)
+    """
+    if order is not None and order != "K":
+        raise NotImplementedError("Only implemented for order='K'")
+    wanted = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "asarray")
+    return _array_of(a, wanted, bool(copy))
+
+
+def _array_of(x: Any, dtype: Any, copy: bool) -> Array:
+    """Return the Array or tracer of an object; `dtype` None leaves it as it is."""
+    x = value_of(x)
+    if x is None:
+        raise ValueError("None is not a valid value for jnp.array")
+    if isinstance(x, (Array, Tracer)):
+        x = structural.copy(x) if copy else x
+        return x if dtype is None else convert(x, dtype)
+    if isinstance(x, _PYTHON_SCALARS) and not isinstance(x, np.generic):
+        return _scalar_array(x, dtype)
+    if isinstance(x, (list, tuple)):
+        return _array_of_sequence(x, dtype)
+    return _array_of_numpy(x if isinstance(x, np.ndarray) else np.asarray(x), x, dtype)
+
+
+def _scalar_array(x: Any, dtype: Any) -> Array:
+    """Return the Array of a Python scalar: weak, unless it is a bool or the dtype is given."""
+    if dtype is not None and isinstance(dtype, np.dtype):
+        if isinstance(x, complex) and not dtypes.issubdtype(dtype, np.complexfloating):
+            return array_from_numpy(np.asarray(x).astype(dtype))
+        return array_from_numpy(np.asarray(x, dtype))
+    kind = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
+    try:
+        value = np.asarray(x, kind)
+    except OverflowError:
+        raise OverflowError(f"Python int {x} too large to convert to {kind}") from None
+    return array_from_numpy(value, not isinstance(x, bool))
+
+
+def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
+    """Return the Array of NumPy's form of the object `x`."""
+    if not dtypes.is_supported(value.dtype):
+        raise TypeError(
+            f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of "
+            "numeric types are supported by JAX."
+        )
+    if dtype is None or value.dtype == dtype:
+        return array_from_numpy(value)
+    with np.errstate(all="ignore"):
+        return array_from_numpy(value.astype(dtype))
+
+
+def _array_of_sequence(x: Sequence, dtype: Any) -> Array:
+    """Return the Array of nested lists: by NumPy, or by joining where tracers are among them."""
+    leaves = list(_leaves(x))
+    if any(leaf is None for leaf in leaves):
+        raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None:
+        kind = dtypes.lattice_result_type(*leaves)[0] if leaves else dtypes.default_float_dtype()
+    else:
+        kind = dtype
+    if not any(isinstance(leaf, Array) for leaf in leaves) and not _has_tracer(leaves):
+        return _array_of_numpy(np.array(x, kind), x, kind)
+    if context.trace is context.base and isinstance(kind, np.dtype) and not _has_tracer(leaves):
+        try:
+            return array_from_numpy(np.array(_as_numpy(x), kind))
+        except ValueError:  # shapes that do not fit: joining says so better
+            pass
+    rows = [structural.expand_dims(_array_of(item, kind, False), (0,)) for item in x]
+    return join.concatenate(rows, 0)
+
+
+def _leaves(x: Any) -> Iterable[Any]:
+    """Yield what is in nested lists; a lone text or object is refused."""
+    for item in x:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        elif item is None or is_arraylike(item):
+            yield value_of(item)
+        else:
+            value = np.asarray(item)
+            if not dtypes.is_supported(value.dtype):
+                raise TypeError(
+                    f"Value '{item}' with dtype {value.dtype} is not a valid JAX array type. Only "
+                    "arrays of numeric types are supported by JAX."
+                )
+            yield value
+
+
+def _has_tracer(leaves: Sequence[Any]) -> bool:
+    """Tell whether a tracer is among the leaves."""
+    return any(isinstance(leaf, Tracer) for leaf in leaves)
+
+
+def _as_numpy(x: Any) -> Any:
+    """Return nested lists with NumPy arrays for Arrays."""
+    if isinstance(x, (list, tuple)):
+        return [_as_numpy(item) for item in x]
+    value = value_of(x)
+    return value.numpy_view() if isinstance(value, Array) else value
