@@ -21,7 +21,7 @@ from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
-from tapeless.compiler.values import Values, add
+from tapeless.compiler.values import Values, add, multiply
 from tapeless.kernel.ir import Affine, Buffer, Load, Reduce, Scalar
 
 __all__ = ["emit_reduce", "tail_mask"]
@@ -45,8 +45,8 @@ def emit_reduce(values: Values, region: Region, reduce: Reduce) -> tuple[Value, 
             inner, (), reduce.var, reduce.extent, region.function.module.target.vector_bytes
         )
         if reduce.extent > 3 and prefers_lanes(inner, (), reduce.var, reduce.extent, width):
-            return (_across(values, region, reduce, width),)
-    return (_stepwise(values, region, reduce, lanes),)
+            return _across(values, region, reduce, width)
+    return _stepwise(values, region, reduce, lanes)
 
 
 def tail_mask(wanted: int, lanes: int) -> str:
@@ -59,28 +59,33 @@ def _accumulator(form: Format) -> Format:
     return _FLOAT32 if form.narrow else form
 
 
-def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value:
+def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> tuple[Value, ...]:
     """Reduce with the reduction's variable as lanes."""
-    combine, (element,) = reduce.combine, reduce.elements
+    combine = reduce.combine
     form = format_of(reduce.dtype)
     inner = _accumulator(form)
     neutral = constant(identity(combine, form), form.register, lanes)
-    total, whole = neutral, reduce.extent // lanes
+    totals, whole = [neutral] * len(reduce.elements), reduce.extent // lanes
     if whole:
-        total = _shared(values, region, reduce, total, whole, lanes)
+        totals = _shared(values, region, reduce, totals, whole, lanes)
     rest = reduce.extent - whole * lanes
     if rest:
         mask = tail_mask(rest, lanes)
         last = region.instance(reduce.var, str(whole * lanes), lanes=lanes, mask=mask)
         kind = typed(form.register, lanes)
-        text = values.lanes(last, element, lanes)
-        text = region.emit(f"select <{lanes} x i1> {mask}, {kind} {text}, {kind} {neutral}")
-        total = operate(region, combine, [total, text], inner, inner, lanes) if whole else text
-    result = _horizontal(region, total, combine, inner, lanes)
-    init = values.lanes(region, reduce.inits[0], 1)
-    result = operate(region, combine, [init, result], inner, inner, 1)
-    result = round_narrow(region, result, form, 1) if form.narrow else result
-    return Value(result, 1, form.register)
+        for number, element in enumerate(reduce.elements):
+            text = values.lanes(last, element, lanes)
+            text = region.emit(f"select <{lanes} x i1> {mask}, {kind} {text}, {kind} {neutral}")
+            parts = [totals[number], text]
+            totals[number] = operate(region, combine, parts, inner, inner, lanes) if whole else text
+    results = []
+    for total, start in zip(totals, reduce.inits, strict=True):
+        result = _horizontal(region, total, combine, inner, lanes)
+        init = values.lanes(region, start, 1)
+        result = operate(region, combine, [init, result], inner, inner, 1)
+        result = round_narrow(region, result, form, 1) if form.narrow else result
+        results.append(Value(result, 1, form.register))
+    return tuple(results)
 
 
 def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: int) -> str:
@@ -101,9 +106,9 @@ def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: in
 
 
 def _shared(
-    values: Values, region: Region, reduce: Reduce, total: str, steps: int, lanes: int
-) -> str:
-    """Fold `steps` vectors into `total`; a long reduction is shared among threads.
+    values: Values, region: Region, reduce: Reduce, totals: list[str], steps: int, lanes: int
+) -> list[str]:
+    """Fold `steps` vectors into `totals`; a long reduction is shared among threads.
 
     Each chunk stores its lanes, and the chunks are combined in order.
     """
@@ -112,65 +117,83 @@ def _shared(
     if region.function.outer is None:
         length = chunk_length(steps, steps * per_step, _BLOCK)
     if length is None:
-        return _fold(values, region, reduce, total, "0", steps, lanes, lanes)
+        return _fold(values, region, reduce, totals, "0", steps, lanes, lanes)
     form = format_of(reduce.dtype)
     inner = _accumulator(form)
     kind = typed(inner.register, lanes)
-    n_chunks = steps // length
-    parts = region.function.slot(f"[{n_chunks} x {kind}]")
+    n_chunks, n_totals = steps // length, len(totals)
+    parts = region.function.slot(f"[{n_chunks * n_totals} x {kind}]")
     root = open_task(region, frozenset())
     start = root.emit(f"mul i64 %chunk, {length * lanes}")
-    neutral = constant(identity(reduce.combine, form), form.register, lanes)
-    part = _fold(values, root, reduce, neutral, start, length, lanes, lanes)
-    place = root.emit(f"getelementptr {kind}, ptr {root.function.capture(parts, 'ptr')}, i64 %chunk")
-    root.do(f"store {kind} {part}, ptr {place}, align 4")
+    neutral = [constant(identity(reduce.combine, form), form.register, lanes)] * n_totals
+    shares = _fold(values, root, reduce, neutral, start, length, lanes, lanes)
+    base = root.function.capture(parts, "ptr")
+    for number, share in enumerate(shares):
+        place = _place(root, kind, base, "%chunk", n_totals, number)
+        root.do(f"store {kind} {share}, ptr {place}, align 4")
     close_task(region, root, n_chunks)
     counter = Counter(region, "0")
-    before = counter.carry(kind, total)
-    place = counter.region.emit(f"getelementptr {kind}, ptr {parts}, i64 {counter.index}")
-    part = counter.region.emit(f"load {kind}, ptr {place}, align 4")
-    after = operate(counter.region, reduce.combine, [before, part], inner, inner, lanes)
-    counter.close(str(n_chunks), 1, [after])
+    before = [counter.carry(kind, total) for total in totals]
+    after = []
+    for number, total in enumerate(before):
+        place = _place(counter.region, kind, parts, counter.index, n_totals, number)
+        share = counter.region.emit(f"load {kind}, ptr {place}, align 4")
+        after.append(operate(counter.region, reduce.combine, [total, share], inner, inner, lanes))
+    counter.close(str(n_chunks), 1, after)
     done = n_chunks * length
     if done == steps:
         return after
     rest = _fold(values, region, reduce, neutral, str(done * lanes), steps - done, lanes, lanes)
-    return operate(region, reduce.combine, [after, rest], inner, inner, lanes)
+    return _combined(region, reduce, after, rest, inner, lanes)
+
+
+def _place(region: Region, kind: str, base: str, chunk: str, stride: int, number: int) -> str:
+    """Give the address of one partial result of a chunk."""
+    position = add(region, multiply(region, chunk, stride), str(number))
+    return region.emit(f"getelementptr {kind}, ptr {base}, i64 {position}")
+
+
+def _combined(
+    region: Region, reduce: Reduce, x: list[str], y: list[str], form: Format, lanes: int
+) -> list[str]:
+    """Combine two sets of partial results."""
+    pairs = zip(x, y, strict=True)
+    return [operate(region, reduce.combine, list(pair), form, form, lanes) for pair in pairs]
 
 
 def _fold(
     values: Values,
     region: Region,
     reduce: Reduce,
-    total: str,
+    totals: list[str],
     start: str,
     steps: int,
     step: int,
     lanes: int,
-) -> str:
-    """Fold `steps` positions from `start` on, `step` apart, into `total`, which has `lanes` lanes.
+) -> list[str]:
+    """Fold `steps` positions from `start` on, `step` apart, into `totals`, which have `lanes` lanes.
 
     step: 1, or `lanes` when the reduction's variable is the lanes. Long sums go in blocks.
     """
     form = format_of(reduce.dtype)
     blocked = reduce.combine == "add" and form.kind == "float" and steps >= 2 * _BLOCK
     if not blocked:
-        return _fold_range(values, region, reduce, start, steps, total, step, lanes)
+        return _fold_range(values, region, reduce, start, steps, totals, step, lanes)
     inner = _accumulator(form)
     kind = typed(inner.register, lanes)
-    neutral = constant(identity("add", form), form.register, lanes)
+    neutral = [constant(identity("add", form), form.register, lanes)] * len(totals)
     n_blocks = steps // _BLOCK
     counter = Counter(region, start)
-    before = counter.carry(kind, total)
+    before = [counter.carry(kind, total) for total in totals]
     part = _fold_range(values, counter.region, reduce, counter.index, _BLOCK, neutral, step, lanes)
-    after = operate(counter.region, "add", [before, part], inner, inner, lanes)
+    after = _combined(counter.region, reduce, before, part, inner, lanes)
     middle = add(region, start, str(n_blocks * _BLOCK * step))
-    counter.close(middle, _BLOCK * step, [after])
+    counter.close(middle, _BLOCK * step, after)
     rest = steps - n_blocks * _BLOCK
     if not rest:
         return after
     part = _fold_range(values, region, reduce, middle, rest, neutral, step, lanes)
-    return operate(region, "add", [after, part], inner, inner, lanes)
+    return _combined(region, reduce, after, part, inner, lanes)
 
 
 def _fold_range(
@@ -179,35 +202,36 @@ def _fold_range(
     reduce: Reduce,
     start: str,
     steps: int,
-    total: str,
+    totals: list[str],
     step: int,
     lanes: int,
-) -> str:
-    """Fold `steps` positions from `start` on into `total`."""
+) -> list[str]:
+    """Fold `steps` positions from `start` on into `totals`."""
     inner = _accumulator(format_of(reduce.dtype))
     kind = typed(inner.register, lanes)
     counter = Counter(region, start, var=reduce.var, lanes=step)
-    before = counter.carry(kind, total)
-    text = values.lanes(counter.region, reduce.elements[0], lanes)
-    after = operate(counter.region, reduce.combine, [before, text], inner, inner, lanes)
-    counter.close(add(region, start, str(steps * step)), step, [after])
+    before = [counter.carry(kind, total) for total in totals]
+    texts = [values.lanes(counter.region, element, lanes) for element in reduce.elements]
+    after = _combined(counter.region, reduce, before, texts, inner, lanes)
+    counter.close(add(region, start, str(steps * step)), step, after)
     return after
 
 
-def _stepwise(values: Values, region: Region, reduce: Reduce, lanes: int) -> Value:
+def _stepwise(values: Values, region: Region, reduce: Reduce, lanes: int) -> tuple[Value, ...]:
     """Reduce one position after the other, each lane for itself."""
     form = format_of(reduce.dtype)
     inner = _accumulator(form)
-    total = values.lanes(region, reduce.inits[0], lanes)
+    totals = [values.lanes(region, init, lanes) for init in reduce.inits]
     if reduce.extent <= _UNROLLED:
         for position in range(reduce.extent):
             copy = region.instance(reduce.var, str(position))
-            text = values.lanes(copy, reduce.elements[0], lanes)
-            total = operate(region, reduce.combine, [total, text], inner, inner, lanes)
+            texts = [values.lanes(copy, element, lanes) for element in reduce.elements]
+            totals = _combined(region, reduce, totals, texts, inner, lanes)
     else:
-        total = _fold(values, region, reduce, total, "0", reduce.extent, 1, lanes)
-    total = round_narrow(region, total, form, lanes) if form.narrow else total
-    return Value(total, lanes, typed(form.register, lanes))
+        totals = _fold(values, region, reduce, totals, "0", reduce.extent, 1, lanes)
+    if form.narrow:
+        totals = [round_narrow(region, total, form, lanes) for total in totals]
+    return tuple(Value(total, lanes, typed(form.register, lanes)) for total in totals)
 
 
 def _stepwise_function(

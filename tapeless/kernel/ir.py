@@ -173,8 +173,8 @@ class Load(Scalar):
 class Reduce(Scalar):
     """The fold of `element` over `var` = 0 .. extent - 1, starting at `init`.
 
-    combine is one of "add", "mul", "min", "max", "and", "or", "xor" for a single value, with
-    `elements` and `inits` of length one; or a function of two tuples of scalars (accumulators,
+    combine is one of "add", "mul", "min", "max", "and", "or", "xor", applied to each of the
+    `elements`, which have one dtype; or a function of two tuples of scalars (accumulators,
     new values) that gives the new accumulators: then it is applied in index order.
     A `Reduce` has as many results as elements; `which` picks one, and the nodes of one reduction
     share `group`.  Sums may be reassociated (fixed order: never dependent on the thread count).
