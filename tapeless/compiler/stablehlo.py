@@ -1,0 +1,310 @@
+"""Programs as StableHLO text, the format in which JAX shows and exports them.
+
+    module @jit_f attributes {...} {
+      func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32> {jax.result_info = "result"}) {
+        %0 = stablehlo.sine %arg0 : tensor<3xf32>
+        return %0 : tensor<3xf32>
+      }
+    }
+
+The text is for eyes and for other compilers; this package's own does not read it.  Each primitive
+has an `hlo` rule, which is given a `Writer` and writes operations through it; one that has none is
+written by its decomposition.  A nested `jit` is a function of the module, called where it stands, and
+written once however often it is called.  Captured arrays are constants.
+
+Operations are written in MLIR's generic form, `"name"(operands) <{attributes}> ({regions}) : type`,
+but for the frequent ones, which have a shorter form of their own.
+
+What a program does besides returning values cannot be written down: callbacks are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapeless.compiler.hlo_text import dense, function_type, integers, physical, symbol, tensor_type
+from tapeless.core.aval import ShapedArray
+from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
+from tapeless.core.primitive import Primitive
+from tapeless.core.trace import Tracer
+from tapeless.transforms.stage import stage_flat
+
+__all__ = ["Value", "Writer", "module_text"]
+
+# Operations whose short form is `name operands : types`.
+_PLAIN = """
+abs add and atan2 cbrt ceil clamp complex convert cosine count_leading_zeros divide exponential
+exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate
+not or popcnt power real remainder reshape round_nearest_afz round_nearest_even rsqrt select
+shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh xor
+"""
+_PLAIN_NAMES = frozenset(f"stablehlo.{name}" for name in _PLAIN.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of the text: its name, with the percent sign, and its type."""
+
+    name: str
+    aval: ShapedArray
+
+
+def module_text(jaxpr: Jaxpr, name: str, debug_info: bool = False) -> str:
+    """Return the module of a program; with source positions if `debug_info` is set."""
+    _refuse_effects(jaxpr, name)
+    module = Module(debug_info)
+    module.function("main", jaxpr, "public")
+    title = re.sub(r"\W", "_", f"jit_{name.replace('>', '')}")
+    counts = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32"
+    body = "\n".join(module.functions)
+    return f"module {symbol(title)} attributes {{{counts}}} {{\n{body}\n}}\n"
+
+
+def _refuse_effects(jaxpr: Jaxpr, name: str) -> None:
+    """Raise NotImplementedError for a program with effects."""
+    if not jaxpr.effects:
+        return
+    effects = ", ".join(sorted(map(str, jaxpr.effects)))
+    culprit = next(eqn for eqn in jaxpr.eqns if eqn.effects)
+    raise NotImplementedError(
+        f"{name} cannot be written as StableHLO, because it calls back into Python (effects: "
+        f"{effects}): {culprit.primitive} on line {culprit.source.summary()}. Take the callback "
+        "out of the function, or compile it without asking for its text."
+    )
+
+
+class Module:
+    """The functions written so far, and which program each is."""
+
+    def __init__(self, debug_info: bool) -> None:
+        """debug_info: whether operations carry their source positions."""
+        self.debug_info = debug_info
+        self.functions: list[str] = []
+        self.symbols: dict[Jaxpr, str] = {}
+        self.names: set[str] = {"main"}
+
+    def function_of(self, jaxpr: Jaxpr, name: str) -> str:
+        """Return the symbol of a program's function, which is written if it is not there."""
+        if jaxpr not in self.symbols:
+            unique, number = name, 0
+            while unique in self.names:
+                unique, number = f"{name}_{number}", number + 1
+            self.names.add(unique)
+            self.symbols[jaxpr] = symbol(unique)
+            self.function(unique, jaxpr, "private")
+        return self.symbols[jaxpr]
+
+    def function(self, name: str, jaxpr: Jaxpr, visibility: str) -> None:
+        """Write a function; those that it calls follow it."""
+        position = len(self.functions)
+        writer = Writer(self)
+        args = [Value(f"%arg{i}", aval) for i, aval in enumerate(jaxpr.in_avals)]
+        outs = writer.inline(jaxpr, args)
+        names = ", ".join(value.name for value in outs)
+        types = ", ".join(tensor_type(value.aval) for value in outs)
+        writer.write(f"return {names} : {types}" if outs else "return")
+        inputs = ", ".join(f"{arg.name}: {tensor_type(arg.aval)}" for arg in args)
+        results = [tensor_type(aval) for aval in jaxpr.out_avals]
+        if visibility == "public":
+            infos = jaxpr.debug.results or _result_names(len(results))
+            results = [f'{t} {{jax.result_info = "{i}"}}' for t, i in zip(results, infos, strict=True)]
+        returned = f"({', '.join(results)})" if visibility == "public" or len(results) != 1 else results[0]
+        arrow = f" -> {returned}" if results else ""
+        head = f"  func.func {visibility} {symbol(name)}({inputs}){arrow} {{"
+        self.functions.insert(position, "\n".join([head, *writer.lines, "  }"]))
+
+
+def _result_names(count: int) -> Sequence[str]:
+    """Return names for results that nobody named."""
+    return ["result"] if count == 1 else [f"result[{number}]" for number in range(count)]
+
+
+class Writer:
+    """Writes the operations of one function; `hlo` rules get it as their `b`."""
+
+    def __init__(self, module: Module) -> None:
+        """Start an empty function."""
+        self.module = module
+        self.lines: list[str] = []
+        self.indent = 4
+        self.n_values = 0
+        self.taken: dict[str, int] = {}
+        self.location = ""
+
+    # What rules call
+
+    def op(
+        self,
+        name: str,
+        args: Sequence[Value],
+        outs: Sequence[ShapedArray],
+        attributes: Mapping[str, str] | None = None,
+        regions: Sequence[str] = (),
+    ) -> tuple[Value, ...]:
+        """Write an operation and return its results.
+
+        attributes: their texts by name.  regions: texts made by `region`.
+        """
+        operands = ", ".join(arg.name for arg in args)
+        inputs = [arg.aval for arg in args]
+        attributes = attributes or {}
+        if not regions and (short := _short_form(name, operands, inputs, outs, attributes)):
+            return self.assign(short, outs)
+        text = f'"{name}"({operands})'
+        if attributes:
+            text += " <{" + ", ".join(f"{k} = {v}" for k, v in sorted(attributes.items())) + "}>"
+        if regions:
+            text += f" ({', '.join(regions)})"
+        return self.assign(f"{text} : {function_type(inputs, outs)}", outs)
+
+    def constant(self, value: object, aval: ShapedArray) -> Value:
+        """Write a constant: a number for a type of rank 0, an array, or a number for all elements."""
+        text = f"stablehlo.constant {dense(value, physical(aval))} : {tensor_type(aval)}"
+        name = self.fresh("cst" if aval.dtype.kind in "fcV" else "c")
+        self.write(f"{name} = {text}{self.location}")
+        return Value(name, aval)
+
+    def region(self, avals: Sequence[ShapedArray], body: Callable[..., Sequence[Value]]) -> str:
+        """Return the text of a region that takes values of these types and returns `body`'s.
+
+        `body` is called with the values, and writes through this writer.
+        """
+        args = [Value(self.fresh("in"), aval) for aval in avals]
+        lines = self._inside(lambda: self._return(body(*args)))
+        pad = " " * self.indent
+        typed = ", ".join(f"{arg.name}: {tensor_type(arg.aval)}" for arg in args)
+        head = [f"{pad}^bb0({typed}):"] if args else []
+        return "\n".join(["{", *head, *lines, pad + "}"])
+
+    def sub(self, jaxpr: Jaxpr) -> str:
+        """Return the region of a program, such as the sum in a reduction."""
+        return self.region(jaxpr.in_avals, lambda *args: self.inline(jaxpr, args))
+
+    def while_loop(
+        self, init: Sequence[Value], condition: Callable[..., Value], body: Callable[..., Sequence[Value]]
+    ) -> tuple[Value, ...]:
+        """Write a loop: `body` maps the carry to the next one while `condition` of it is true."""
+        avals = [value.aval for value in init]
+        carry = [Value(self.fresh("iterArg"), aval) for aval in avals]
+        head = ", ".join(f"{own.name} = {x.name}" for own, x in zip(carry, init, strict=True))
+        test = self._inside(lambda: self._return([condition(*carry)]))
+        step = self._inside(lambda: self._return(body(*carry)))
+        pad = " " * self.indent
+        text = [f"stablehlo.while({head}) : {', '.join(map(tensor_type, avals))}", f"{pad}cond {{"]
+        text += [*test, f"{pad}}} do {{", *step, f"{pad}}}"]
+        return self.assign("\n".join(text), avals)
+
+    def inline(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+        """Write a program's equations and return its results."""
+        env: dict[Var, Value] = dict(zip(jaxpr.invars, args, strict=True))
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            if isinstance(value, Tracer):
+                raise TypeError(f"a program to be written captures a traced value, {value}")
+            env[var] = self.constant(value, var.aval)
+
+        def read(atom: Var | Literal) -> Value:
+            """Return the value of an atom."""
+            return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
+
+        for eqn in jaxpr.eqns:
+            outs = self._equation(eqn, [read(atom) for atom in eqn.invars])
+            env.update(zip(eqn.outvars, outs, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def call(self, name: str, jaxpr: Jaxpr, args: Sequence[Value]) -> tuple[Value, ...]:
+        """Write a call of a program's function."""
+        target = self.module.function_of(jaxpr, name)
+        operands = ", ".join(arg.name for arg in args)
+        kind = function_type(jaxpr.in_avals, jaxpr.out_avals)
+        call = "call" if self.indent == 4 else "func.call"
+        return self.assign(f"{call} {target}({operands}) : {kind}", jaxpr.out_avals)
+
+    # What these are made of
+
+    def assign(self, text: str, outs: Sequence[ShapedArray]) -> tuple[Value, ...]:
+        """Write an operation with names for its results."""
+        name = f"%{self.n_values}"
+        if not outs:
+            self.write(text + self.location)
+            return ()
+        self.n_values += 1
+        if len(outs) == 1:
+            self.write(f"{name} = {text}{self.location}")
+            return (Value(name, outs[0]),)
+        self.write(f"{name}:{len(outs)} = {text}{self.location}")
+        return tuple(Value(f"{name}#{number}", aval) for number, aval in enumerate(outs))
+
+    def fresh(self, stem: str) -> str:
+        """Return a new name that begins with `stem`."""
+        number = self.taken[stem] = self.taken.get(stem, -1) + 1
+        return f"%{stem}_{number - 1}" if number else f"%{stem}"
+
+    def write(self, text: str) -> None:
+        """Add a line."""
+        self.lines.append(" " * self.indent + text)
+
+    def _inside(self, write: Callable[[], None]) -> list[str]:
+        """Return the lines that `write` writes, one level further in."""
+        lines, self.lines = self.lines, []
+        self.indent += 2
+        write()
+        self.indent -= 2
+        lines, self.lines = self.lines, lines
+        return lines
+
+    def _return(self, values: Sequence[Value]) -> None:
+        """End a region."""
+        names = ", ".join(value.name for value in values)
+        types = ", ".join(tensor_type(value.aval) for value in values)
+        self.write(f"stablehlo.return {names} : {types}" if values else "stablehlo.return")
+
+    def _equation(self, eqn: Eqn, args: Sequence[Value]) -> Sequence[Value]:
+        """Write an equation by its primitive's rule, or by its decomposition."""
+        prim, params = eqn.primitive, eqn.params
+        outs = tuple(var.aval for var in eqn.outvars)
+        self.location = _location(eqn) if self.module.debug_info else ""
+        written = prim.hlo(self, args, outs, **params)
+        if written is not NotImplemented:
+            return written
+        if type(prim).decompose is Primitive.decompose:
+            prim.missing("hlo", f"writing it as StableHLO (line {eqn.source.summary()})")
+        avals = [arg.aval for arg in args]
+        simpler = stage_flat(lambda *xs: prim.decompose(*xs, **params), avals, prim.name)
+        return self.inline(simpler, args)
+
+
+def _short_form(
+    name: str,
+    operands: str,
+    inputs: Sequence[ShapedArray],
+    outs: Sequence[ShapedArray],
+    attributes: Mapping[str, str],
+) -> str | None:
+    """Return the text of an operation that has a shorter form than the generic one, else None."""
+    kind = function_type(inputs, outs)
+    if name == "stablehlo.select" and inputs[0].shape == inputs[1].shape:
+        return f"{name} {operands} : {tensor_type(inputs[0])}, {tensor_type(outs[0])}"
+    if name in _PLAIN_NAMES and not attributes:
+        types = {tensor_type(aval) for aval in (*inputs, *outs)}
+        same = len(types) == 1 and name != "stablehlo.reshape"
+        return f"{name} {operands} : {types.pop() if same else kind}"
+    if name == "stablehlo.compare":
+        order, sort = (re.findall(r"(\w+)>", attributes[key])[0] for key in sorted(attributes))
+        return f"{name} {sort}, {operands}, {order} : {kind}"
+    if name in ("stablehlo.broadcast_in_dim", "stablehlo.transpose"):
+        (dims,) = attributes.values()
+        return f"{name} {operands}, dims = {integers(dims)} : {kind}"
+    return None
+
+
+def _location(eqn: Eqn) -> str:
+    """Return where an equation comes from, as MLIR writes it."""
+    mark = eqn.source.frame
+    scopes = "/".join([*eqn.source.names, eqn.primitive.name])
+    if mark is None:
+        return f' loc("{scopes}")'
+    line, column = mark.position
+    return f' loc("{scopes}"("{mark.filename}":{line}:{column + 1}))'
