@@ -165,7 +165,7 @@ class CustomLin(Primitive):
     def decompose(self, *args: Value, **params: Any) -> NoReturn:
         """Refuse: nobody knows this derivative forwards."""
         raise TypeError(
-            "can't apply forward-mode differentiation (jvp) to a custom_vjp function. "
+            "can't apply forward-mode autodiff (jvp) to a custom_vjp function. "
             f"The function is {params['name']}; use reverse mode, or give it a rule by jax.custom_jvp."
         )
 

@@ -24,7 +24,7 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Primitive, Split, Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Value, under
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
@@ -98,7 +98,7 @@ class Jit(ProgramPrimitive):
         """Write one equation, or the program's equations when `inline` is set."""
         if params.get("inline"):
             jaxpr = params["jaxpr"]
-            return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+            return under(trace, eval_jaxpr, jaxpr, jaxpr.consts, *args)
         return trace.emit(self, args, params)
 
     def decompose(self, *args: Value, jaxpr: Jaxpr, **params: Any) -> tuple[Value, ...]:
