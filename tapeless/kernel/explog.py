@@ -23,6 +23,7 @@ from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
     Pair,
+    choose,
     clamp,
     exponent_and_mantissa,
     fast_two_sum,
@@ -188,20 +189,24 @@ def exp(b: Nodes, x: Scalar) -> Scalar:
 
 def exp_scaled(b: Nodes, x: Scalar, power: int) -> Scalar:
     """e**x * 2**power with one rounding, for a small integer `power`."""
-    form = format_of(x)
     low, high = _EXP_RANGE[x.dtype]
-    half = _HALF_RANGE[x.dtype]
-    negative = b.lt(x, 0.0)
-    start = form.magic + form.bias
-    shifted, r = _exp_reduced(
-        b,
-        clamp(b, x, low, high - power),
-        b.select(negative, start + half, b.const(start - half, x.dtype)),
-    )
+    start, factor = _both_ends(b, x, power)
+    shifted, r = _exp_reduced(b, clamp(b, x, low, high - power), start)
     significand = b.add(_exp_tail(b, r), 1.0)
     significand = b.select(b.lt(x, low), 0.0, significand)
-    rest = b.select(negative, 2.0 ** (power - half), b.const(2.0 ** (power + half), x.dtype))
-    return b.mul(b.mul(significand, power_of_two(b, shifted)), rest)
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
+
+
+def _both_ends(b: Nodes, x: Scalar, power: int = 0) -> Pair:
+    """Split 2**(n + power), where n has the sign of x, into two factors that are normal numbers.
+
+    Returns the number to add to n for `power_of_two`, and the second factor.
+    """
+    start = format_of(x).magic + format_of(x).bias
+    half = _HALF_RANGE[x.dtype]
+    negative = b.lt(x, 0.0)
+    start = choose(b, negative, start + half, start - half, x)
+    return start, choose(b, negative, 2.0 ** (power - half), 2.0 ** (power + half), x)
 
 
 def exp_nonpositive(b: Nodes, x: Scalar) -> Scalar:
@@ -236,18 +241,14 @@ def _reduce_nonpositive(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 def exp2(b: Nodes, x: Scalar) -> Scalar:
     """2**x."""
     form = format_of(x)
-    low, high = -(form.bias + form.mantissa + 1.0), form.bias + 1.0
-    half = _HALF_RANGE[x.dtype]
-    negative = b.lt(x, 0.0)
-    start = form.magic + form.bias
-    begin = b.select(negative, start + half, b.const(start - half, x.dtype))
-    bounded = clamp(b, x, low, high)
-    shifted = b.add(bounded, begin)
-    r = b.sub(bounded, b.sub(shifted, begin))
+    low = -(form.bias + form.mantissa + 1.0)
+    start, factor = _both_ends(b, x)
+    bounded = clamp(b, x, low, form.bias + 1.0)
+    shifted = b.add(bounded, start)
+    r = b.sub(bounded, b.sub(shifted, start))
     significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
     significand = b.select(b.lt(x, low), 0.0, significand)
-    rest = b.select(negative, 2.0**-half, b.const(2.0**half, x.dtype))
-    return b.mul(b.mul(significand, power_of_two(b, shifted)), rest)
+    return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
 
 
 def expm1(b: Nodes, x: Scalar) -> Scalar:
@@ -261,19 +262,23 @@ def expm1(b: Nodes, x: Scalar) -> Scalar:
     tail, rest = _exp_tail_pair(b, r)
     half = b.fma(half_scale, tail, b.sub(half_scale, 0.5))
     result = b.mul(b.fma(half_scale, rest, half), 2.0)
-    return b.select(b.lt(b.abs(x), 2.0 ** -(form.mantissa + 2)), x, result)
+    tiny = b.lt(b.abs(x), 2.0 ** -(form.mantissa + 2))
+    return b.select(tiny, x, result)
 
 
 def _exp_tail_pair(b: Nodes, r: Scalar) -> Pair:
     """exp(r) - 1 as a sum of two floats."""
-    return fast_two_sum(b, r, b.mul(b.mul(r, r), polynomial(b, r, _EXP[r.dtype])))
+    square = b.mul(r, r)
+    return fast_two_sum(b, r, b.mul(square, polynomial(b, r, _EXP[r.dtype])))
 
 
 def tanh(b: Nodes, x: Scalar) -> Scalar:
     """The hyperbolic tangent, from t = expm1(2 |x|) as t / (t + 2)."""
     form = format_of(x)
-    size = clamp(b, b.abs(x), None, (form.mantissa + 4) * math.log(2) / 2)
-    shifted, r = _exp_reduced(b, b.mul(size, 2.0), form.magic + form.bias)
+    # tanh is 1 from here on
+    limit = (form.mantissa + 4) * math.log(2)
+    double = clamp(b, b.mul(b.abs(x), 2.0), None, limit)
+    shifted, r = _exp_reduced(b, double, form.magic + form.bias)
     scale = power_of_two(b, shifted)
     tail, rest = _exp_tail_pair(b, r)
     t = b.fma(scale, tail, b.sub(scale, 1.0))
@@ -289,8 +294,10 @@ def _divide(b: Nodes, numerator: Pair, denominator: Pair) -> Scalar:
     head, low = denominator
     inverse = b.div(1.0, head)
     quotient = b.mul(numerator[0], inverse)
-    remainder = b.add(b.fma(b.neg(quotient), head, numerator[0]), numerator[1])
-    remainder = b.fma(b.neg(quotient), low, remainder)
+    minus = b.neg(quotient)
+    remainder = b.fma(minus, head, numerator[0])
+    remainder = b.add(remainder, numerator[1])
+    remainder = b.fma(minus, low, remainder)
     return b.fma(remainder, inverse, quotient)
 
 
@@ -321,14 +328,17 @@ def _log_scaled(b: Nodes, f: Scalar, exponent: Scalar, rest: Scalar | None = Non
     high, low = format_of(f).parts(_LN2, 2)
     f, y = _log_pair(b, f)
     if rest is not None:
-        y = b.fma(rest, b.fma(f, b.sub(f, 1.0), 1.0), y)
-    return b.fma(exponent, high, b.add(f, b.fma(exponent, low, y)))
+        # 1 / (1 + f), nearly
+        slope = b.fma(f, b.sub(f, 1.0), 1.0)
+        y = b.fma(rest, slope, y)
+    y = b.fma(exponent, low, y)
+    return b.fma(exponent, high, b.add(f, y))
 
 
 def _log_special(b: Nodes, x: Scalar, result: Scalar) -> Scalar:
     """Put in the values of a logarithm for x that is not positive and finite."""
     result = b.select(b.eq(x, math.inf), math.inf, result)
-    outside = b.select(b.eq(x, 0.0), -math.inf, b.const(math.nan, x.dtype))
+    outside = choose(b, b.eq(x, 0.0), -math.inf, math.nan, x)
     return b.select(b.gt(x, 0.0), result, outside)
 
 
@@ -365,17 +375,22 @@ def log1p(b: Nodes, x: Scalar, x_low: Scalar | None = None) -> Scalar:
     """log(1 + x + x_low): the exponent e is that of 1 + x, and f = x 2**-e + (2**-e - 1)."""
     form = format_of(x)
     one_more = b.add(x, 1.0)
-    offset = b.sub(b.bitcast(one_more, form.bits), form.pattern(0.5**0.5))
+    bits = b.bitcast(one_more, form.bits)
+    offset = b.sub(bits, form.pattern(0.5**0.5))
     shifted = b.shift_right_arithmetic(offset, form.mantissa)
     field = b.shift_left(shifted, form.mantissa)
     scale = b.bitcast(b.sub(form.pattern(1.0), field), form.dtype)
     f = b.fma(x, scale, b.sub(scale, 1.0))
-    mantissa = b.bitcast(b.sub(b.bitcast(one_more, form.bits), field), form.dtype)
+    mantissa = b.sub(bits, field)
+    mantissa = b.bitcast(mantissa, form.dtype)
     large = b.gt(x, 2.0 ** (form.mantissa + 2))
     f = b.select(large, b.sub(mantissa, 1.0), f)
-    exponent = b.bitcast(b.add(shifted, form.pattern(form.magic)), form.dtype)
+    exponent = b.add(shifted, form.pattern(form.magic))
+    exponent = b.bitcast(exponent, form.dtype)
     exponent = b.sub(exponent, form.magic)
-    rest = None if x_low is None else b.select(large, 0.0, b.mul(x_low, scale))
+    rest = None
+    if x_low is not None:
+        rest = b.select(large, 0.0, b.mul(x_low, scale))
     result = _log_scaled(b, f, exponent, rest)
     return b.copysign(_log_special(b, one_more, result), x)
 
@@ -387,27 +402,26 @@ def pow_(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     magnitude = _power32(b, size, y) if form is FLOAT32 else _power64(b, size, y)
     whole = b.eq(b.floor(y), y)
     half = b.mul(y, 0.5)
-    odd = b.and_(whole, b.ne(b.floor(half), half))
+    half_whole = b.eq(b.floor(half), half)
+    odd = b.and_(whole, b.not_(half_whole))
     negative = b.lt(b.bitcast(x, form.bits), 0)
     signed = b.select(b.and_(negative, odd), b.neg(magnitude), magnitude)
-    undefined = b.and_(b.and_(b.lt(x, 0.0), b.gt(x, -math.inf)), b.not_(whole))
+    below_zero = b.and_(b.lt(x, 0.0), b.gt(x, -math.inf))
+    undefined = b.and_(below_zero, b.not_(whole))
     unordered = b.or_(b.ne(x, x), b.ne(y, y))
     result = b.select(b.or_(undefined, unordered), math.nan, signed)
-    return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), 1.0, result)
+    one = b.or_(b.eq(y, 0.0), b.eq(x, 1.0))
+    return b.select(one, 1.0, result)
 
 
 def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Scalar:
     """2**(x + rest) within 0.51 ulp, for a small `rest`; x is bounded to low .. high."""
-    form = format_of(x)
-    half = _HALF_RANGE[x.dtype]
     bounded = clamp(b, x, low, high)
-    negative = b.lt(x, 0.0)
-    start = form.magic + form.bias
-    begin = b.select(negative, start + half, b.const(start - half, x.dtype))
-    shifted = b.add(bounded, begin)
-    fraction = b.sub(bounded, b.sub(shifted, begin))
+    start, factor = _both_ends(b, x)
+    shifted = b.add(bounded, start)
+    fraction = b.sub(bounded, b.sub(shifted, start))
     rest = b.select(b.eq(bounded, x), rest, 0.0)
-    ln2, ln2_low = form.parts(_LN2, 2)
+    ln2, ln2_low = format_of(x).parts(_LN2, 2)
     r, r_low = two_product(b, fraction, b.const(ln2, x.dtype))
     r_low = b.fma(rest, ln2, b.fma(fraction, ln2_low, r_low))
     square = b.mul(b.mul(r, r), polynomial(b, r, _EXP[x.dtype]))
@@ -415,7 +429,6 @@ def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Sc
     one_more = b.add(r, 1.0)
     error = b.sub(r, b.sub(one_more, 1.0))
     significand = b.add(one_more, b.add(error, square))
-    factor = b.select(negative, 2.0**-half, b.const(2.0**half, x.dtype))
     return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
 
 
@@ -428,13 +441,16 @@ def _log2_limits(b: Nodes, x: Scalar, value: Scalar) -> Scalar:
 def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     """x**y for x >= 0 in float32, computed in float64 to 36 bits."""
     wide_x = b.convert(x, FLOAT64.dtype)
-    wide_y = b.convert(clamp(b, y, -(2.0**40), 2.0**40), FLOAT64.dtype)
+    bounded = clamp(b, y, -(2.0**40), 2.0**40)
+    wide_y = b.convert(bounded, FLOAT64.dtype)
     exponent, mantissa = exponent_and_mantissa(b, wide_x)
     f = b.sub(mantissa, 1.0)
-    logarithm = _log2_limits(b, wide_x, b.fma(f, polynomial(b, f, _LOG2_SHORT), exponent))
+    logarithm = b.fma(f, polynomial(b, f, _LOG2_SHORT), exponent)
+    logarithm = _log2_limits(b, wide_x, logarithm)
     power = clamp(b, b.mul(logarithm, wide_y), -160.0, 130.0)
-    shifted = b.add(power, FLOAT64.magic + FLOAT64.bias)
-    r = b.sub(power, b.sub(shifted, FLOAT64.magic + FLOAT64.bias))
+    start = FLOAT64.magic + FLOAT64.bias
+    shifted = b.add(power, start)
+    r = b.sub(power, b.sub(shifted, start))
     significand = b.fma(r, polynomial(b, r, _EXP2_SHORT), 1.0)
     return b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
 
@@ -459,7 +475,8 @@ def _log2_pair(b: Nodes, x: Scalar) -> Pair:
     z, z_low = two_product(b, s, s)
     z_low = b.fma(b.mul(s, 2.0), s_low, z_low)
     third, third_low = FLOAT64.parts("0." + "3" * 60, 2)
-    c, c_low = fast_two_sum(b, b.const(third, x.dtype), b.mul(z, polynomial(b, z, _ATANH_FIFTH)))
+    fifth = b.mul(z, polynomial(b, z, _ATANH_FIFTH))
+    c, c_low = fast_two_sum(b, b.const(third, x.dtype), fifth)
     c_low = b.add(c_low, third_low)
     w, w_low = two_product(b, z, c)
     w_low = b.fma(z, c_low, b.fma(z_low, c, w_low))
@@ -480,5 +497,7 @@ def _quotient_pair(b: Nodes, m: Scalar) -> Pair:
     d_low = b.sub(m, b.sub(d, 1.0))
     inverse = b.div(1.0, d)
     s = b.mul(f, inverse)
-    remainder = b.fma(b.neg(s), d_low, b.fma(b.neg(s), d, f))
+    minus = b.neg(s)
+    remainder = b.fma(minus, d, f)
+    remainder = b.fma(minus, d_low, remainder)
     return s, b.mul(remainder, inverse)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -28,10 +29,10 @@ __all__ = [
     "FLOAT64",
     "Format",
     "Pair",
+    "choose",
     "clamp",
     "exponent_and_mantissa",
     "fast_two_sum",
-    "flip_sign",
     "format_of",
     "odd_polynomial",
     "polynomial",
@@ -66,22 +67,9 @@ class Format:
         """The bits of a number, as a signed integer."""
         return np.array(value, self.dtype).view(self.bits).item()
 
-    def parts(self, value: str, count: int, kept: int | None = None) -> tuple[float, ...]:
-        """Split a constant, given in decimal, into a sum of `count` numbers of this format.
-
-        All parts but the last keep `kept` significant bits (all of them by default).
-        """
-        numerator, denominator = _ratio(value)
-        kept = self.mantissa + 1 if kept is None else kept
-        result = []
-        for position in range(count):
-            bits = self.mantissa + 1 if position == count - 1 else kept
-            part = _nearest(numerator, denominator, bits)
-            result.append(part)
-            top, bottom = part.as_integer_ratio()
-            numerator = numerator * bottom - top * denominator
-            denominator *= bottom
-        return tuple(result)
+    def parts(self, value: str, count: int) -> tuple[float, ...]:
+        """Split a constant, given in decimal, into a sum of `count` numbers of this format."""
+        return _split(value, count, self.mantissa + 1)
 
 
 FLOAT32 = Format(np.dtype(np.float32), np.dtype(np.int32), 23, 127)
@@ -94,10 +82,19 @@ def format_of(x: Scalar) -> Format:
     return _FORMATS[x.dtype]
 
 
-def _ratio(value: str) -> tuple[int, int]:
-    """Give a decimal number as an exact ratio."""
+@cache
+def _split(value: str, count: int, bits: int) -> tuple[float, ...]:
+    """Split a decimal number into a sum of floats of `bits` significant bits."""
     whole, _, fraction = value.partition(".")
-    return int(whole + fraction), 10 ** len(fraction)
+    numerator, denominator = int(whole + fraction), 10 ** len(fraction)
+    result = []
+    for _ in range(count):
+        part = _nearest(numerator, denominator, bits)
+        result.append(part)
+        top, bottom = part.as_integer_ratio()
+        numerator = numerator * bottom - top * denominator
+        denominator *= bottom
+    return tuple(result)
 
 
 def _nearest(numerator: int, denominator: int, bits: int) -> float:
@@ -138,19 +135,16 @@ def clamp(b: Nodes, x: Scalar, low: float | None, high: float | None) -> Scalar:
     return x
 
 
+def choose(b: Nodes, condition: Scalar, yes: float, no: float, like: Scalar) -> Scalar:
+    """Choose between two constants of the dtype of `like`."""
+    return b.select(condition, b.const(yes, like.dtype), no)
+
+
 def power_of_two(b: Nodes, shifted: Scalar) -> Scalar:
     """2**(n - bias) for `shifted` = n + magic, 0 < n < 2 * bias + 1."""
     form = format_of(shifted)
     bits = b.shift_left(b.bitcast(shifted, form.bits), form.mantissa)
     return b.bitcast(bits, form.dtype)
-
-
-def flip_sign(b: Nodes, x: Scalar, shifted: Scalar) -> Scalar:
-    """Negate x where n is odd, for `shifted` = n + magic."""
-    form = format_of(x)
-    width = 8 * form.dtype.itemsize
-    sign = b.shift_left(b.bitcast(shifted, form.bits), width - 1)
-    return b.bitcast(b.xor(b.bitcast(x, form.bits), sign), form.dtype)
 
 
 def exponent_and_mantissa(b: Nodes, x: Scalar) -> Pair:
@@ -167,7 +161,7 @@ def exponent_and_mantissa(b: Nodes, x: Scalar) -> Pair:
     exponent = b.shift_right_arithmetic(offset, form.mantissa)
     mantissa = b.add(b.and_(offset, (1 << form.mantissa) - 1), half_root)
     shifted = b.bitcast(b.add(exponent, form.pattern(form.magic)), form.dtype)
-    start = b.select(small, form.magic + lift, b.const(form.magic, form.dtype))
+    start = choose(b, small, form.magic + lift, form.magic, x)
     return b.sub(shifted, start), b.bitcast(mantissa, form.dtype)
 
 

@@ -7,6 +7,7 @@ payload is the machine's affair), and the transcendental functions are left alon
 
 from __future__ import annotations
 
+import ctypes
 import math
 import operator
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 
 from tapeless.kernel.ir import Const, Scalar
 
-__all__ = ["fold_constants", "is_floating", "is_integer"]
+__all__ = ["fold_constants", "is_floating", "is_integer", "round_constant"]
 
 Number = bool | int | float
 
@@ -67,6 +68,20 @@ def is_integer(dtype: np.dtype) -> bool:
 def is_floating(dtype: np.dtype) -> bool:
     """Tell whether `dtype` is a real floating-point dtype, of any width."""
     return dtype.name.startswith(("float", "bfloat"))
+
+
+def round_constant(value: Number, dtype: np.dtype) -> Number:
+    """Return the Python number that `value` is in `dtype`."""
+    if dtype.name == "float64":
+        return float(value)
+    if dtype.name == "float32":
+        return ctypes.c_float(value).value
+    if dtype.name == "bool":
+        return bool(value)
+    if is_integer(dtype):
+        return int(dtype.type(value))
+    with np.errstate(all="ignore"):
+        return float(dtype.type(value))
 
 
 def fold_constants(name: str, operands: tuple[Scalar, ...], dtype: np.dtype) -> Number | None:

@@ -18,6 +18,7 @@ from tapeless.kernel.explog import log, log_pair
 from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
+    choose,
     fast_two_sum,
     format_of,
     polynomial,
@@ -196,7 +197,7 @@ def _shift(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     least, less = b.lt(x, 0.5), b.lt(x, 1.5)
     form = format_of(x)
     above = b.sub(b.add(x, form.magic), form.magic)
-    start = b.select(less, b.select(least, 0.0, b.const(1.0, x.dtype)), above)
+    start = b.select(less, choose(b, least, 0.0, 1.0, x), above)
     return b.sub(x, start), least, less
 
 

@@ -23,7 +23,7 @@ import struct
 
 import numpy as np
 
-from tapeless.kernel.fold import fold_constants, is_floating, is_integer
+from tapeless.kernel.fold import fold_constants, is_floating, is_integer, round_constant
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar
 
 __all__ = ["Nodes"]
@@ -38,23 +38,12 @@ _INT64 = np.dtype(np.int64)
 _BOOLEAN_RESULT = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "is_finite"))
 _BITWISE = frozenset(("and", "or", "xor", "not"))
 _INTEGER_ONLY = frozenset(
-    (
-        "shift_left",
-        "shift_right_logical",
-        "shift_right_arithmetic",
-        "popcount",
-        "clz",
-        "mulhi",
-    )
+    "shift_left shift_right_logical shift_right_arithmetic popcount clz mulhi".split()
 )
 _FLOAT_ONLY = frozenset(
-    (
-        *("fma", "floor", "ceil", "trunc", "round_even", "sqrt", "exp", "exp2", "expm1"),
-        *("log", "log1p", "log2", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin"),
-        *("acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "logistic", "rsqrt"),
-        *("cbrt", "erf", "erfc", "erf_inv", "lgamma", "digamma", "nextafter", "copysign"),
-        "is_finite",
-    )
+    "fma floor ceil trunc round_even sqrt exp exp2 expm1 log log1p log2 sin cos tan tanh sinh cosh "
+    "asin acos atan asinh acosh atanh atan2 pow logistic rsqrt cbrt erf erfc erf_inv lgamma "
+    "digamma nextafter copysign is_finite".split()
 )
 _CHOICE = frozenset(("select", "rare"))
 _CONVERSION = frozenset(("convert", "bitcast"))
@@ -74,18 +63,15 @@ class Nodes:
 
     def const(self, value: Number, dtype: np.dtype) -> Const:
         """Make the constant `value`, rounded to `dtype` if that is a floating-point dtype."""
-        dtype = np.dtype(dtype)
-        if dtype == _BOOL:
-            value = bool(value)
-            key: object = value
-        elif is_floating(dtype):
-            with np.errstate(all="ignore"):
-                value = float(dtype.type(value))
-            key = struct.pack("<d", value)
-        else:
-            value = int(dtype.type(value))
-            key = value
-        return self._intern(("const", key, dtype), lambda: Const(value, dtype))
+        key = ("number", _identity(value), dtype)
+        node = self._interned.get(key)
+        if node is None:
+            dtype = np.dtype(dtype)
+            exact = round_constant(value, dtype)
+            inner = ("const", _identity(exact), dtype)
+            node = self._intern(inner, lambda: Const(exact, dtype))
+            self._interned[key] = node
+        return node
 
     def index(self, name: str, extent: int | None = None) -> Index:
         """Make a new loop variable; a static `extent` makes its range known."""
@@ -124,7 +110,8 @@ class Nodes:
         """Fold `elements` over `var`; one result for each element."""
         for element, init in zip(elements, inits, strict=True):
             _check(element.dtype == init.dtype, "reduce", (element, init))
-        free = frozenset().union(*(e.free for e in elements), *(i.free for i in inits)) - {var}
+        parts = (*elements, *inits)
+        free = frozenset().union(*(part.free for part in parts)) - {var}
         key = ("reduce", var, extent, elements, inits, combine)
         group: object = self._interned.setdefault((*key, "group"), object())
         return tuple(
@@ -142,19 +129,12 @@ class Nodes:
     def op(self, name: str, *args: Operand, dtype: np.dtype | None = None) -> Scalar:
         """Make the operation `name`; `dtype` is for `convert` and `bitcast` only."""
         operands = self._operands(name, args)
-        result = self._result_dtype(name, operands, dtype)
-        if name in _COMMUTATIVE and isinstance(operands[0], Const):
-            operands = operands[::-1]
-        folded = fold_constants(name, operands, result)
-        if folded is not None:
-            return self.const(folded, result)
-        simple = self._simplify(name, operands, result)
-        if simple is not None:
-            return simple
-        free = operands[0].free
-        for operand in operands[1:]:
-            free = free | operand.free
-        return self._intern((name, operands, result), lambda: Op(name, operands, result, free))
+        key = (name, operands, dtype)
+        node = self._interned.get(key)
+        if node is None:
+            node = self._make(name, operands, dtype)
+            self._interned[key] = node
+        return node
 
     def add(self, x: Operand, y: Operand) -> Scalar:
         """x + y."""
@@ -342,17 +322,40 @@ class Nodes:
             node = self._interned[key] = make()
         return node
 
+    def _make(self, name: str, operands: tuple[Scalar, ...], dtype: np.dtype | None) -> Scalar:
+        """Check, fold and simplify an operation that was not asked for before."""
+        result = self._result_dtype(name, operands, dtype)
+        if name in _COMMUTATIVE and isinstance(operands[0], Const):
+            operands = operands[::-1]
+        folded = fold_constants(name, operands, result)
+        if folded is not None:
+            return self.const(folded, result)
+        simple = self._simplify(name, operands, result)
+        if simple is not None:
+            return simple
+        free = operands[0].free
+        for operand in operands[1:]:
+            free = free | operand.free
+        key = (name, operands, dtype)
+        return self._intern(key, lambda: Op(name, operands, result, free))
+
     def _operands(self, name: str, args: tuple[Operand, ...]) -> tuple[Scalar, ...]:
         """Turn numbers into constants of the dtype of the first scalar operand."""
-        values = args[1:] if name in _CHOICE else args
-        dtype = next((a.dtype for a in values if isinstance(a, Scalar)), None)
-        if dtype is None and not all(isinstance(a, Scalar) for a in values):
-            raise TypeError(f"{name}: no operand has a dtype; this is a bug in tapeless")
-        operands = tuple(a if isinstance(a, Scalar) else self.const(a, dtype) for a in values)
-        if name in _CHOICE:
-            condition = args[0] if isinstance(args[0], Scalar) else self.const(args[0], _BOOL)
-            operands = (condition, *operands)
-        return tuple(map(self._plain, operands))
+        start = 1 if name in _CHOICE else 0
+        dtype = None
+        for arg in args[start:]:
+            if isinstance(arg, Scalar):
+                dtype = arg.dtype
+                break
+        operands = []
+        for position, arg in enumerate(args):
+            if not isinstance(arg, Scalar):
+                kind = _BOOL if position < start else dtype
+                if kind is None:
+                    raise TypeError(f"{name}: no operand has a dtype; this is a bug in tapeless")
+                arg = self.const(arg, kind)
+            operands.append(self._plain(arg))
+        return tuple(operands)
 
     def _plain(self, operand: Scalar) -> Scalar:
         """Turn an index that is a number into a constant, which folds."""
@@ -388,7 +391,7 @@ class Nodes:
         """Return an operand, or a simpler node, that equals the operation exactly."""
         first = operands[0]
         if name in _CHOICE:
-            return self._simplify_choice(*operands)
+            return self._simplify_choice(name, *operands)
         if name in _CONVERSION and dtype == first.dtype:
             return first
         if name in ("neg", "not") and isinstance(first, Op) and first.name == name:
@@ -399,18 +402,23 @@ class Nodes:
             return self._simplify_constant(name, first, operands[1])
         return None
 
-    def _simplify_choice(self, condition: Scalar, x: Scalar, y: Scalar) -> Scalar | None:
-        """Simplify a select."""
+    def _simplify_choice(self, name: str, condition: Scalar, x: Scalar, y: Scalar) -> Scalar | None:
+        """Simplify a select, or a rare choice."""
         if isinstance(condition, Const):
             return x if condition.value else y
         if x is y:
             return x
-        if isinstance(condition, Op) and condition.name == "not":
+        negated = isinstance(condition, Op) and condition.name == "not"
+        if negated and name == "select":
             return self.op("select", condition.args[0], y, x)
-        if x.dtype == _BOOL and isinstance(x, Const):
-            return self.or_(condition, y) if x.value else self.and_(self.not_(condition), y)
-        if x.dtype == _BOOL and isinstance(y, Const):
-            return self.or_(self.not_(condition), x) if y.value else self.and_(condition, x)
+        if x.dtype != _BOOL:
+            return None
+        if isinstance(x, Const):
+            other = self.not_(condition)
+            return self.or_(condition, y) if x.value else self.and_(other, y)
+        if isinstance(y, Const):
+            other = self.not_(condition)
+            return self.or_(other, x) if y.value else self.and_(condition, x)
         return None
 
     def _simplify_constant(self, name: str, x: Scalar, constant: Const) -> Scalar | None:
@@ -453,7 +461,7 @@ class Nodes:
             if not (isinstance(term, Op) and term.name == "rem" and terms[term]):
                 continue
             whole, divisor = term.args
-            quotient = self._interned.get(("div", term.args, _INT64))
+            quotient = self._interned.get(("div", term.args, None))
             if not isinstance(divisor, Const) or quotient is None:
                 continue
             factor = terms[term]
@@ -524,6 +532,13 @@ class Nodes:
             if bounds is not None and bounds[0] >= 0:
                 self.bound(quotient, bounds[0] // divisor, bounds[1] // divisor)
         return self.affine(quotient), self.affine(remainder)
+
+
+def _identity(value: Number) -> object:
+    """Return a key that tells numbers apart as bits do: -0.0 from 0.0, True from 1 from 1.0."""
+    if isinstance(value, int | np.integer):
+        return type(value) is bool, int(value)
+    return struct.pack("<d", value)
 
 
 def _check(holds: bool, name: str, operands: tuple[Scalar, ...]) -> None:

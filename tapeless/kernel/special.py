@@ -18,6 +18,7 @@ from tapeless.kernel.explog import exp_nonpositive, exp_nonpositive_times, log1p
 from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
+    choose,
     clamp,
     exponent_and_mantissa,
     fast_two_sum,
@@ -277,7 +278,7 @@ def erf_inv(b: Nodes, x: Scalar) -> Scalar:
         shifted = b.select(near, b.sub(w, 2.5), b.sub(root, 3.0))
         ratio: Scalar | None = None
         for low, high in zip(*(table[::-1] for table in _GILES_SINGLE), strict=True):
-            coefficient = b.select(near, low, b.const(high, x.dtype))
+            coefficient = choose(b, near, low, high, x)
             ratio = coefficient if ratio is None else b.fma(ratio, shifted, coefficient)
     else:
         middle, far = b.sub(root, 3.25), b.sub(root, 5.0)

@@ -25,6 +25,7 @@ from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
     Pair,
+    choose,
     fast_two_sum,
     format_of,
     odd_polynomial,
@@ -433,8 +434,8 @@ def atan2(b: Nodes, y: Scalar, x: Scalar) -> Scalar:
     left = b.lt(b.bitcast(x, form.bits), 0)
     half, half_low = form.parts(_HALF_PI, 2)
     full, full_low = form.parts(_PI, 2)
-    base = b.select(steep, half, b.select(left, full, b.const(0.0, x.dtype)))
-    base_low = b.select(steep, half_low, b.select(left, full_low, b.const(0.0, x.dtype)))
+    base = b.select(steep, half, choose(b, left, full, 0.0, x))
+    base_low = b.select(steep, half_low, choose(b, left, full_low, 0.0, x))
     signed = b.select(b.xor(steep, left), b.neg(angle), angle)
     return b.copysign(b.add(base, b.add(signed, base_low)), y)
 
@@ -468,7 +469,7 @@ def acos(b: Nodes, x: Scalar) -> Scalar:
     half, half_low = format_of(x).parts(_HALF_PI, 2)
     negative = b.lt(x, 0.0)
     zero = b.const(0.0, x.dtype)
-    factor = b.select(large, 2.0, b.const(-1.0, x.dtype))
+    factor = choose(b, large, 2.0, -1.0, x)
     factor = b.select(negative, b.neg(factor), factor)
     base = b.select(large, b.select(negative, 2 * half, zero), half)
     base_low = b.select(large, b.select(negative, 2 * half_low, zero), half_low)
@@ -516,7 +517,7 @@ def _log1p_or_log(b: Nodes, argument: Scalar, rest: Scalar, x: Scalar) -> Scalar
     large = b.gt(x, 2.0 ** (form.mantissa + 2))
     (ln2,) = form.parts(_LN2, 1)
     result = log1p(b, b.select(large, x, argument), b.select(large, 0.0, rest))
-    return b.add(result, b.select(large, ln2, b.const(0.0, x.dtype)))
+    return b.add(result, choose(b, large, ln2, 0.0, x))
 
 
 def atanh(b: Nodes, x: Scalar) -> Scalar:
