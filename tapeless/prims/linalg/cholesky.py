@@ -1,0 +1,98 @@
+"""The Cholesky factor: the lower triangular L with L L' = A, for positive definite A.
+
+    cholesky: (..., n, n) -> (..., n, n)
+
+Only the lower triangle of A is read.  dL = L phi(L^-1 dA L^-'), where phi keeps the lower triangle
+and halves its diagonal.  LAPACK reads the rows of A as columns, thus finds U = L' where it expects
+the factor of the transpose: no element moves.  A matrix that is not positive definite gives NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Value
+from tapeless.prims.binary import add, div
+from tapeless.prims.common import dtype_of, shape_of
+from tapeless.prims.linalg.lapack import Lapack
+from tapeless.prims.linalg.matrices import (
+    Factorisation,
+    adjoint,
+    check_matrix,
+    check_square,
+    eye,
+    matmul,
+    symmetrize,
+    tril,
+)
+from tapeless.prims.linalg.triangular import triangular_solve
+from tapeless.prims.rules import tangent_of
+
+__all__ = ["cholesky", "cholesky_p"]
+
+
+class Cholesky(Factorisation):
+    """A (..., n, n) -> L, whose upper triangle is undefined."""
+
+    name = "cholesky"
+
+    def abstract(self, a: ShapedArray) -> tuple[ShapedArray, ...]:
+        check_matrix(self.name, a)
+        check_square(self.name, a.shape)
+        return (a,)
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero]) -> tuple:
+        (out,) = self.bind(*primals)
+        factor = tril(out)
+        return (factor,), (tangent_of(lambda da: _tangent(factor, da), tangents[0], out),)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        (a,), (out,) = args, outs
+        routines = Lapack(b, out.dtype)
+        target = b.writable(a)
+        flat = routines.flat(target)
+        count, n, _ = flat.shape
+        if out.size == 0:
+            return (target,)
+
+        def factor(i: Any) -> None:
+            """Factor one matrix in place."""
+            routines.call("potrf", "U", n, (flat, b.imul(i, n * n)), n)
+            routines.spoil(i, flat)
+
+        routines.each(count, factor)
+        return (target,)
+
+    def reference(self, a: np.ndarray) -> tuple:
+        lower = np.tril(a)
+        full = lower + np.swapaxes(np.tril(a, -1), -1, -2).conj()
+        return (np.linalg.cholesky(full).astype(a.dtype),)
+
+
+def _tangent(factor: Value, da: Value) -> Value:
+    """Return dL."""
+    sym = add(tril(da), adjoint(tril(da, -1)))
+    right = triangular_solve(
+        factor, sym, left_side=False, transpose_a=True, conjugate_a=True, lower=True
+    )
+    inner = tril(triangular_solve(factor, right, left_side=True, lower=True))
+    halves = add(dtype_of(da).type(1), eye(shape_of(da), dtype_of(da)))
+    return tril(matmul(factor, div(inner, halves)))
+
+
+cholesky_p = Cholesky()
+
+
+def cholesky(x: Value, *, symmetrize_input: bool = True) -> Value:
+    """Return the lower Cholesky factors: (..., n, n) -> (..., n, n).
+
+    symmetrize_input: replace x by (x + x') / 2 first, which makes derivatives symmetric.
+    """
+    check_square("cholesky", shape_of(x))
+    return tril(cholesky_p.bind(symmetrize(x) if symmetrize_input else x)[0])

@@ -1,0 +1,268 @@
+"""The QR factorisation, A = Q R: orthonormal columns and an upper triangle.
+
+    qr[full_matrices=False]: (..., n, m) -> Q (..., n, k), R (..., k, m);  k = min(n, m)
+    qr[full_matrices=True]:  (..., n, m) -> Q (..., n, n), R (..., n, m)
+
+With pivoting, the columns A[:, p] are factored, and p (..., m) is the third result.
+`householder_product` makes Q of the reflectors that LAPACK leaves below the diagonal, `ormqr`
+multiplies by it.
+
+For n >= m, with C = dA R^-1 and D = Q' C: dQ = Q (W - D) + C and dR = (D - W) R, where W is the
+skew-Hermitian matrix with the lower triangle of D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Value
+from tapeless.prims.binary import add, mul, sub
+from tapeless.prims.common import dtype_of, shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.linalg.lapack import Lapack
+from tapeless.prims.linalg.lu import permuted_columns
+from tapeless.prims.linalg.matrices import (
+    Factorisation,
+    adjoint,
+    check_matrix,
+    eye,
+    matmul,
+    tril,
+)
+from tapeless.prims.linalg.triangular import triangular_solve
+from tapeless.prims.parts import real
+from tapeless.prims.rules import is_complex
+
+__all__ = ["householder_product", "householder_product_p", "ormqr", "ormqr_p", "qr", "qr_p"]
+
+BLOCK = 64  # columns that LAPACK treats together; sizes its work space
+
+
+def _factor(routines: Lapack, matrix: Any, taus: Any, sizes: Sequence[int], pivots: Any) -> None:
+    """Factor a matrix (n, m) by columns in place; pivots: memory (m), or None."""
+    n, m = sizes
+    room = max(1, 2 * m + (m + 1) * BLOCK)
+    work = routines.scratch(room)
+    if pivots is None:
+        routines.call("geqrf", n, m, matrix, max(1, n), taus, work, room)
+        return
+    b = routines.b
+    b.loop(m, lambda j: b.store(pivots, j, b.const(0, np.dtype(np.int32))))
+    extra = (routines.scratch(2 * m, dtype=routines.real),) if routines.complex else ()
+    routines.call("geqp3", n, m, matrix, max(1, n), pivots, taus, work, room, *extra)
+
+
+def _make_q(routines: Lapack, matrix: Any, taus: Any, sizes: Sequence[int]) -> None:
+    """Turn k reflectors in (n, k') by columns into the columns of Q, in place."""
+    n, columns, k = sizes
+    room = max(1, columns * BLOCK)
+    work = routines.scratch(room)
+    name = "ungqr" if routines.complex else "orgqr"
+    routines.call(name, n, columns, k, matrix, max(1, n), taus, work, room)
+
+
+class QR(Factorisation):
+    """A (..., n, m) -> Q, R, and with pivoting the int32 permutation of columns."""
+
+    name = "qr"
+
+    def abstract(
+        self, a: ShapedArray, *, full_matrices: bool, pivoting: bool, **params: Any
+    ) -> tuple[ShapedArray, ...]:
+        check_matrix(self.name, a)
+        batch, (n, m) = a.shape[:-2], a.shape[-2:]
+        k = n if full_matrices else min(n, m)
+        factors = a.update(shape=(*batch, n, k)), a.update(shape=(*batch, k, m))
+        if not pivoting:
+            return factors
+        return *factors, ShapedArray((*batch, m), np.dtype(np.int32))
+
+    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+        outs = self.bind(*primals, **params)
+        if isinstance(tangents[0], Zero):
+            return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
+        n, m = shape_of(primals[0])[-2:]
+        if n < m or (params["full_matrices"] and n != m):
+            raise NotImplementedError("Unimplemented case of QR decomposition derivative")
+        q, r, *order = outs
+        da = permuted_columns(tangents[0], order[0]) if order else tangents[0]
+        right = triangular_solve(r, da, left_side=False, lower=False)
+        inner = matmul(adjoint(q), right)
+        low = tril(inner, -1)
+        skew = sub(low, adjoint(low))
+        if is_complex(dtype_of(inner)):
+            phase = sub(inner, convert(real(inner), dtype_of(inner)))
+            skew = add(skew, mul(eye(shape_of(inner), dtype_of(inner)), phase))
+        dq = add(matmul(q, sub(skew, inner)), right)
+        dr = matmul(sub(inner, skew), r)
+        rest = tuple(Zero(typeof(x).tangent()) for x in order)
+        return outs, (dq, dr, *rest)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, pivoting: bool, **params: Any) -> tuple:
+        routines = Lapack(b, outs[0].dtype)
+        source = routines.flat(args[0])
+        q, q_flat = routines.out(outs[0])
+        r, r_flat = routines.out(outs[1])
+        count, n, m = source.shape
+        columns = q_flat.shape[2]
+        k = min(n, m)
+        pivots = routines.integers(m) if pivoting else None
+        order, places = routines.out(outs[2], 1) if pivoting else (None, None)
+        scratch = routines.scratch(max(m, columns), n)
+        taus = routines.scratch(k)
+
+        def one(i: Any) -> None:
+            """Factor one matrix."""
+            routines.columns(scratch, source, i)
+            _factor(routines, scratch, taus, (n, m), pivots)
+            routines.rows(r_flat, i, scratch, lambda row, column: b.le(_index(b, row), column))
+            if columns:
+                _make_q(routines, scratch, taus, (n, columns, k))
+            routines.rows(q_flat, i, scratch)
+            if pivoting:
+                b.loop(m, lambda j: b.store(places, (i, j), b.sub(pivots.at(j), 1)))
+
+        if source.aval.size or outs[0].size:
+            routines.each(count, one)
+        return (q, r, order) if pivoting else (q, r)
+
+    def reference(self, a: np.ndarray, *, full_matrices: bool, **params: Any) -> tuple:
+        return tuple(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
+
+
+def _index(b: Any, i: Any) -> Any:
+    """Return an index as a scalar, also where it is a Python integer."""
+    return b.affine(i)
+
+
+class HouseholderProduct(Factorisation):
+    """reflectors (..., n, m), taus (..., k) -> Q (..., n, m)."""
+
+    name = "householder_product"
+
+    def abstract(self, a: ShapedArray, taus: ShapedArray) -> tuple[ShapedArray, ...]:
+        check_matrix(self.name, a)
+        n, m = a.shape[-2:]
+        if m > n:
+            raise ValueError("The first argument to householder_product must have m >= n")
+        if taus.shape[:-1] != a.shape[:-2] or taus.shape[-1] > min(n, m):
+            raise ValueError(
+                "The first argument to householder_product must have at least as many rows and "
+                f"columns as the second has elements, got shapes {a.shape} and {taus.shape}."
+            )
+        return (a,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        routines = Lapack(b, outs[0].dtype)
+        source, taus = routines.flat(args[0]), routines.flat(args[1], 1)
+        q, flat = routines.out(outs[0])
+        count, n, m = source.shape
+        k = taus.shape[1]
+        scratch = routines.scratch(m, n)
+
+        def one(i: Any) -> None:
+            """Multiply the reflectors of one matrix."""
+            routines.columns(scratch, source, i)
+            _make_q(routines, scratch, (taus, b.imul(i, k)), (n, m, k))
+            routines.rows(flat, i, scratch)
+
+        if outs[0].size:
+            routines.each(count, one)
+        return (q,)
+
+    def reference(self, a: np.ndarray, taus: np.ndarray) -> tuple:
+        batch, (n, m) = a.shape[:-2], a.shape[-2:]
+        out = np.empty_like(a)
+        for index in np.ndindex(*batch):
+            q = np.eye(n, dtype=a.dtype)
+            for j in range(taus.shape[-1]):
+                v = np.concatenate([np.zeros(j), [1], a[index][j + 1 :, j]]).astype(a.dtype)
+                q = q - taus[index][j] * np.outer(q @ v, v.conj())
+            out[index] = q[:, :m]
+        return (out,)
+
+
+class OrmQR(Factorisation):
+    """reflectors (..., n, k), taus (..., k), C (..., n, m) -> Q C, or C Q, or with Q' for Q."""
+
+    name = "ormqr"
+
+    def abstract(
+        self, a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
+    ) -> tuple[ShapedArray, ...]:
+        check_matrix(self.name, a)
+        check_matrix(self.name, c, 2)
+        if a.shape[-2] != c.shape[-2 if left else -1]:
+            raise ValueError(f"ormqr got incompatible shapes {a.shape} and {c.shape}.")
+        return (c,)
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, left: bool, transpose: bool) -> tuple:
+        routines = Lapack(b, outs[0].dtype)
+        source, taus, other = (
+            routines.flat(args[0]),
+            routines.flat(args[1], 1),
+            routines.flat(args[2]),
+        )
+        result, flat = routines.out(outs[0])
+        count, n, m = other.shape
+        order, k = source.shape[1], taus.shape[1]
+        reflectors = routines.scratch(source.shape[2], order)
+        scratch = routines.scratch(m, n)
+        room = max(1, max(n, m) * BLOCK)
+        work = routines.scratch(room)
+        name = "unmqr" if routines.complex else "ormqr"
+        flags = "L" if left else "R", ("C" if routines.complex else "T") if transpose else "N"
+
+        def one(i: Any) -> None:
+            """Multiply one matrix."""
+            routines.columns(reflectors, source, i)
+            routines.columns(scratch, other, i)
+            tau = (taus, b.imul(i, k))
+            sizes = (n, m, k, reflectors, max(1, order), tau, scratch, max(1, n), work, room)
+            routines.call(name, *flags, *sizes)
+            routines.rows(flat, i, scratch)
+
+        if outs[0].size:
+            routines.each(count, one)
+        return (result,)
+
+    def reference(
+        self, a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
+    ) -> tuple:
+        n = a.shape[-2]
+        square = np.zeros((*a.shape[:-1], n), a.dtype)
+        square[..., : a.shape[-1]] = a
+        (q,) = householder_product_p.reference(square, taus)
+        q = np.swapaxes(q, -1, -2).conj() if transpose else q
+        return ((q @ c if left else c @ q).astype(c.dtype),)
+
+
+qr_p = QR()
+householder_product_p = HouseholderProduct()
+ormqr_p = OrmQR()
+
+
+def qr(
+    x: Value, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Value, ...]:
+    """Return Q and R with x = Q R, and the permutation of columns if `pivoting`.
+
+    x: (..., n, m) -> (..., n, n), (..., n, m), or not `full_matrices` (..., n, k), (..., k, m).
+    """
+    return tuple(qr_p.bind(x, full_matrices=full_matrices, pivoting=pivoting, use_magma=use_magma))
+
+
+def householder_product(a: Value, taus: Value) -> Value:
+    """Return the product of reflectors: (..., n, m), (..., k) -> (..., n, m)."""
+    return householder_product_p.bind(a, taus)[0]
+
+
+def ormqr(a: Value, taus: Value, c: Value, *, left: bool = True, transpose: bool = False) -> Value:
+    """Return Q c (`left`) or c Q, Q (`transpose`: Q') the product of the reflectors a, taus."""
+    return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)[0]
