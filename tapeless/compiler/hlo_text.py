@@ -23,7 +23,6 @@ from tapeless.core.aval import ShapedArray
 __all__ = [
     "function_type",
     "integers",
-    "int_array",
     "dense",
     "physical",
     "symbol",
@@ -72,17 +71,8 @@ def function_type(inputs: Iterable[ShapedArray], results: Sequence[ShapedArray])
     return f"({sources}) -> {targets if len(results) == 1 else f'({targets})'}"
 
 
-def int_array(values: Sequence[int]) -> str:
-    """Return a list of integers as an attribute.
-
-    >>> int_array([0, 1]), int_array([])
-    ('array<i64: 0, 1>', 'array<i64>')
-    """
-    return f"array<i64: {', '.join(str(int(v)) for v in values)}>" if len(values) else "array<i64>"
-
-
 def integers(attribute: str) -> str:
-    """Return what an `int_array` holds as a bracketed list.
+    """Return such a list of integers in brackets.
 
     >>> integers("array<i64: 0, 1>")
     '[0, 1]'

@@ -25,11 +25,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from tapeless import dtypes
 from tapeless.compiler.hlo_text import dense, function_type, integers, physical, symbol, tensor_type
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.trace import Tracer
+from tapeless.prims.structural import array_text
 from tapeless.transforms.stage import stage_flat
 
 __all__ = ["Value", "Writer", "module_text"]
@@ -110,8 +114,12 @@ class Module:
         results = [tensor_type(aval) for aval in jaxpr.out_avals]
         if visibility == "public":
             infos = jaxpr.debug.results or _result_names(len(results))
-            results = [f'{t} {{jax.result_info = "{i}"}}' for t, i in zip(results, infos, strict=True)]
-        returned = f"({', '.join(results)})" if visibility == "public" or len(results) != 1 else results[0]
+            results = [
+                f'{t} {{jax.result_info = "{i}"}}' for t, i in zip(results, infos, strict=True)
+            ]
+        returned = (
+            f"({', '.join(results)})" if visibility == "public" or len(results) != 1 else results[0]
+        )
         arrow = f" -> {returned}" if results else ""
         head = f"  func.func {visibility} {symbol(name)}({inputs}){arrow} {{"
         self.functions.insert(position, "\n".join([head, *writer.lines, "  }"]))
@@ -184,7 +192,10 @@ class Writer:
         return self.region(jaxpr.in_avals, lambda *args: self.inline(jaxpr, args))
 
     def while_loop(
-        self, init: Sequence[Value], condition: Callable[..., Value], body: Callable[..., Sequence[Value]]
+        self,
+        init: Sequence[Value],
+        condition: Callable[..., Value],
+        body: Callable[..., Sequence[Value]],
     ) -> tuple[Value, ...]:
         """Write a loop: `body` maps the carry to the next one while `condition` of it is true."""
         avals = [value.aval for value in init]
@@ -222,7 +233,69 @@ class Writer:
         call = "call" if self.indent == 4 else "func.call"
         return self.assign(f"{call} {target}({operands}) : {kind}", jaxpr.out_avals)
 
+    def compare(self, direction: str, x: Value, y: Value) -> Value:
+        """Write a comparison, such as "LT", of two values of one type."""
+        dtype = x.aval.dtype
+        kind = "FLOAT" if dtypes.issubdtype(dtype, np.inexact) else "SIGNED"
+        if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
+            kind = "UNSIGNED"
+        attributes = {
+            "comparison_direction": f"#stablehlo<comparison_direction {direction}>",
+            "compare_type": f"#stablehlo<comparison_type {kind}>",
+        }
+        out = x.aval.update(dtype=np.dtype(bool))
+        return self.op("stablehlo.compare", [x, y], [out], attributes)[0]
+
+    def reduce(
+        self, name: str, x: Value, identity: object, axes: Sequence[int], out: ShapedArray
+    ) -> Value:
+        """Write the fold of a value along axes by the operation `name`, to the type `out`."""
+        scalar = x.aval.update(shape=())
+        init = self.constant(identity, scalar)
+        dims = ", ".join(map(str, axes))
+        kind = function_type([x.aval, scalar], [out])
+        text = f"stablehlo.reduce({x.name} init: {init.name}) applies {name} across dimensions = [{dims}]"
+        return self.assign(f"{text} : {kind}", [out])[0]
+
+    def row(self, x: Value, i: Value) -> Value:
+        """Write x[i] along the first axis."""
+        aval = x.aval
+        starts = [i, *self._zeros(i.aval, physical(aval).ndim - 1)]
+        line = aval.update(shape=(1, *aval.shape[1:]))
+        sizes = {"slice_sizes": array_text(physical(line).shape)}
+        (taken,) = self.op("stablehlo.dynamic_slice", [x, *starts], [line], sizes)
+        return self.op("stablehlo.reshape", [taken], [aval.update(shape=aval.shape[1:])])[0]
+
+    def put_row(self, x: Value, row: Value, i: Value) -> Value:
+        """Write x with x[i] = row."""
+        starts = [i, *self._zeros(i.aval, physical(x.aval).ndim - 1)]
+        line = self.op("stablehlo.reshape", [row], [row.aval.update(shape=(1, *row.aval.shape))])
+        return self.op("stablehlo.dynamic_update_slice", [x, *line, *starts], [x.aval])[0]
+
+    def select_rows(self, which: Value, x: Value, y: Value) -> Value:
+        """Write the choice between the rows of x and y: which (n,), x, y (n, ...)."""
+        shape = physical(x.aval).shape
+        dims = {"broadcast_dimensions": array_text(range(which.aval.ndim))}
+        if which.aval.shape != shape:
+            wide = which.aval.update(shape=shape)
+            (which,) = self.op("stablehlo.broadcast_in_dim", [which], [wide], dims)
+        return self.op("stablehlo.select", [which, x, y], [x.aval])[0]
+
+    def axes(self, kind: str, fields: Mapping[str, int | Sequence[int]]) -> str:
+        """Return an attribute that names axes, such as the dimension numbers of a gather."""
+        texts = []
+        for key, value in fields.items():
+            if isinstance(value, int):
+                texts.append(f"{key} = {value}")
+            elif len(value):
+                texts.append(f"{key} = [{', '.join(map(str, value))}]")
+        return f"#{kind}<{', '.join(texts)}>"
+
     # What these are made of
+
+    def _zeros(self, aval: ShapedArray, count: int) -> list[Value]:
+        """Write as many zeros."""
+        return [self.constant(0, aval) for _ in range(count)]
 
     def assign(self, text: str, outs: Sequence[ShapedArray]) -> tuple[Value, ...]:
         """Write an operation with names for its results."""

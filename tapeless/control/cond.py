@@ -169,6 +169,12 @@ class Cond(ProgramPrimitive):
         b.switch(index.at(), [body(branch) for branch in branches])
         return tuple(results)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
+        """Write a `case` whose regions use the operands where they are."""
+        index, *operands = args
+        regions = [b.region([], lambda branch=branch: b.inline(branch, operands)) for branch in branches]
+        return b.op("stablehlo.case", [index], outs, {}, regions)
+
 
 class ResidualSlots:
     """The residuals of all branches, in common slots by type.

@@ -119,6 +119,10 @@ class CustomVJP(ProgramPrimitive):
         """Inline the program."""
         return b.inline(call_jaxpr, args)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Write the program in place."""
+        return b.inline(call_jaxpr, args)
+
 
 class CustomLin(Primitive):
     """The derivative of a `custom_vjp` function: known only by its transpose.

@@ -109,6 +109,10 @@ class Jit(ProgramPrimitive):
         """Inline the program."""
         return b.inline(jaxpr, args)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Call the program's function."""
+        return b.call(params["name"], jaxpr, args)
+
 
 def split_with_forwarding(
     prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict

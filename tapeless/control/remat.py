@@ -123,6 +123,12 @@ class Remat(ProgramPrimitive):
         """Inline the program; nothing is shared with what surrounds it."""
         return b.inline(jaxpr, args)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
+        """Write the program in place; the copy in a backward pass is kept apart from the first."""
+        if params["differentiated"] and params.get("prevent_cse", True) and args:
+            args = b.op("stablehlo.optimization_barrier", args, [arg.aval for arg in args])
+        return b.inline(jaxpr, args)
+
 
 def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
     """Return the variables of a program whose values the policy keeps."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
@@ -223,6 +225,31 @@ class Scan(ProgramPrimitive):
 
         b.loop(params["length"], step, independent=False, reverse=params["reverse"])
         return (*b.read_carries(carry), *ys)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a loop over a counter, the carry and the stacked outputs."""
+        n_carry, length, jaxpr = params["num_carry"], params["length"], params["jaxpr"]
+        consts, init, xs = split_at(args, params["num_consts"], n_carry)
+        counter = ShapedArray((), np.dtype(np.int32))
+        start = [b.constant(0, counter), *init, *[b.constant(0, out) for out in outs[n_carry:]]]
+
+        def step(i: Any, *state: Any) -> list:
+            """Run the body on the slices at the counter, and put its outputs there."""
+            carry, stacked = split_at(state, n_carry)
+            place = i
+            if params["reverse"]:
+                place = b.op("stablehlo.subtract", [b.constant(length - 1, counter), i], [counter])[0]
+            slices = [b.row(x, place) for x in xs]
+            results = b.inline(jaxpr, [*consts, *carry, *slices])
+            ys = [b.put_row(y, row, place) for y, row in zip(stacked, results[n_carry:], strict=True)]
+            after = b.op("stablehlo.add", [i, b.constant(1, counter)], [counter])
+            return [*after, *results[:n_carry], *ys]
+
+        def condition(i: Any, *state: Any) -> Any:
+            """Count to the length."""
+            return b.compare("LT", i, b.constant(length, counter))
+
+        return b.while_loop(start, condition, step)[1:]
 
 
 class SplitScan:

@@ -228,6 +228,31 @@ class While(ProgramPrimitive):
         b.while_loop(condition, step)
         return tuple(b.read_carries(carry))
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        """Write a loop; with a batched condition while any row goes on, selecting row by row."""
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond_consts, body_consts, init = split_at(args, n_cond, n_body)
+        flag_aval = cond.out_avals[0]
+
+        def condition(*carry: Any) -> Any:
+            """Tell whether any row goes on."""
+            (flag,) = b.inline(cond, [*cond_consts, *carry])
+            if not flag_aval.shape:
+                return flag
+            axes = range(flag_aval.ndim)
+            return b.reduce("stablehlo.or", flag, False, axes, flag_aval.update(shape=()))
+
+        def step(*carry: Any) -> list:
+            """Make one step; rows that are done keep their carry."""
+            new = b.inline(body, [*body_consts, *carry])
+            if not flag_aval.shape:
+                return new
+            (flag,) = b.inline(cond, [*cond_consts, *carry])
+            return [b.select_rows(flag, x, y) for x, y in zip(new, carry, strict=True)]
+
+        return b.while_loop(init, condition, step)
+
 
 def _with_extra_carry(cond: Jaxpr, tangents: Sequence[ShapedArray]) -> Jaxpr:
     """Return the condition with further carries that it does not look at."""

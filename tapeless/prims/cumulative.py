@@ -31,7 +31,7 @@ from tapeless.prims.join import concatenate
 from tapeless.prims.rules import LinearUnary, highest, lowest
 from tapeless.prims.select import select
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import rev
+from tapeless.prims.structural import array_text, rev
 from tapeless.prims.unary import abs, neg
 
 __all__ = [
@@ -58,6 +58,7 @@ class Cumulative(Primitive):
     """
 
     ufunc: Any
+    hlo_name = ""
     start: Callable[[Any], Any]
 
     def combine(self, b: Any, total: Any, x: Any) -> Any:
@@ -160,6 +161,30 @@ class Cumulative(Primitive):
             b.nest((*out.shape[:axis], *inner), along)
         return (target,)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axis: int, reverse: bool) -> tuple:
+        """Fold a window that ends at each element, over padding on one side."""
+        (out,) = outs
+        if not out.size:
+            return (b.constant(0, out),)
+        scalar = out.update(shape=())
+        widths = [out.shape[axis] if axis == i else 1 for i in range(out.ndim)]
+        margins = [[0, width - 1] if reverse else [width - 1, 0] for width in widths]
+        ones = array_text([1] * out.ndim)
+        attributes = {
+            "window_dimensions": array_text(widths),
+            "padding": f"dense<{margins}> : tensor<{out.ndim}x2xi64>",
+            "window_strides": ones,
+            "base_dilations": ones,
+            "window_dilations": ones,
+        }
+        start = b.constant(self.start(out.dtype), scalar)
+        region = b.region([scalar, scalar], lambda x, y: self.hlo_combine(b, x, y))
+        return b.op("stablehlo.reduce_window", [*args, start], outs, attributes, [region])
+
+    def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
+        """Combine two scalars of StableHLO."""
+        return b.op(self.hlo_name, [x, y], [x.aval])
+
     def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:
         line = np.flip(x, axis) if reverse else x
         out = self.ufunc.accumulate(line, axis, dtype=x.dtype)
@@ -219,6 +244,7 @@ class CumSum(LinearUnary, Cumulative):
     """y[i] = x[0] + ... + x[i]; linear."""
 
     name = "cumsum"
+    hlo_name = "stablehlo.add"
     ufunc = np.add
 
     @staticmethod
@@ -243,6 +269,7 @@ class CumProd(Cumulative):
     """y[i] = x[0] ... x[i]."""
 
     name = "cumprod"
+    hlo_name = "stablehlo.multiply"
     ufunc = np.multiply
 
     @staticmethod
@@ -286,6 +313,7 @@ class CumMax(CumExtreme):
     """y[i] = max(x[0], ..., x[i])."""
 
     name = "cummax"
+    hlo_name = "stablehlo.maximum"
     ufunc = np.maximum
     start = staticmethod(lowest)
 
@@ -306,6 +334,7 @@ class CumMin(CumExtreme):
     """y[i] = min(x[0], ..., x[i])."""
 
     name = "cummin"
+    hlo_name = "stablehlo.minimum"
     ufunc = np.minimum
     start = staticmethod(highest)
 
@@ -339,6 +368,18 @@ class CumLogSumExp(Cumulative):
         exponential = b.op("exp", b.neg(b.abs(distance)))
         result = b.add(b.max(total, x), b.op("log1p", exponential))
         return b.select(b.ne(distance, distance), b.add(total, x), result)
+
+    def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
+        """Do as `combine`."""
+        kind = [x.aval]
+        distance = b.op("stablehlo.subtract", [x, y], kind)
+        size = b.op("stablehlo.abs", distance, kind)
+        exponential = b.op("stablehlo.exponential", b.op("stablehlo.negate", size, kind), kind)
+        rest = b.op("stablehlo.log_plus_one", exponential, kind)
+        result = b.op("stablehlo.add", [*b.op("stablehlo.maximum", [x, y], kind), *rest], kind)
+        undefined = b.compare("NE", *distance, *distance)
+        total = b.op("stablehlo.add", [x, y], kind)
+        return b.op("stablehlo.select", [undefined, *total, *result], kind)
 
     def pairs(self, p: Pair, q: Pair) -> Pair:
         """Return the logarithm of the sum; its tangent is the mean, weighted by exp."""

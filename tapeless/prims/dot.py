@@ -94,12 +94,6 @@ class DotGeneral(Primitive):
     """z[b, n, m] = sum over k of x[b, n, k] y[b, k, m]; see the module's docstring."""
 
     name = "dot_general"
-    hidden = {"precision": None, "out_sharding": None, "preferred_element_type": None}
-
-    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Show the dimension numbers as lists."""
-        numbers = tuple(tuple(map(list, pair)) for pair in params["dimension_numbers"])
-        return super().printed({**params, "dimension_numbers": numbers})
 
     def abstract(
         self, x: ShapedArray, y: ShapedArray, *, dimension_numbers: Any, **params: Any
@@ -114,7 +108,7 @@ class DotGeneral(Primitive):
         dtype = _out_dtype(y.dtype, params["preferred_element_type"])
         return (ShapedArray(shape, dtype, x.weak_type and y.weak_type),)
 
-    def printed(self, params: dict[str, Any]) -> dict[str, Any]:
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters that programs show: axes as lists, defaults left out."""
         contract, batch = params["dimension_numbers"]
         axes = tuple(map(list, contract)), tuple(map(list, batch))
@@ -174,6 +168,32 @@ class DotGeneral(Primitive):
         if plan.work >= SMALL and np.dtype(dtype) in BLAS_LETTER:
             return (_lower_by_blas(b, args, outs[0], plan, dtype),)
         return (_lower_by_fold(b, args, outs[0], plan, dtype),)
+
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, dimension_numbers: Any, **params: Any
+    ) -> tuple:
+        dtype = outs[0].dtype
+        args = [
+            x
+            if x.aval.dtype == args[0].aval.dtype
+            else b.op("stablehlo.convert", [x], [x.aval.update(dtype=dtype)])[0]
+            for x in args
+        ]
+        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+        numbers = {
+            "lhs_batching_dimensions": x_batch,
+            "rhs_batching_dimensions": y_batch,
+            "lhs_contracting_dimensions": x_contract,
+            "rhs_contracting_dimensions": y_contract,
+        }
+        precision = params["precision"]
+        pair = precision if isinstance(precision, tuple) else (precision, precision)
+        levels = [getattr(level, "name", "DEFAULT") for level in pair]
+        attributes = {
+            "dot_dimension_numbers": b.axes("stablehlo.dot", numbers),
+            "precision_config": str([f"#stablehlo<precision {x}>" for x in levels]).replace("'", ""),
+        }
+        return b.op("stablehlo.dot_general", args, outs, attributes)
 
     def reference(self, x: Any, y: Any, *, dimension_numbers: Any, **params: Any) -> tuple:
         plan = _Plan(x.shape, y.shape, dimension_numbers)

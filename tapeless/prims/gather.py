@@ -28,7 +28,9 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import apply, batch_dim_to, move_dim, zeros
+from tapeless.prims.binary import bitwise_and
+from tapeless.prims.common import apply, batch_dim_to, const, full_like, move_dim, shape_of, zeros
+from tapeless.prims.compare import ge, le
 from tapeless.prims.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -41,6 +43,8 @@ from tapeless.prims.indexing import (
     window_start,
 )
 from tapeless.prims.rules import highest, lowest, scalar_program, tangent_of
+from tapeless.prims.select import select_n
+from tapeless.prims.structural import array_text, broadcast_in_dim
 
 __all__ = ["gather", "gather_p"]
 
@@ -241,6 +245,41 @@ class Gather(Primitive):
             return b.select(inside, element, b.const(fill_value, x.dtype))
 
         return (b.virtual(out, pull),)
+
+    def decompose(self, *args: Value, mode: Any, fill_value: Any, **params: Any) -> tuple:
+        """Gather with windows moved inside, and overwrite those that were not inside."""
+        x, indices = args
+        n, sizes = params["dimension_numbers"], params["slice_sizes"]
+        (out,) = self.bind(x, indices, mode=GatherScatterMode.CLIP, fill_value=None, **params)
+        room = [shape_of(x)[axis] - sizes[axis] for axis in n.start_index_map]
+        room = np.array(room, typeof(indices).dtype)
+        last = len(shape_of(indices)) - 1
+        limit = broadcast_in_dim(room, shape_of(indices), (last,))
+        inside = bitwise_and(ge(indices, const(indices, 0)), le(indices, limit))
+        inside = apply("reduce_and", inside, axes=(last,))
+        batch = [axis for axis in range(len(shape_of(out))) if axis not in n.offset_dims]
+        inside = broadcast_in_dim(inside, shape_of(out), tuple(batch))
+        return (select_n(inside, full_like(out, fill_value), out),)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, mode: Any, **params: Any) -> tuple:
+        """Write one operation, which clips; left to `decompose` where it should fill."""
+        if mode is GatherScatterMode.FILL_OR_DROP:
+            return NotImplemented
+        n = params["dimension_numbers"]
+        numbers = {
+            "offset_dims": n.offset_dims,
+            "collapsed_slice_dims": n.collapsed_slice_dims,
+            "operand_batching_dims": n.operand_batching_dims,
+            "start_indices_batching_dims": n.start_indices_batching_dims,
+            "start_index_map": n.start_index_map,
+            "index_vector_dim": args[1].aval.ndim - 1,
+        }
+        attributes = {
+            "dimension_numbers": b.axes("stablehlo.gather", numbers),
+            "indices_are_sorted": str(params["indices_are_sorted"]).lower(),
+            "slice_sizes": array_text(params["slice_sizes"]),
+        }
+        return b.op("stablehlo.gather", args, outs, attributes)
 
     def reference(self, x: np.ndarray, indices: np.ndarray, **params: Any) -> tuple:
         n, sizes, mode = (params[key] for key in ("dimension_numbers", "slice_sizes", "mode"))

@@ -42,7 +42,7 @@ from tapeless.prims.rules import (
     tangent_of,
 )
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
+from tapeless.prims.structural import array_text, broadcast_in_dim, reshape, squeeze
 
 __all__ = [
     "Reduction",
@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 Axes = Sequence[int]
+_BOOL = ShapedArray((), np.bool_)
 
 
 def _check_axes(aval: ShapedArray, axes: Axes) -> None:
@@ -115,9 +116,11 @@ class Reduction(Primitive):
     """Fold along `axes` with one binary operation: x: (n, m), axes=(0,) -> (m,).
 
     combine: the operation, in the loop language's words.  identity(dtype): its neutral element.
+    hlo_name: the operation in StableHLO.
     """
 
     combine: str
+    hlo_name: str
     identity: Callable[[Any], Any]
     domain = "number"
 
@@ -160,6 +163,10 @@ class Reduction(Primitive):
 
         return (b.virtual(out, pull),)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+        identity = self.identity(outs[0].dtype)
+        return (b.reduce(self.hlo_name, args[0], identity, axes, outs[0]),)
+
     def reference(self, x: np.ndarray, *, axes: Axes, **params: Any) -> tuple:
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose([*kept, *map(int, axes)]).reshape(_without(x.shape, axes) + (-1,))
@@ -184,6 +191,7 @@ class ReduceSum(Reduction):
 
     name = "reduce_sum"
     combine = "add"
+    hlo_name = "stablehlo.add"
     ufunc = np.add
 
     identity = staticmethod(_zero)
@@ -231,6 +239,7 @@ class ReduceMax(ReduceChoice):
 
     name = "reduce_max"
     combine = "max"
+    hlo_name = "stablehlo.maximum"
     ufunc = np.maximum
 
     identity = staticmethod(lowest)
@@ -241,6 +250,7 @@ class ReduceMin(ReduceChoice):
 
     name = "reduce_min"
     combine = "min"
+    hlo_name = "stablehlo.minimum"
     ufunc = np.minimum
 
     identity = staticmethod(highest)
@@ -255,6 +265,7 @@ class ReduceProd(Reduction):
 
     name = "reduce_prod"
     combine = "mul"
+    hlo_name = "stablehlo.multiply"
     ufunc = np.multiply
 
     identity = staticmethod(_one)
@@ -314,6 +325,7 @@ class ReduceAnd(ReduceBits):
 
     name = "reduce_and"
     combine = "and"
+    hlo_name = "stablehlo.and"
     ufunc = np.bitwise_and
 
     identity = staticmethod(_all_ones)
@@ -324,6 +336,7 @@ class ReduceOr(ReduceBits):
 
     name = "reduce_or"
     combine = "or"
+    hlo_name = "stablehlo.or"
     ufunc = np.bitwise_or
 
     identity = staticmethod(_zero)
@@ -334,6 +347,7 @@ class ReduceXor(ReduceBits):
 
     name = "reduce_xor"
     combine = "xor"
+    hlo_name = "stablehlo.xor"
     ufunc = np.bitwise_xor
 
     identity = staticmethod(_zero)
@@ -342,8 +356,10 @@ class ReduceXor(ReduceBits):
 class ArgChoice(WithoutTangent):
     """The index of the first extreme element along one axis: (n, m), axes=(0,) -> (m,).
 
-    `prefers(b, x, best)` tells whether x is strictly better.
+    `prefers(b, x, best)` tells whether x is strictly better; direction: the same for StableHLO.
     """
+
+    direction: str
 
     def prefers(self, b: Any, x: Any, best: Any) -> Any:
         """Tell whether the scalar x is strictly better than the best one so far."""
@@ -401,11 +417,35 @@ class ArgChoice(WithoutTangent):
 
         return (b.virtual(out, pull),)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+        (x,), (out,) = args, outs
+        value, place = x.aval.update(shape=()), out.update(shape=())
+        numbers = {"iota_dimension": f"{axes[0]} : i64"}
+        places = b.op("stablehlo.iota", [], [x.aval.update(dtype=out.dtype)], numbers)
+
+        def better(p: Any, i: Any, q: Any, j: Any) -> tuple:
+            """Choose the pair that is better, or comes first; a NaN is better than all numbers."""
+            wins = b.op("stablehlo.or", [b.compare(self.direction, p, q), b.compare("NE", p, p)], [_BOOL])
+            first = [b.compare("EQ", p, q), b.compare("LT", i, j)]
+            first = b.op("stablehlo.or", [*wins, *b.op("stablehlo.and", first, [_BOOL])], [_BOOL])
+            return (
+                *b.op("stablehlo.select", [*wins, p, q], [value]),
+                *b.op("stablehlo.select", [*first, i, j], [place]),
+            )
+
+        region = b.region([value, place, value, place], better)
+        worst = lowest(value.dtype) if self.direction == "GT" else highest(value.dtype)
+        inits = [b.constant(worst, value), b.constant(0, place)]
+        kinds = [x.aval.update(shape=out.shape), out]
+        axis = {"dimensions": array_text(axes)}
+        return b.op("stablehlo.reduce", [x, *places, *inits], kinds, axis, [region])[1:]
+
 
 class ArgMax(ArgChoice):
     """The index of the first largest element, or of the first NaN."""
 
     name = "argmax"
+    direction = "GT"
 
     def prefers(self, b: Any, x: Any, best: Any) -> Any:
         """Tell whether x is strictly better."""
@@ -419,6 +459,7 @@ class ArgMin(ArgChoice):
     """The index of the first least element, or of the first NaN."""
 
     name = "argmin"
+    direction = "LT"
 
     def prefers(self, b: Any, x: Any, best: Any) -> Any:
         """Tell whether x is strictly better."""

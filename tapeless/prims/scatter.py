@@ -36,6 +36,7 @@ from tapeless.prims.binary import add, div, mul
 from tapeless.prims.common import (
     add_tangents,
     batch_dim_to,
+    const,
     full_like,
     instantiate,
     move_dim,
@@ -58,8 +59,8 @@ from tapeless.prims.indexing import (
     window_start,
 )
 from tapeless.prims.rules import is_complex, scalar_program
-from tapeless.prims.select import select
-from tapeless.prims.structural import reshape
+from tapeless.prims.select import clamp, select
+from tapeless.prims.structural import broadcast_in_dim, reshape
 from tapeless.prims.unary import neg
 
 __all__ = [
@@ -222,6 +223,42 @@ class ScatterOp(Primitive):
 
         _each_update(b, updates.shape, n, unique_indices, write)
         return (target,)
+
+    def decompose(self, *args: Value, mode: Any, **params: Any) -> tuple:
+        """Move windows inside by clamping their indices."""
+        x, indices, updates = args
+        n = params["dimension_numbers"]
+        sizes = _window_sizes(shape_of(x), shape_of(updates), n)
+        axes = n.scatter_dims_to_operand_dims
+        room = [shape_of(x)[axis] - sizes[axis] for axis in axes]
+        room = np.array(room, typeof(indices).dtype)
+        shape = shape_of(indices)
+        limit = broadcast_in_dim(room, shape, (len(shape) - 1,))
+        indices = clamp(const(indices, 0), indices, limit)
+        return self.bind(x, indices, updates, mode=GatherScatterMode.FILL_OR_DROP, **params)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, mode: Any, **params: Any) -> tuple:
+        """Write one operation, which drops; left to `decompose` where it should clip."""
+        if mode is GatherScatterMode.CLIP:
+            return NotImplemented
+        n, program = params["dimension_numbers"], params["update_jaxpr"]
+        numbers = {
+            "update_window_dims": n.update_window_dims,
+            "inserted_window_dims": n.inserted_window_dims,
+            "input_batching_dims": n.operand_batching_dims,
+            "scatter_indices_batching_dims": n.scatter_indices_batching_dims,
+            "scatter_dims_to_operand_dims": n.scatter_dims_to_operand_dims,
+            "index_vector_dim": args[1].aval.ndim - 1,
+        }
+        attributes = {
+            "scatter_dimension_numbers": b.axes("stablehlo.scatter", numbers),
+            "indices_are_sorted": str(params["indices_are_sorted"]).lower(),
+            "unique_indices": str(params["unique_indices"]).lower(),
+        }
+        element = outs[0].update(shape=())
+        overwrite = program is None
+        region = b.region([element] * 2, lambda x, y: [y]) if overwrite else b.sub(program)
+        return b.op("stablehlo.scatter", args, outs, attributes, [region])
 
     def _combiner(self, b: Any, target: Any, update_jaxpr: Any) -> Callable:
         """Return the function (place, update, guard) that stores one combined element."""

@@ -33,7 +33,8 @@ from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.rules import canonical_axis, is_complex
-from tapeless.prims.structural import broadcast_in_dim, reshape
+from tapeless.prims.slice import slice_in_dim
+from tapeless.prims.structural import broadcast_in_dim, reshape, rev
 
 __all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
 
@@ -42,6 +43,7 @@ LONG = 1 << 14  # from this length digits of 11 bits pay
 KEPT = 64  # up to this k top_k keeps its candidates in order
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
+_BOOL = ShapedArray((), np.bool_)
 
 
 def _word(dtype: Any) -> np.dtype:
@@ -323,12 +325,61 @@ class Sort(Primitive):
             _insertion_sort(b, targets, dimension, num_keys)
         return tuple(targets)
 
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, dimension: int, num_keys: int, **params: Any
+    ) -> tuple:
+        """Compare the keys of two places one after the other, until one pair differs."""
+        scalars = [out.update(shape=()) for out in outs for _ in range(2)]
+
+        def less(*pairs: Any) -> tuple:
+            """Tell whether the first of two places comes before the second."""
+            result = None
+            for number in reversed(range(num_keys)):
+                for x, y in reversed(_real_parts(b, *pairs[2 * number : 2 * number + 2])):
+                    before, same = _in_order(b, x, y)
+                    if result is not None:
+                        rest = b.op("stablehlo.and", [same, result], [_BOOL])
+                        (before,) = b.op("stablehlo.or", [before, *rest], [_BOOL])
+                    result = before
+            return (result,)
+
+        attributes = {
+            "dimension": f"{dimension} : i64",
+            "is_stable": str(params["is_stable"]).lower(),
+        }
+        return b.op("stablehlo.sort", args, outs, attributes, [b.region(scalars, less)])
+
     def reference(
         self, *arrays: np.ndarray, dimension: int, is_stable: bool, num_keys: int
     ) -> tuple:
         keys = [array + np.zeros((), array.dtype) for array in reversed(arrays[:num_keys])]
         order = np.lexsort(keys, axis=dimension)
         return tuple(np.take_along_axis(array, order, dimension) for array in arrays)
+
+
+def _real_parts(b: Any, x: Any, y: Any) -> list[tuple]:
+    """Return the pairs of scalars that decide between two scalars of StableHLO, in order."""
+    if not is_complex(x.aval.dtype):
+        return [(x, y)]
+    part = x.aval.update(dtype=np.dtype(f"float{x.aval.dtype.itemsize * 4}"))
+    names = ("stablehlo.real", "stablehlo.imag")
+    return [tuple(b.op(name, [z], [part])[0] for z in (x, y)) for name in names]
+
+
+def _in_order(b: Any, x: Any, y: Any) -> tuple:
+    """Return whether x < y and whether x == y; -0 is 0, and a NaN comes after all numbers."""
+    aval = x.aval
+    if not dtypes.issubdtype(aval.dtype, np.floating):
+        return b.compare("LT", x, y), b.compare("EQ", x, y)
+    zero = b.constant(0, aval)
+    x, y = (b.op("stablehlo.add", [z, zero], [aval])[0] for z in (x, y))
+    x_nan, y_nan = b.compare("NE", x, x), b.compare("NE", y, y)
+    number = b.op("stablehlo.not", [x_nan], [_BOOL])
+    before = b.op("stablehlo.and", [*number, y_nan], [_BOOL])
+    before = b.op("stablehlo.or", [b.compare("LT", x, y), *before], [_BOOL])
+    both = b.op("stablehlo.and", [x_nan, y_nan], [_BOOL])
+    same = b.op("stablehlo.or", [b.compare("EQ", x, y), *both], [_BOOL])
+    return before[0], same[0]
 
 
 def _follow(t: Value, places: Value, axis: int, others: Sequence[int]) -> Value:
@@ -392,6 +443,14 @@ class TopK(Primitive):
         else:
             _top_by_keeping(b, x, targets, axis, k)
         return tuple(targets)
+
+    def decompose(self, *args: Value, axis: int, k: int, **params: Any) -> tuple:
+        """Sort backwards, so that of equal elements the first comes last, and turn around."""
+        (x,) = args
+        shape = shape_of(x)
+        operands = [rev(z, (axis,)) for z in (x, broadcasted_iota(_I32, shape, axis))]
+        outs = sort_p.bind(*operands, dimension=axis, is_stable=True, num_keys=1)
+        return tuple(slice_in_dim(rev(z, (axis,)), 0, k, axis=axis) for z in outs)
 
     def reference(self, x: np.ndarray, *, axis: int, is_stable: bool, k: int) -> tuple:
         flipped = np.flip(x, axis)
