@@ -23,7 +23,7 @@ from typing import Any
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
-from tapeless.kernel.build import KernelBuilder, KernelValue
+from tapeless.kernel.build import SHORT_AXIS, KernelBuilder, KernelValue
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import (
     Affine,
@@ -44,7 +44,6 @@ from tapeless.transforms.stage import stage_flat
 
 __all__ = ["Access", "Probe", "probe"]
 
-SHORT_AXIS = 4
 SERIAL_PENALTY = 4.0
 _UNKNOWN_EXTENT = 16
 _WEIGHTS = {

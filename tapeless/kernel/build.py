@@ -14,6 +14,10 @@ shape; the nest is written out before anything that could observe the difference
 statement, or a pull of a value in it at a foreign index.  Small arrays (`LOCAL_SIZE`) are local: their
 elements are stored one by one, at constant indices, and end up in registers.
 
+A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, and reductions over
+one variable in a nest become one: the three components of a force are summed in one loop that
+computes the distance once.
+
 Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be overwritten
 (`may_overwrite`).
 """
@@ -29,7 +33,7 @@ import numpy as np
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
 from tapeless.kernel.folds import FoldNodes
-from tapeless.kernel.graph import collapse, substitute, walk
+from tapeless.kernel.graph import merge_reductions, substitute, walk
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -48,9 +52,10 @@ from tapeless.kernel.ir import (
 from tapeless.kernel.parts import Element, Pair, PartNodes, Parts, parts_of, storage
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 
-__all__ = ["LOCAL_SIZE", "KernelBuilder", "KernelValue"]
+__all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
 
 LOCAL_SIZE = 16
+SHORT_AXIS = 4
 UNROLLED_FOLD = 8
 NEST_STORES = 8
 _INT32 = np.dtype(np.int32)
@@ -480,9 +485,18 @@ class KernelBuilder(FoldNodes):
         roots, variables, sizes = self.collapsed(
             nest.variables, sizes, roots, lambda n, size: self.index(self.name("i"), size)
         )
+        targets = [store.buffer for store in nest.stores]
+        if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS and _reduces_along(variables[-1], roots):
+            copies = [
+                substitute(self, roots, {variables[-1]: self.affine(position)})
+                for position in range(sizes.pop())
+            ]
+            variables.pop()
+            targets *= len(copies)
+            roots = tuple(root for copy in copies for root in copy)
+        roots = merge_reductions(self, roots)
         stores: list[Statement] = [
-            Store(store.buffer, roots[2 * i], roots[2 * i + 1])
-            for i, store in enumerate(nest.stores)
+            Store(buffer, roots[2 * i], roots[2 * i + 1]) for i, buffer in enumerate(targets)
         ]
         for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
             stores = [Loop(var, extent, tuple(stores))]
@@ -503,3 +517,8 @@ class KernelBuilder(FoldNodes):
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy
+
+
+def _reduces_along(var: Index, roots: Sequence[Scalar]) -> bool:
+    """Tell whether a reduction depends on a loop variable."""
+    return any(isinstance(node, Reduce) and var in node.free for node in walk(roots))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tapeless.kernel.ir import Affine, Const, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["children", "collapse", "loads_in", "substitute", "walk"]
+__all__ = ["children", "collapse", "loads_in", "merge_reductions", "substitute", "walk"]
 
 
 def children(node: Scalar) -> tuple[Scalar, ...]:
@@ -64,6 +64,48 @@ def substitute(
         if id(node) not in replaced and not changed.isdisjoint(node.free):
             replaced[id(node)] = _rebuild(nodes, node, lambda x: replaced.get(id(x), x))
     return tuple(replaced.get(id(root), root) for root in roots)
+
+
+def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Let reductions over one variable that do not need each other's results run as one."""
+    order = walk(roots)
+    stages = _stages(order)
+    groups: dict[object, list[Reduce]] = {}
+    for node in order:
+        if isinstance(node, Reduce) and isinstance(node.combine, str) and len(node.elements) == 1:
+            key = (stages[id(node)], node.var, node.extent, node.combine, node.dtype, node.free)
+            groups.setdefault(key, []).append(node)
+    together = {id(node): group for group in groups.values() if len(group) > 1 for node in group}
+    if not together:
+        return tuple(roots)
+    replaced: dict[int, Scalar] = {}
+
+    def new(node: Scalar) -> Scalar:
+        """Return what a node has become."""
+        return replaced.get(id(node), node)
+
+    # Stage by stage, reductions first: what a node needs has been replaced before it.
+    for node in sorted(order, key=lambda n: (stages[id(n)], not isinstance(n, Reduce))):
+        if id(node) in replaced:
+            continue
+        group = together.get(id(node))
+        if group is not None:
+            elements = tuple(new(member.elements[0]) for member in group)
+            inits = tuple(new(member.inits[0]) for member in group)
+            results = nodes.reduce(node.var, node.extent, elements, inits, node.combine)
+            replaced.update((id(old), result) for old, result in zip(group, results, strict=True))
+        elif any(id(child) in replaced for child in children(node)):
+            replaced[id(node)] = _rebuild(nodes, node, new)
+    return tuple(map(new, roots))
+
+
+def _stages(order: Sequence[Scalar]) -> dict[int, int]:
+    """Return for each node how many reductions, one after the other, it needs."""
+    stages: dict[int, int] = {}
+    for node in order:
+        below = max((stages[id(child)] for child in children(node)), default=0)
+        stages[id(node)] = below + isinstance(node, Reduce)
+    return stages
 
 
 def _rebuild(nodes: Nodes, node: Scalar, new: Callable[[Scalar], Scalar]) -> Scalar:
