@@ -1,7 +1,7 @@
 """Minimax polynomials, for the constants of the scalar recipes.
 
-`fit` finds the polynomial p of a given degree that minimises the maximum of |weight * (p - f)| on an
-interval, by the exchange algorithm of Remez on a dense grid of Chebyshev points, in 60 digits.
+`fit` finds the polynomial p of a given degree that minimises the maximum of |weight * (p - f)| on
+an interval, by the exchange algorithm of Remez on a dense grid of Chebyshev points, in 60 digits.
 `python dev/fits/remez.py NAME` prints the fits whose names contain NAME (all of them without),
 as tuples that start with the constant coefficient, with the error that was reached.
 """
@@ -169,6 +169,10 @@ def _log2_over(f: mpf) -> mpf:
     return mpmath.log1p(_away(f)) / mpmath.ln2 / _away(f)
 
 
+def _log2_weight(f: mpf) -> mpf:
+    return _away(f) / mpmath.log1p(_away(f))
+
+
 def _atanh_fifth(z: mpf) -> mpf:
     z = max(z, mpf(10) ** -12)
     s = mpmath.sqrt(z)
@@ -259,7 +263,7 @@ FITS = [
     Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),
     Fit("psi_tail32", _digamma_tail, lambda z: z, mpf(0), mpf(1) / 16, {"f32": 3}),
     Fit("psi_tail64", _digamma_tail, lambda z: z, mpf(0), mpf(1) / 36, {"f64": 7}),
-    Fit("log2_short", _log2_over, lambda f: f / mpmath.log1p(_away(f)), 1 / ROOT - 1, ROOT - 1, {"f64": 13}),
+    Fit("log2_short", _log2_over, _log2_weight, 1 / ROOT - 1, ROOT - 1, {"f64": 13}),
     Fit("exp2_short", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f64": 6}),
     Fit("atanh_fifth", _atanh_fifth, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
     Fit("exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"f32": 4, "f64": 9}),

@@ -189,26 +189,26 @@ def _modulo_two(b: Nodes, x: Scalar) -> Scalar:
     return b.fma(b.floor(b.mul(x, 0.5)), -2.0, x)
 
 
-def _shift(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """For small x > -1/2 return t in [-1/2, 1/2] with x = 2 + t + an integer, and two flags.
+def _shift(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """For small x > -1/2 return t in [-1/2, 1/2] with x = n + t, n >= 0, and n, and two flags.
 
-    The flags are x < 1/2 (t = x) and x < 3/2 (t = x or x - 1).
+    The flags are x < 1/2 (n = 0) and x < 3/2 (n = 0 or 1).
     """
     least, less = b.lt(x, 0.5), b.lt(x, 1.5)
-    form = format_of(x)
-    above = b.sub(b.add(x, form.magic), form.magic)
-    start = b.select(less, choose(b, least, 0.0, 1.0, x), above)
-    return b.sub(x, start), least, less
+    magic = format_of(x).magic
+    above = b.sub(b.add(x, magic), magic)
+    n = b.select(less, choose(b, least, 0.0, 1.0, x), above)
+    return b.sub(x, n), n, least, less
 
 
 def _lgamma_right(b: Nodes, x: Scalar) -> Scalar:
     """log |gamma(x)| for x > -1/2."""
     form = format_of(x)
-    t, least, less = _shift(b, x)
+    t, n, least, less = _shift(b, x)
     near = b.mul(b.mul(t, b.add(t, 1.0)), polynomial(b, t, _LOG_GAMMA[x.dtype]))
     product: Scalar = b.const(1.0, x.dtype)
     for step in range(1, _FAR[x.dtype] - 1):
-        factor = b.select(b.ge(x, step + 1.5), b.sub(x, float(step)), 1.0)
+        factor = b.select(b.ge(n, step + 2.0), b.sub(x, float(step)), 1.0)
         product = factor if step == 1 else b.mul(product, factor)
     passed = b.select(less, b.select(least, b.abs(b.fma(x, x, x)), x), product)
     far = b.ge(x, float(_FAR[x.dtype]))
@@ -230,14 +230,14 @@ def _lgamma_right(b: Nodes, x: Scalar) -> Scalar:
 def _digamma_right(b: Nodes, x: Scalar) -> Scalar:
     """digamma(x) for x > -1/2."""
     form = format_of(x)
-    t, least, less = _shift(b, x)
+    t, n, least, less = _shift(b, x)
     gap, gap_low = form.parts(_ROOT_GAP, 2)
     distance = b.add(b.add(t, gap), gap_low)
     near = b.mul(distance, polynomial(b, t, _DIGAMMA[x.dtype]))
     numerator: Scalar = b.const(0.0, x.dtype)
     product: Scalar = b.const(1.0, x.dtype)
     for step in range(1, _FAR[x.dtype] - 1):
-        wanted = b.ge(x, step + 1.5)
+        wanted = b.ge(n, step + 2.0)
         factor = b.sub(x, float(step))
         numerator = b.select(wanted, b.fma(numerator, factor, product), numerator)
         product = b.select(wanted, b.mul(product, factor), product)
