@@ -233,6 +233,11 @@ class Writer:
         call = "call" if self.indent == 4 else "func.call"
         return self.assign(f"{call} {target}({operands}) : {kind}", jaxpr.out_avals)
 
+    def retyped(self, x: Value, aval: ShapedArray) -> Value:
+        """Return a value under another type that the same array carries: keys and their words."""
+        assert tensor_type(x.aval) == tensor_type(aval), f"{x.aval} is no carrier of {aval}"
+        return Value(x.name, aval)
+
     def compare(self, direction: str, x: Value, y: Value) -> Value:
         """Write a comparison, such as "LT", of two values of one type."""
         dtype = x.aval.dtype

@@ -30,10 +30,20 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.kernel.parts import Parts
-from tapeless.prims.common import batch_dim_to, move_dim, shape_of
-from tapeless.prims.convert import convert
+from tapeless.prims.binary import (
+    add,
+    bitwise_or,
+    bitwise_xor,
+    shift_left,
+    shift_right_logical,
+)
+from tapeless.prims.common import batch_dim_to, move_dim, shape_of, zeros_like
+from tapeless.prims.convert import bitcast_convert_type, convert
+from tapeless.prims.create import broadcasted_iota
+from tapeless.prims.join import concatenate
 from tapeless.prims.rules import WithoutTangent
-from tapeless.prims.structural import broadcast_in_dim
+from tapeless.prims.slice import index_in_dim
+from tapeless.prims.structural import broadcast_in_dim, reshape
 
 __all__ = [
     "PRNGImpl",
@@ -120,6 +130,61 @@ class _NumpyWords:
         return np.right_shift(x, np.uint32(distance))
 
 
+class _ValueWords:
+    """The operations of `_threefry` on values, for decompositions."""
+
+    xor = staticmethod(bitwise_xor)
+    or_ = staticmethod(bitwise_or)
+
+    @staticmethod
+    def add(x: Value, y: Value | int) -> Value:
+        """x + y."""
+        return add(x, _U32.type(y) if isinstance(y, int) else y)
+
+    @staticmethod
+    def const(value: int, dtype: np.dtype) -> np.generic:
+        """Make a word."""
+        return dtype.type(value)
+
+    @staticmethod
+    def shift_left(x: Value, distance: int) -> Value:
+        """x << distance."""
+        return shift_left(x, _U32.type(distance))
+
+    @staticmethod
+    def shift_right_logical(x: Value, distance: int) -> Value:
+        """x >> distance."""
+        return shift_right_logical(x, _U32.type(distance))
+
+
+def _key_words(keys: Value, lead: Shape, tail: Shape) -> tuple[Value, Value]:
+    """Return the two words of keys (s), each stretched to (*lead, *tail); lead is s or ()."""
+    words = random_unwrap(keys)
+    kept = tuple(range(len(shape_of(words)) - 1))
+    parts = (index_in_dim(words, number, len(kept), keepdims=False) for number in (0, 1))
+    return tuple(broadcast_in_dim(part, (*lead, *tail), kept) for part in parts)
+
+
+def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
+    """Hash all positions of `shape` with all keys: keys (s) -> two words (s, shape)."""
+    size = int(np.prod(shape, dtype=object))
+    if size > 2**32:
+        raise NotImplementedError(f"{size} random words of one key are written by no decomposition")
+    lead = shape_of(keys)
+    out = (*lead, *shape)
+    flat = reshape(broadcasted_iota(_U32, (size,), 0), shape)
+    low = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
+    return _threefry(_ValueWords, _key_words(keys, lead, shape), (zeros_like(low), low))
+
+
+def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
+    """Return the keys of two words (s): -> keys (s)."""
+    rank = len(shape_of(pair[0]))
+    columns = [broadcast_in_dim(x, (*shape_of(x), 1), tuple(range(rank))) for x in pair]
+    impl = PRNGImpl(dtype.impl, dtype.name[4:-1], dtype.physical_shape)
+    return random_wrap(concatenate(columns, rank), impl=impl)
+
+
 def _counted(b: Any, key: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, Any]:
     """Hash the row-major position of `index` in `shape`."""
     flat = b.convert(b.flat_index(index, shape), _U64)
@@ -185,6 +250,14 @@ class RandomBits(FromKeys):
 
         return (b.virtual(out, pull),)
 
+    def decompose(self, *args: Value, bit_width: int, shape: Shape) -> tuple[Value, ...]:
+        """Hash all positions, and take or join the words."""
+        high, low = _value_counted(args[0], shape)
+        if bit_width == 64:
+            wide = shift_left(convert(high, _U64), np.uint64(32))
+            return (bitwise_or(wide, convert(low, _U64)),)
+        return (convert(bitwise_xor(high, low), np.dtype(f"uint{bit_width}")),)
+
     def reference(self, keys: np.ndarray, *, bit_width: int, shape: Shape) -> tuple:
         high, low = _numpy_counted(keys, shape)
         if bit_width == 64:
@@ -211,6 +284,10 @@ class RandomSplit(FromKeys):
 
         return (b.virtual(out, pull),)
 
+    def decompose(self, *args: Value, shape: Shape) -> tuple[Value, ...]:
+        """Hash the numbers of the children."""
+        return (_wrap_words(_value_counted(args[0], shape), typeof(args[0]).dtype),)
+
     def reference(self, keys: np.ndarray, *, shape: Shape) -> tuple:
         return (np.stack(_numpy_counted(keys, shape), axis=-1),)
 
@@ -231,6 +308,16 @@ class RandomSeed(WithoutTangent):
     def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
         (seeds,) = args
         return (b.virtual(outs[0], lambda index: Parts(_seed_words(b, seeds.at(*index)))),)
+
+    def decompose(self, *args: Value, impl: PRNGImpl) -> tuple[Value, ...]:
+        """Take the high and the low word."""
+        (seeds,) = args
+        low = convert(seeds, _U32)
+        high = zeros_like(low)
+        if typeof(seeds).dtype.itemsize == 8:
+            bits = bitcast_convert_type(seeds, _U64)
+            high = convert(shift_right_logical(bits, np.uint64(32)), _U32)
+        return (_wrap_words((high, low), impl.dtype),)
 
     def reference(self, seeds: np.ndarray, *, impl: PRNGImpl) -> tuple:
         wide = seeds.astype(np.int64).view(np.uint64) if seeds.dtype.itemsize == 8 else seeds
@@ -274,6 +361,16 @@ class RandomFoldIn(WithoutTangent):
             return Parts(_threefry(b, tuple(key), _seed_words(b, word)))
 
         return (b.virtual(outs[0], pull),)
+
+    def decompose(self, *args: Value) -> tuple[Value, ...]:
+        """Hash the words, as seeds."""
+        keys, words = args
+        shape = shape_of(keys) or shape_of(words)
+        key = _key_words(keys, shape, ())
+        if shape_of(words) != shape:
+            words = broadcast_in_dim(words, shape, ())
+        pair = _threefry(_ValueWords, key, (zeros_like(words), words))
+        return (_wrap_words(pair, typeof(keys).dtype),)
 
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
         zero = np.zeros_like(words)
@@ -324,6 +421,10 @@ class RandomWrap(WithoutTangent):
         count = range(impl.key_shape[0])
         return (b.virtual(outs[0], lambda index: Parts(words.at(*index, i) for i in count)),)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+        """Write nothing: the words carry the keys."""
+        return (b.retyped(args[0], outs[0]),)
+
     def reference(self, words: np.ndarray, *, impl: PRNGImpl) -> tuple:
         return (words,)
 
@@ -354,6 +455,10 @@ class RandomUnwrap(FromKeys):
 
         return (b.virtual(outs[0], pull),)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        """Write nothing: the words carry the keys."""
+        return (b.retyped(args[0], outs[0]),)
+
     def reference(self, keys: np.ndarray) -> tuple:
         return (keys,)
 
@@ -368,6 +473,10 @@ class RandomClone(FromKeys):
         return (keys,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        return tuple(args)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        """Write nothing."""
         return tuple(args)
 
     def reference(self, keys: np.ndarray) -> tuple:
@@ -398,6 +507,10 @@ class Threefry(WithoutTangent):
             return _threefry(b, (k, m), (x, y))
 
         return tuple(b.virtual(outs[i], lambda index, i=i: pull(index)[i]) for i in (0, 1))
+
+    def decompose(self, *args: Value) -> tuple[Value, ...]:
+        """Hash all counters."""
+        return _threefry(_ValueWords, args[:2], args[2:])
 
     def reference(self, *words: np.ndarray) -> tuple:
         with np.errstate(over="ignore"):

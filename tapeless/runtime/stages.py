@@ -9,7 +9,7 @@ The figures are those of the program that runs: `memory_analysis` reads the buff
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapeless.compiler.stablehlo import module_text
@@ -20,6 +20,8 @@ from tapeless.runtime.cache import TracedProgram
 from tapeless.runtime.eager import executable_of
 from tapeless.runtime.executable import Executable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.keys import keystr
+from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.treedef import PyTreeDef
 
 __all__ = ["ArgInfo", "Compiled", "Lowered", "MemoryStats", "OutInfo", "Traced"]
@@ -135,7 +137,15 @@ class Lowered(Stage):
         """Return the StableHLO module."""
         if dialect not in (None, "stablehlo"):
             raise ValueError(f"dialect must be 'stablehlo', got {dialect!r}")
-        return module_text(self._traced.jaxpr, self._traced.name, debug_info=debug_info)
+        jaxpr = self._traced.jaxpr
+        named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
+        return module_text(named, self._traced.name, debug_info=debug_info)
+
+    def _result_names(self) -> tuple[str, ...]:
+        """Return where each result is in what the function returns, such as `result['a'][0]`."""
+        tree = self._traced.out_tree
+        pairs, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
+        return tuple("result" + keystr(path) for path, _ in pairs)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Return the compiled program."""
