@@ -53,7 +53,9 @@ def _integer(kind: str, bits: int) -> Format:
     return Format(f"i{bits}", f"i{stored}", kind, bits, stored // 8)
 
 
-def _narrow(bits: int, exponent: int, mantissa: int, special: str = "ieee", bias: int = 0) -> Format:
+def _narrow(
+    bits: int, exponent: int, mantissa: int, special: str = "ieee", bias: int = 0
+) -> Format:
     """Make the format of a narrow float."""
     default = 2 ** (exponent - 1) - 1
     return Format(

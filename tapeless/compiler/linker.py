@@ -73,14 +73,16 @@ class Linked:
 class Runtime:
     """The linker, and the addresses of the functions that programs and Python call.
 
-    exception: where `raise_interruption` finds what a signal handler raised.
+    reset: forget the workers, in a forked child; limit: set how many workers may take part;
+    set_main: set the thread that handles signals; exception: where `raise_interruption` finds what a signal handler raised.
     """
 
     jit: llvm.LLJIT
     tracker: llvm.ResourceTracker
     symbols: Mapping[str, int]
     exception: int
-    reset: Callable[[int], None]
+    reset: Callable[[], None]
+    limit: Callable[[int], None]
     set_main: Callable[[int], None]
 
 
@@ -150,7 +152,7 @@ def _start() -> Runtime:
     module.triple, module.data_layout = target.triple, str(aim.target_data)
     library = llvm.JITLibraryBuilder().add_object_img(aim.emit_object(module))
     library.add_current_process()
-    names = ("poll", "exception", "set_main", "pool_reset", "parallel")
+    names = ("poll", "exception", "set_main", "pool_reset", "pool_limit", "parallel")
     for name in names:
         library.export_symbol(f"tapeless_{name}")
     tracker = library.link(jit, "runtime")
@@ -161,10 +163,12 @@ def _start() -> Runtime:
         tracker=tracker,
         symbols={f"tapeless_{name}": address[name] for name in ("poll", "parallel")},
         exception=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["exception"])(),
-        reset=take(address["pool_reset"]),
+        reset=ctypes.CFUNCTYPE(None)(address["pool_reset"]),
+        limit=take(address["pool_limit"]),
         set_main=take(address["set_main"]),
     )
-    found.reset(thread_count() - 1)
+    found.reset()
+    found.limit(thread_count() - 1)
     found.set_main(threading.main_thread().ident)
     return found
 
@@ -172,6 +176,6 @@ def _start() -> Runtime:
 def _after_fork() -> None:
     """Make the child a process with one thread."""
     shared = _shared[0]
-    shared.reset(thread_count() - 1)
+    shared.reset()
     shared.set_main(threading.get_ident())
     LLVM_LOCK.release()

@@ -144,6 +144,9 @@ def _encode(out: Lines, x: str, form: Format, lanes: int) -> str:
         high = out.emit(f"lshr {whole} {bits}, {constant(16, 'i32', lanes)}")
         return out.emit(f"trunc {whole} {high} to {target}")
     real, flag = typed("float", lanes), typed("i1", lanes)
+    if form.special == "fnuz":
+        x = out.emit(f"fadd {real} {x}, {constant(0.0, 'float', lanes)}")
+        bits = _bits(out, x, lanes)
     size = intrinsic(out, "fabs", "float", lanes, x)
     scale = constant(1 / _exponent_scale(form), "float", lanes)
     fields = _bits(out, out.emit(f"fmul {real} {size}, {scale}"), lanes)
@@ -152,7 +155,9 @@ def _encode(out: Lines, x: str, form: Format, lanes: int) -> str:
     if form.special == "ieee":
         infinite = out.emit(f"fcmp oeq {real} {size}, {constant(float('inf'), 'float', lanes)}")
         fields = _choose(out, infinite, constant(top, "i32", lanes), fields, "i32", lanes)
-    nan_fields = top | ((1 << form.mantissa) - 1 if form.special == "fn" else 1 << (form.mantissa - 1))
+    nan_fields = top | (
+        (1 << form.mantissa) - 1 if form.special == "fn" else 1 << (form.mantissa - 1)
+    )
     if form.special == "fnuz":
         nan_fields = 0
     nan = out.emit(f"fcmp uno {real} {x}, {x}")
@@ -200,8 +205,7 @@ def to_memory(out: Lines, x: str, form: Format, lanes: int) -> str:
         return x
     if form.narrow:
         return _encode(out, x, form, lanes)
-    widen = "sext" if form.kind == "signed" else "zext"
-    return out.emit(f"{widen} {typed(form.register, lanes)} {x} to {typed(form.memory, lanes)}")
+    return out.emit(f"zext {typed(form.register, lanes)} {x} to {typed(form.memory, lanes)}")
 
 
 def from_memory(out: Lines, x: str, form: Format, lanes: int) -> str:
@@ -234,7 +238,9 @@ def convert(out: Lines, x: str, source: Format, target: Format, lanes: int) -> s
     if source.bits == target.bits:
         return x
     change = "trunc" if source.bits > target.bits else "sext" if source.kind == "signed" else "zext"
-    return out.emit(f"{change} {typed(source.register, lanes)} {x} to {typed(target.register, lanes)}")
+    return out.emit(
+        f"{change} {typed(source.register, lanes)} {x} to {typed(target.register, lanes)}"
+    )
 
 
 def _to_float(out: Lines, x: str, source: Format, target: Format, lanes: int) -> str:
@@ -268,11 +274,15 @@ def _float_to_integer(out: Lines, x: str, source: Format, target: Format, lanes:
     safe = _choose(out, inside, x, zero, source.register, lanes)
     result = out.emit(f"{'fptosi' if signed else 'fptoui'} {real} {safe} to {whole}")
     over = out.emit(f"fcmp oge {real} {x}, {constant(float(high), source.register, lanes)}")
-    result = _choose(out, over, constant(high - 1, target.register, lanes), result, target.register, lanes)
+    result = _choose(
+        out, over, constant(high - 1, target.register, lanes), result, target.register, lanes
+    )
     if not signed:
         return result
     under = out.emit(f"fcmp olt {real} {x}, {constant(float(low), source.register, lanes)}")
-    return _choose(out, under, constant(low, target.register, lanes), result, target.register, lanes)
+    return _choose(
+        out, under, constant(low, target.register, lanes), result, target.register, lanes
+    )
 
 
 def bitcast(out: Lines, x: str, source: Format, target: Format, lanes: int) -> str:

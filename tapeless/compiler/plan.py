@@ -168,10 +168,14 @@ def _good_variables(found: Survey) -> frozenset[Index]:
         if isinstance(node, Load):
             for var in node.free & found.extents.keys():
                 score[var] = score.get(var, 0) + (1 if _is_contiguous(node, var) else -1)
-    return frozenset(var for var in found.extents if score.get(var, 1) > 0 and found.extents[var] > 3)
+    return frozenset(
+        var for var in found.extents if score.get(var, 1) > 0 and found.extents[var] > 3
+    )
 
 
-def prefers_lanes(found: Survey, stores: Iterable[Store], var: Index, extent: int, lanes: int) -> bool:
+def prefers_lanes(
+    found: Survey, stores: Iterable[Store], var: Index, extent: int, lanes: int
+) -> bool:
     """Tell whether the loop over `var` should become lanes, rather than the reductions inside."""
     inner = [v for v in found.extents if any(var in n.free and v in n.free for n in found.nodes)]
     if not inner:

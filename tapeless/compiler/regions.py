@@ -201,6 +201,13 @@ class Region:
             region = region.parent or region.outer
         return region
 
+    def root(self) -> Region:
+        """Return the outermost region of this function."""
+        region = self
+        while region.parent is not None:
+            region = region.parent
+        return region
+
     def child(self, kind: str, code: Code, **bindings: object) -> Region:
         """Open a region inside this one."""
         return Region(self, self.function, kind, code, **bindings)
@@ -209,9 +216,7 @@ class Region:
         self, var: Index, position: str, lanes: int = 1, mask: str | None = None
     ) -> Region:
         """Open a copy of a loop's body at a given position, in the same code."""
-        return self.child(
-            "instance", self.code, var=var, position=position, lanes=lanes, mask=mask
-        )
+        return self.child("instance", self.code, var=var, position=position, lanes=lanes, mask=mask)
 
     def branch(self, kind: str = "branch", label: str | None = None) -> Region:
         """Open a region that starts a block of its own; `close_branch` ends it."""

@@ -30,7 +30,7 @@ _SPINS = 400
 
 _POOL = """
 @wanted = internal global i64 0
-@started = internal global i32 0
+@started = internal global i64 0
 @busy = internal global i32 0, align 64
 @active = internal global i32 0, align 64
 @open = internal global i32 0, align 64
@@ -44,9 +44,13 @@ _POOL = """
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @wakeup = internal global [128 x i8] zeroinitializer, align 64
 
-define void @tapeless_pool_reset(i64 %workers) {
-  store i64 %workers, ptr @wanted
-  store i32 0, ptr @started
+define void @tapeless_pool_limit(i64 %workers) {
+  store atomic i64 %workers, ptr @wanted seq_cst, align 8
+  ret void
+}
+
+define void @tapeless_pool_reset() {
+  store i64 0, ptr @started
   store i32 0, ptr @busy
   store i32 0, ptr @active
   store i32 0, ptr @open
@@ -83,8 +87,9 @@ done:
   ret void
 }
 
-define internal ptr @worker(ptr %unused) {
+define internal ptr @worker(ptr %number) {
 entry:
+  %mine = ptrtoint ptr %number to i64
   %signals = alloca [128 x i8], align 16
   %f = call i32 @sigfillset(ptr %signals)
   %g = call i32 @pthread_sigmask(i32 SIG_BLOCK, ptr %signals, ptr null)
@@ -121,7 +126,10 @@ join:
   %now = phi i64 [%early, %spin], [%late, %wake]
   %in = atomicrmw add ptr @active, i32 1 seq_cst
   %opened = load atomic i32, ptr @open seq_cst, align 4
-  %welcome = icmp ne i32 %opened, 0
+  %some = icmp ne i32 %opened, 0
+  %limit = load atomic i64, ptr @wanted seq_cst, align 8
+  %within = icmp slt i64 %mine, %limit
+  %welcome = and i1 %some, %within
   br i1 %welcome, label %work, label %leave
 work:
   call void @chunks()
@@ -131,28 +139,33 @@ leave:
   br label %idle
 }
 
-define internal void @start() {
+define internal void @start(i64 %wanted) {
 entry:
-  %wanted = load i64, ptr @wanted
   %thread = alloca i64
-  store i32 1, ptr @started
+  %first = load i64, ptr @started
   br label %loop
 loop:
-  %i = phi i64 [0, %entry], [%n, %loop]
-  %r = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr null)
-  %id = load i64, ptr %thread
+  %i = phi i64 [%first, %entry], [%n, %made]
+  %more = icmp slt i64 %i, %wanted
+  br i1 %more, label %make, label %done
+make:
+  %number = inttoptr i64 %i to ptr
+  %r = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %number)
   %ok = icmp eq i32 %r, 0
+  br i1 %ok, label %made, label %done
+made:
+  %id = load i64, ptr %thread
+  %d = call i32 @pthread_detach(i64 %id)
   %n = add i64 %i, 1
-  %less = icmp slt i64 %n, %wanted
-  %again = and i1 %ok, %less
-  br i1 %again, label %loop, label %done
+  store i64 %n, ptr @started
+  br label %loop
 done:
   ret void
 }
 
 define i32 @tapeless_parallel(ptr %task, ptr %context, i64 %count) {
 entry:
-  %wanted = load i64, ptr @wanted
+  %wanted = load atomic i64, ptr @wanted seq_cst, align 8
   %alone = icmp eq i64 %wanted, 0
   br i1 %alone, label %serial, label %claim
 claim:
@@ -160,11 +173,11 @@ claim:
   %mine = extractvalue {i32, i1} %pair, 1
   br i1 %mine, label %check, label %serial
 check:
-  %started = load i32, ptr @started
-  %ready = icmp ne i32 %started, 0
+  %started = load i64, ptr @started
+  %ready = icmp sge i64 %started, %wanted
   br i1 %ready, label %publish, label %begin
 begin:
-  call void @start()
+  call void @start(i64 %wanted)
   br label %publish
 publish:
   store ptr %task, ptr @task
@@ -222,6 +235,7 @@ done:
 }
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)

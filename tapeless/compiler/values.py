@@ -136,9 +136,7 @@ class Values:
         return self.find(region, scalar, self.reads(scalar)) is not None
 
     @staticmethod
-    def remember(
-        region: Region, key: object, reads: frozenset[Buffer], value: Value
-    ) -> Value:
+    def remember(region: Region, key: object, reads: frozenset[Buffer], value: Value) -> Value:
         """Cache a value in a region, to be dropped when one of `reads` is written."""
         region.cache[key] = value
         for buffer in reads:
@@ -164,6 +162,8 @@ class Values:
         found = self.find(region, key, reads)
         if found is None:
             home = self.home(region, scalar)
+            if home.function is not region.function:
+                home = region.root()
             single = self.value(home, scalar).text
             many = splat_value(home, single, register, lanes)
             self.remember(home, key, reads, Value(many, lanes, typed(register, lanes)))
@@ -361,8 +361,7 @@ class Values:
         found = self.find(region, buffer, frozenset())
         if found is not None:
             return found.text
-        while region.parent is not None:
-            region = region.parent
+        region = region.root()
         if buffer.space != "local":
             raise ValueError(f"buffer {buffer.name} is not planned; this is a bug in tapeless")
         memory = format_of(buffer.dtype).memory
@@ -438,7 +437,9 @@ class Values:
             offsets = ramp("i64", stride, lanes)
             if abs(stride) * lanes < 1 << 31:
                 offsets = ramp("i32", stride, lanes)
-                return region.emit(f"getelementptr {memory}, ptr {start}, <{lanes} x i32> {offsets}")
+                return region.emit(
+                    f"getelementptr {memory}, ptr {start}, <{lanes} x i32> {offsets}"
+                )
             return region.emit(f"getelementptr {memory}, ptr {start}, <{lanes} x i64> {offsets}")
         start = self.base(region, buffer)
         offsets = self.lanes(region, index, lanes)
@@ -559,7 +560,9 @@ def splat_value(region: Region, text: str, register: str, lanes: int) -> str:
         return f"splat ({register} {text})"
     kind = typed(register, lanes)
     first = region.emit(f"insertelement {kind} poison, {register} {text}, i64 0")
-    return region.emit(f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer")
+    return region.emit(
+        f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
+    )
 
 
 def ramp(register: str, stride: int, lanes: int) -> str:
@@ -583,7 +586,9 @@ def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str
     name = f"llvm.masked.load.v{lanes}{memory_suffix(form)}.p0"
     region.declare(name, f"{kind} (ptr, i32, <{lanes} x i1>, {kind})")
     place = f"ptr {pointer}, i32 {form.size}"
-    return region.emit(f"call {kind} @{name}({place}, <{lanes} x i1> {mask}, {kind} zeroinitializer)")
+    return region.emit(
+        f"call {kind} @{name}({place}, <{lanes} x i1> {mask}, {kind} zeroinitializer)"
+    )
 
 
 def store_lanes(
@@ -607,7 +612,9 @@ def gather(region: Region, pointers: str, form: Format, lanes: int, mask: str | 
     region.declare(name, f"{kind} (<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
     wanted = mask or "splat (i1 true)"
     place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
-    return region.emit(f"call {kind} @{name}({place}, <{lanes} x i1> {wanted}, {kind} zeroinitializer)")
+    return region.emit(
+        f"call {kind} @{name}({place}, <{lanes} x i1> {wanted}, {kind} zeroinitializer)"
+    )
 
 
 def scatter(

@@ -1,0 +1,122 @@
+"""Signals reach a native loop: Ctrl-C, alarms, loops inside tasks, and the price of polling."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from native import F32, I64, Work
+
+from tapeless.compiler.target import host_target
+from tapeless.kernel.ir import Loop, Store, While
+
+
+def endless(work: Work) -> None:
+    """A loop that counts until an input says stop; the input never does."""
+    count, zero = work.local((), I64), work.affine(0)
+    y = work.output((), I64)
+    limit = work.load(work.input(np.array(-1)), zero)
+    now = work.load(count, zero, after=1)
+    work.body += [
+        Store(count, zero, work.const(0, I64)),
+        While((), work.ne(now, limit), (Store(count, zero, work.and_(work.add(now, 3), 1023)),)),
+        Store(y, zero, now),
+    ]
+
+
+class Alarm(Exception):
+    """What the handler of these tests raises."""
+
+
+@pytest.fixture
+def alarm() -> object:
+    """Make SIGALRM raise `Alarm`; give the function that sets the alarm."""
+
+    def ring(number: int, frame: object) -> None:
+        raise Alarm(number)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_an_endless_loop_is_left_with_the_exception_of_the_handler(alarm: object) -> None:
+    work = Work()
+    endless(work)
+    native = work.compile()
+    alarm(0.2)
+    start = time.monotonic()
+    with pytest.raises(Alarm, match=str(signal.SIGALRM.value)):
+        native.run(work.pointers())
+    assert time.monotonic() - start < 2.0
+
+
+def test_ctrl_c_is_a_keyboard_interrupt() -> None:
+    work = Work()
+    endless(work)
+    native = work.compile()
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        native.run(work.pointers())
+    timer.join()
+
+
+def test_a_shared_loop_stops_in_every_thread(alarm: object) -> None:
+    work = Work()
+    n, steps = 64, 1 << 30
+    x, y = work.input(np.ones(n, F32)), work.output((n,), F32)
+    state, zero = work.local((), F32), work.affine(0)
+    i, j = work.index("i", n), work.index("j", steps)
+    following = work.add(work.mul(work.load(state, zero), 0.5), work.get(x, i))
+    body = (
+        Store(state, zero, work.const(0.0, F32)),
+        Loop(j, steps, (Store(state, zero, following),), independent=False),
+        work.put(y, (i,), work.load(state, zero, after=1)),
+    )
+    work.body.append(Loop(i, n, body))
+    assert "tapeless_parallel" in work.emit(host_target()).needs
+    native = work.compile()
+    alarm(0.2)
+    start = time.monotonic()
+    with pytest.raises(Alarm):
+        native.run(work.pointers())
+    assert time.monotonic() - start < 5.0
+    short = Work()
+    z = short.output((), I64)
+    short.body.append(short.put(z, (), short.const(3, I64)))
+    assert short.run()[0] == 3
+
+
+def test_other_threads_run_python_meanwhile(alarm: object) -> None:
+    work = Work()
+    endless(work)
+    native = work.compile()
+    ticks = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(0.005):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    alarm(0.3)
+    with pytest.raises(Alarm):
+        native.run(work.pointers())
+    stop.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_short_loops_do_not_poll() -> None:
+    work = Work()
+    i = work.index("i", 50)
+    y = work.output((50,), I64)
+    work.body.append(Loop(i, 50, (work.put(y, (i,), work.affine(i)),), independent=False))
+    assert "tapeless_poll" not in work.emit(host_target()).needs

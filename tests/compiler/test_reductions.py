@@ -1,0 +1,187 @@
+"""Reductions of every shape, against NumPy, and how accurate sums are."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from native import F32, F64, I32, I64, Work
+from test_emit import numbers
+
+from tapeless.compiler.target import host_target
+from tapeless.kernel.ir import Loop, Scalar
+
+named = pytest.mark.parametrize
+COMBINES = {
+    "add": (np.add, 0),
+    "mul": (np.multiply, 1),
+    "min": (np.minimum, 100),
+    "max": (np.maximum, -100),
+    "and": (np.bitwise_and, -1),
+    "or": (np.bitwise_or, 0),
+    "xor": (np.bitwise_xor, 0),
+}
+
+
+def whole(source: np.ndarray, combine: str, init: object) -> np.ndarray:
+    """Reduce a one-dimensional array."""
+    work = Work()
+    x, k = work.input(source), work.index("k", source.size)
+    y = work.output((), source.dtype)
+    work.body.append(work.put(y, (), work.fold(combine, work.get(x, k), k, source.size, init)))
+    return work.run()[0]
+
+
+@named("combine", COMBINES)
+def test_every_length_of_an_integer_reduction(combine: str) -> None:
+    function, init = COMBINES[combine]
+    lanes = host_target().vector_bytes // 4
+    for length in (0, 1, 2, 3, 4, 5, 8, 9, lanes, lanes + 1, 3 * lanes + 2, 8 * lanes + 3, 999):
+        source = numbers(length, dtype=I32) + 1
+        expected = function.reduce(source, initial=init, dtype=I32)
+        assert whole(source, combine, init) == expected
+
+
+@named(
+    "dtype", [np.dtype(t) for t in ("?", "i1", "u1", "i2", "i8", "u8", "f2", "f4", "f8")], ids=str
+)
+@named("length", [5, 70, 1000])
+def test_extremes_of_every_dtype(dtype: np.dtype, length: int) -> None:
+    source = numbers(length, dtype=dtype)
+    low = (
+        False
+        if dtype == bool
+        else np.finfo(dtype).min
+        if dtype.kind == "f"
+        else np.iinfo(dtype).min
+    )
+    assert whole(source, "max", low) == source.max()
+    high = (
+        True if dtype == bool else np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+    )
+    assert whole(source, "min", high) == source.min()
+
+
+@named("place", [0, 3, 62, 63, 64, 99])
+def test_a_nan_anywhere_is_the_maximum(place: int) -> None:
+    source = numbers(100)
+    source[place] = np.nan
+    assert np.isnan(whole(source, "max", -np.inf))
+    assert np.isnan(whole(source, "min", np.inf))
+
+
+@named("length", [10, 1000, 100_000, 3_000_000])
+def test_sums_are_more_accurate_than_naive_ones(length: int) -> None:
+    source = np.random.default_rng(3).random(length).astype(F32)
+    exact = source.astype(F64).sum()
+    assert abs(whole(source, "add", 0.0) - exact) / exact < 4e-7
+
+
+def test_narrow_floats_accumulate_in_float32() -> None:
+    source = np.ones(5000, ml_dtypes.bfloat16)
+    assert whole(source, "add", 0.0) == 4992
+    assert whole(source[:4096], "add", 0.0) == 4096
+
+
+def by_rows_and_columns(n: int, m: int, combine: str) -> None:
+    """Reduce a matrix along each axis and compare."""
+    function, init = COMBINES[combine]
+    work = Work()
+    source = numbers(n, m, dtype=I64)
+    x = work.input(source)
+    i, j, k, l = work.index("i", n), work.index("j", m), work.index("k", m), work.index("l", n)
+    rows, columns = work.output((n,), I64), work.output((m,), I64)
+    along_row = work.fold(combine, work.get(x, i, k), k, m, init)
+    along_column = work.fold(combine, work.get(x, l, j), l, n, init)
+    work.body.append(Loop(i, n, (work.put(rows, (i,), along_row),)))
+    work.body.append(Loop(j, m, (work.put(columns, (j,), along_column),)))
+    by_row, by_column = work.run()
+    np.testing.assert_array_equal(by_row, function.reduce(source, axis=1, initial=init))
+    np.testing.assert_array_equal(by_column, function.reduce(source, axis=0, initial=init))
+
+
+@named("shape", [(1, 9), (9, 1), (4, 100), (100, 4), (33, 35), (3, 3), (600, 70)], ids=str)
+@named("combine", ["add", "max"])
+def test_rows_and_columns(combine: str, shape: tuple[int, int]) -> None:
+    by_rows_and_columns(*shape, combine)
+
+
+@named("shape", [(1, 1), (3, 5), (5, 100), (64, 64), (2, 3000)], ids=str)
+def test_softmax_is_one_pass_over_rows(shape: tuple[int, int]) -> None:
+    n, m = shape
+    work = Work()
+    source = numbers(n, m)
+    x, y = work.input(source), work.output((n, m), F32)
+    i, j, k = work.index("i", n), work.index("j", m), work.index("k", m)
+    most = work.fold("max", work.get(x, i, k), k, m, -np.inf)
+    total = work.fold("add", work.op("exp", work.sub(work.get(x, i, k), most)), k, m, 0.0)
+    value = work.div(work.op("exp", work.sub(work.get(x, i, j), most)), total)
+    work.body.append(Loop(i, n, (Loop(j, m, (work.put(y, (i, j), value),)),)))
+    wide = np.exp(source.astype(F64) - source.max(1, keepdims=True))
+    np.testing.assert_allclose(work.run()[0], wide / wide.sum(1, keepdims=True), rtol=5e-6)
+
+
+@named("shape", [(3, 4, 5), (20, 17, 9), (2, 40, 33)], ids=str)
+def test_a_product_of_matrices(shape: tuple[int, int, int]) -> None:
+    n, m, p = shape
+    work = Work()
+    a, b = numbers(n, m, dtype=I32), numbers(m, p, dtype=I32)
+    x, y = work.input(a), work.input(b)
+    z = work.output((n, p), I32)
+    i, j, k = work.index("i", n), work.index("j", p), work.index("k", m)
+    value = work.fold("add", work.mul(work.get(x, i, k), work.get(y, k, j)), k, m, 0)
+    work.body.append(Loop(i, n, (Loop(j, p, (work.put(z, (i, j), value),)),)))
+    np.testing.assert_array_equal(work.run()[0], a @ b)
+
+
+def test_reductions_within_reductions() -> None:
+    work = Work()
+    source = numbers(6, 7, 19, dtype=I64)
+    x, y = work.input(source), work.output((6,), I64)
+    i, j, k = work.index("i", 6), work.index("j", 7), work.index("k", 19)
+    row = work.fold("max", work.get(x, i, j, k), k, 19, 0)
+    work.body.append(Loop(i, 6, (work.put(y, (i,), work.fold("add", row, j, 7, 0)),)))
+    np.testing.assert_array_equal(work.run()[0], source.max(2).sum(1))
+
+
+def arg_max(work: Work) -> object:
+    """The function that keeps the greatest value and its first index."""
+
+    def combine(old: tuple[Scalar, ...], new: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+        better = work.gt(new[0], old[0])
+        return work.select(better, new[0], old[0]), work.select(better, new[1], old[1])
+
+    return combine
+
+
+@named("shape", [(1, 1), (3, 20), (50, 6), (40, 100)], ids=str)
+@named("by_column", [False, True])
+def test_a_function_combines_in_index_order(by_column: bool, shape: tuple[int, int]) -> None:
+    n, m = shape
+    work = Work()
+    source = numbers(n, m, dtype=I32).astype(F32)
+    x = work.input(source)
+    length, extent = (m, n) if by_column else (n, m)
+    i, k = work.index("i", length), work.index("k", extent)
+    element = work.get(x, k, i) if by_column else work.get(x, i, k)
+    first = work.const(-np.inf, F32), work.const(0, I64)
+    best = work.reduce(k, extent, (element, work.affine(k)), first, arg_max(work))
+    y, z = work.output((length,), F32), work.output((length,), I64)
+    stores = (work.put(y, (i,), best[0]), work.put(z, (i,), best[1]))
+    work.body.append(Loop(i, length, stores))
+    most, where = work.run()
+    axis = 0 if by_column else 1
+    np.testing.assert_array_equal(most, source.max(axis))
+    np.testing.assert_array_equal(where, source.argmax(axis))
+
+
+def test_mean_and_variance_share_their_loads() -> None:
+    work = Work()
+    source = numbers(9, 200, dtype=F64)
+    x, y = work.input(source), work.output((9,), F64)
+    i, k = work.index("i", 9), work.index("k", 200)
+    value = work.get(x, i, k)
+    mean = work.div(work.fold("add", value, k, 200, 0.0), 200.0)
+    square = work.div(work.fold("add", work.mul(value, value), k, 200, 0.0), 200.0)
+    work.body.append(Loop(i, 9, (work.put(y, (i,), work.sub(square, work.mul(mean, mean))),)))
+    np.testing.assert_allclose(work.run()[0], source.var(1), rtol=1e-12)
