@@ -2,7 +2,7 @@
 
 One pass forwards renames as it goes: nested `jit`s and custom-derivative calls are replaced by their
 equations, an equation that was seen before by its results, and an operation that does nothing (times
-one, a transpose of a transpose, a select between equals) by its operand.  Then dead code goes.
+one, a transpose of a transpose, a select between equals) by its operand.  The invariant part of a loop goes before the loop (`hoist.py`).  Then dead code goes.
 
 Floating-point rules are the exact ones: x * 1, x / 1, x - 0 and x + (-0) are x; x + 0 is not, because x may
 be -0.  Equations with effects are fences for nobody but stay, in their order.
@@ -14,17 +14,20 @@ only place where an operation is more than its own page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from tapeless.compiler import hoist
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
+from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["simplify"]
 
 
+@weak_identity_cache
 def simplify(jaxpr: Jaxpr) -> Jaxpr:
     """Return an equivalent program."""
     pass_ = _Pass(jaxpr)
@@ -63,34 +66,53 @@ class _Pass:
 
     def program(self, eqns: Iterable[Eqn]) -> None:
         """Go through equations; those of nested programs take the place of the call."""
-        stack = [iter(eqns)]
+        stack: list[Iterator[Eqn]] = [iter(eqns)]
         while stack:
             eqn = next(stack[-1], None)
             if eqn is None:
                 stack.pop()
                 continue
             invars = tuple(map(self.read, eqn.invars))
+            if invars != eqn.invars:
+                eqn = eqn.replace(invars=invars)
             if getattr(eqn.primitive, "inline_program", False):
-                inner = _fresh(self._called(eqn))
-                self._constants(inner)
-                self.names.update(zip(inner.invars, invars, strict=True))
-                # The results are renamed after the inner equations: by a last, empty, program.
-                stack.append(self._results(eqn, inner))
-                stack.append(iter(inner.eqns))
+                self._inline(stack, _called(eqn), invars, eqn.outvars)
+            elif not self._hoist(stack, eqn):
+                self._equation(eqn)
+
+    def _inline(
+        self,
+        stack: list[Iterator[Eqn]],
+        program: Jaxpr,
+        invars: Sequence[Atom],
+        outvars: Sequence[Var],
+    ) -> None:
+        """Let the equations of a program come next."""
+        inner = _fresh(program)
+        self._constants(inner)
+        self.names.update(zip(inner.invars, invars, strict=True))
+        # Its results are renamed when its equations are done: by an iterator that is empty.
+        stack.append(self._results(outvars, inner))
+        stack.append(iter(inner.eqns))
+
+    def _hoist(self, stack: list[Iterator[Eqn]], eqn: Eqn) -> bool:
+        """Split the invariant part off a loop, if there is one, and let both come next."""
+        for name, (start, count) in hoist.loop_bodies(eqn).items():
+            split = hoist.split_body(simplify(eqn.params[name]), count)
+            if split is None:
                 continue
-            self._equation(eqn if invars == eqn.invars else eqn.replace(invars=invars))
+            results = tuple(Var(var.aval) for var in split.head.outvars)
+            stack.append(iter((hoist.with_split(eqn, name, split, start, results),)))
+            consts = eqn.invars[start : start + count]
+            self._inline(stack, split.head, consts, results)
+            return True
+        return False
 
-    def _called(self, eqn: Eqn) -> Jaxpr:
-        """Return the program that a call runs."""
-        program = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr")
-        return program if isinstance(program, Jaxpr) else subjaxprs(eqn.params)[0]
-
-    def _results(self, eqn: Eqn, inner: Jaxpr) -> Any:
-        """Rename the results of a call, once its equations are done; yields nothing."""
-        for var, atom in zip(eqn.outvars, inner.outvars, strict=True):
+    def _results(self, outvars: Sequence[Var], inner: Jaxpr) -> Iterator[Eqn]:
+        """Rename the results of a program, once its equations are done; yields nothing."""
+        for var, atom in zip(outvars, inner.outvars, strict=True):
             self.names[var] = self.read(atom)
-        return
-        yield
+        yield from ()
 
     def _constants(self, inner: Jaxpr) -> None:
         """Adopt the constants of a nested program; arrays captured twice become one."""
@@ -121,6 +143,12 @@ class _Pass:
         self.eqns.append(eqn)
         for var in eqn.outvars:
             self.makers[var] = eqn
+
+
+def _called(eqn: Eqn) -> Jaxpr:
+    """Return the program that a call runs."""
+    program = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr")
+    return program if isinstance(program, Jaxpr) else subjaxprs(eqn.params)[0]
 
 
 def _fresh(jaxpr: Jaxpr) -> Jaxpr:
