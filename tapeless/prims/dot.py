@@ -191,7 +191,9 @@ class DotGeneral(Primitive):
         levels = [getattr(level, "name", "DEFAULT") for level in pair]
         attributes = {
             "dot_dimension_numbers": b.axes("stablehlo.dot", numbers),
-            "precision_config": str([f"#stablehlo<precision {x}>" for x in levels]).replace("'", ""),
+            "precision_config": str([f"#stablehlo<precision {x}>" for x in levels]).replace(
+                "'", ""
+            ),
         }
         return b.op("stablehlo.dot_general", args, outs, attributes)
 

@@ -158,7 +158,7 @@ class Reduction(Primitive):
                 scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
                 return scalar if wide == x.dtype else b.convert(scalar, wide)
 
-            total = b.fold(extents, element, self.combine, init)
+            total = b.fold(extents, element, self.combining(b, x.dtype), init)
             return total if wide == x.dtype else b.convert(total, x.dtype)
 
         return (b.virtual(out, pull),)
@@ -166,6 +166,10 @@ class Reduction(Primitive):
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
         identity = self.identity(outs[0].dtype)
         return (b.reduce(self.hlo_name, args[0], identity, axes, outs[0]),)
+
+    def combining(self, b: Any, dtype: Any) -> Any:
+        """Return what `b.fold` combines elements of the dtype with."""
+        return self.combine
 
     def reference(self, x: np.ndarray, *, axes: Axes, **params: Any) -> tuple:
         kept = [axis for axis in range(x.ndim) if axis not in axes]
@@ -219,10 +223,23 @@ class ReduceChoice(Reduction):
 
     domain = "any"
 
+    def combining(self, b: Any, dtype: Any) -> Any:
+        """Order complex numbers; the rest is the operation itself."""
+        if not is_complex(dtype):
+            return self.combine
+        return lambda best, new: _choose_complex(b, self.combine, best, new)
+
     def jvp(self, primals: Values, tangents: Sequence, *, axes: Axes, **params: Any) -> tuple:
         (x,), (t,) = primals, tangents
         (out,) = self.bind(x, axes=axes, **params)
         return (out,), (tangent_of(lambda t: _mean_where_attained(x, t, out, axes), t, out),)
+
+
+def _choose_complex(b: Any, combine: str, best: Any, new: Any) -> Any:
+    """Return the greater or lesser of two complex numbers, by real, then imaginary parts."""
+    better = b.gt if combine == "max" else b.lt
+    wins = b.or_(better(new.re, best.re), b.and_(b.eq(new.re, best.re), better(new.im, best.im)))
+    return b.select(wins, new, best)
 
 
 def _mean_where_attained(x: Value, t: Value, out: Value, axes: Axes) -> Value:
@@ -425,7 +442,9 @@ class ArgChoice(WithoutTangent):
 
         def better(p: Any, i: Any, q: Any, j: Any) -> tuple:
             """Choose the pair that is better, or comes first; a NaN is better than all numbers."""
-            wins = b.op("stablehlo.or", [b.compare(self.direction, p, q), b.compare("NE", p, p)], [_BOOL])
+            wins = b.op(
+                "stablehlo.or", [b.compare(self.direction, p, q), b.compare("NE", p, p)], [_BOOL]
+            )
             first = [b.compare("EQ", p, q), b.compare("LT", i, j)]
             first = b.op("stablehlo.or", [*wins, *b.op("stablehlo.and", first, [_BOOL])], [_BOOL])
             return (

@@ -146,12 +146,14 @@ def _tangent(factors: Value, order: Value, da: Value) -> Value:
     right = triu(slice_in_dim(factors, 0, k, axis=rank - 2))
     rest = _padded(eye((*batch, m - k, m - k), dtype), k, (0, 0))
     right = add(_padded(right, 0, (m - k, 0)), rest)
-    inner = triangular_solve(left, _rows(da, order), left_side=True, lower=True, unit_diagonal=True)
+    inner = triangular_solve(
+        left, permuted_rows(da, order), left_side=True, lower=True, unit_diagonal=True
+    )
     inner = triangular_solve(right, inner, left_side=False, lower=False)
     return add(matmul(left, tril(inner, -1)), matmul(triu(inner), right))
 
 
-def _rows(x: Value, order: Value) -> Value:
+def permuted_rows(x: Value, order: Value) -> Value:
     """Return the rows of matrices (..., n, m) in the order (..., n)."""
     shape = shape_of(x)
     rank = len(shape)
@@ -164,7 +166,7 @@ def _rows(x: Value, order: Value) -> Value:
 
 def permuted_columns(x: Value, order: Value) -> Value:
     """Return the columns of matrices (..., n, m) in the order (..., m)."""
-    return transposed(_rows(transposed(x), order))
+    return transposed(permuted_rows(transposed(x), order))
 
 
 class PivotsToPermutation(WithoutTangent, Factorisation):
