@@ -23,6 +23,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
+from tapeless.kernel import complexes
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
 
@@ -280,6 +281,7 @@ def _is_finite(b: PartNodes, x: Pair) -> Scalar:
 
 
 _RECIPES: dict[str, Callable] = {
+    **complexes.RECIPES,
     "add": _add,
     "sub": _sub,
     "neg": _neg,

@@ -123,7 +123,7 @@ class ErfInv(Elementwise):
 
     name = "erf_inv"
     accepts = (FLOAT,)
-    partials = (lambda t, out, x: mul(mul(const(x, math.sqrt(math.pi) / 2), t), exp(square(out))),)
+    partials = (lambda t, out, x: mul(const(x, math.sqrt(math.pi) / 2), mul(t, exp(square(out)))),)
     kernel_name = "erf_inv"
     hlo_name = "chlo.erf_inv"
 

@@ -13,7 +13,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.accuracy import Accurate, accuracy_params
 from tapeless.prims.binary import add, div, max, mul, sub
-from tapeless.prims.common import INEXACT, Elementwise, apply, const
+from tapeless.prims.common import INEXACT, Elementwise, apply, const, full_like
 from tapeless.prims.compare import eq
 from tapeless.prims.select import clamp, select_n
 from tapeless.prims.structural import stop_gradient_p
@@ -252,7 +252,7 @@ def _complex_asinh_slope(x: Value) -> Value:
     root = rsqrt(apply("complex", add(square(re), one_minus_square(im)), product))
     parts = (mul(apply("real", root), inverse), mul(apply("imag", root), inverse))
     infinite = eq(size, const(size, float("inf")))
-    return select_n(infinite, apply("complex", *parts), const(x, 0))
+    return select_n(infinite, apply("complex", *parts), full_like(x, 0))
 
 
 def _inverse_scale(size: Value) -> Value:

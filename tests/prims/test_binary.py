@@ -44,7 +44,7 @@ def tip(name: str) -> str:
 
 def complexes(name: str, call: object, *makers: object) -> Record:
     """Return the record for complex operands."""
-    return Record(f"{name}-complex", call, makers, COMPLEXES, ulps=8)
+    return Record(f"{name}-complex", call, makers, COMPLEXES, ulps=32)
 
 
 RECORDS = [
@@ -125,6 +125,8 @@ RECORDS = [
         (*FLOATS, *INTEGERS, *BOOL),
         errors=pair_errors("max", tip("maximum")),
     ),
+    complexes("pow", binary.pow, between(0.5, 2, 2, 3), normal(2, 3)),
+    complexes("atan2", binary.atan2, between(0.5, 2, 2, 3), between(0.5, 2, 2, 3)),
     Record("max-scalar", binary.max, (normal(2, 3), between(0.01, 0.02))),
     Record(
         "min",
