@@ -28,7 +28,10 @@ from tapeless.compiler.prune import prune
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.kernel.build import KernelBuilder
-from tapeless.kernel.ir import Buffer
+from tapeless.kernel.carry import Carries
+from tapeless.kernel.graph import loads_in
+from tapeless.kernel.ir import Buffer, Scalar
+from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
 from tapeless.kernel.value import KernelValue, Pull
 
@@ -163,6 +166,62 @@ class ProgramBuilder(KernelBuilder):
         finally:
             self._frames.pop()
 
+    def branches(
+        self,
+        which: Scalar,
+        programs: Sequence[Jaxpr],
+        operands: Sequence[KernelValue],
+        avals: Sequence[ShapedArray],
+    ) -> list[KernelValue]:
+        """Lower the program that `which` picks; return the results, which have the types `avals`.
+
+        A result that some branch takes over from an operand nobody needs any more lives in that
+        operand's memory: such a branch does nothing, and another may change a few elements.
+        """
+        shared = self._taken_over(programs, operands, avals)
+        results = [
+            self.writable(operands[shared[k]]) if k in shared else self.buffer(aval)
+            for k, aval in enumerate(avals)
+        ]
+        inputs = list(operands)
+        for k, j in shared.items():
+            inputs[j] = results[k]
+
+        def write(program: Jaxpr) -> None:
+            """Lower one branch and store its results."""
+            copies = [KernelValue(self, x.aval, buffer=x.buffer) if x in results else x for x in inputs]
+            values = self.inline(program, copies)
+            for k, (result, value) in enumerate(zip(results, values, strict=True)):
+                if k not in shared:
+                    self.assign(result, value)
+            memory = Carries(
+                tuple(avals[k] for k in shared), tuple(results[k].buffer for k in shared)
+            )
+            self.update_carries(memory, [values[k] for k in shared])
+
+        self.switch(which, [lambda program=program: write(program) for program in programs])
+        return results
+
+    def _taken_over(
+        self,
+        programs: Sequence[Jaxpr],
+        operands: Sequence[KernelValue],
+        avals: Sequence[ShapedArray],
+    ) -> dict[int, int]:
+        """Match results with the operands whose memory they may take: result to operand."""
+        shared: dict[int, int] = {}
+        for program in programs:
+            numbers = {var: j for j, var in enumerate(program.invars)}
+            for k, atom in enumerate(program.outvars):
+                j = numbers.get(atom) if type(atom) is Var else None
+                if j is None or k in shared or j in shared.values():
+                    continue
+                operand = operands[j]
+                same = (operand.shape, operand.dtype) == (avals[k].shape, avals[k].dtype)
+                if same and operand.is_stored and self.may_overwrite(operand):
+                    shared[k] = j
+        return shared
+
     def _read(self, frame: _Frame, atom: Atom) -> KernelValue:
         """Return the kernel value of an atom."""
         return _literal(self, atom) if type(atom) is Literal else frame.live[atom]
@@ -202,9 +261,44 @@ class ProgramBuilder(KernelBuilder):
 
     def _store(self, value: KernelValue, reason: str) -> None:
         """Store a virtual value, in an output buffer if a caller gets it."""
-        if value.buffer is None and value.dtype != dtypes.float0:
-            space = "output" if reason == "result" else ""
-            self.store_in(value, self.new_buffer(value.aval, space))
+        if value.buffer is not None or value.dtype == dtypes.float0:
+            return
+        if reason != "result":
+            self.store_in(value, self.new_buffer(value.aval))
+        elif not self._store_in_donated(value):
+            self.store_in(value, self.new_buffer(value.aval, "output"))
+
+    def _store_in_donated(self, value: KernelValue) -> bool:
+        """Store a result in a donated input that is no longer needed, if there is one.
+
+        The result may read that input, at its own position: `x + y` goes where x is.
+        """
+        wanted = self.new_buffer(value.aval, "output")
+        if storage(value.aval)[1] > 1:
+            return False
+        for buffer in self._donated:
+            if (buffer.shape, buffer.dtype) != (wanted.shape, wanted.dtype):
+                continue
+            if self._is_read_elsewhere(buffer, value):
+                continue
+            nest = self.open_nest(value.shape)
+            element = value.at(*nest.index)
+            positions = self.positions(self.flat_index(nest.index, value.shape), value.aval)
+            loads = [load for load in loads_in(parts_of(element)) if load.buffer is buffer]
+            if not all(load.index in positions for load in loads):
+                continue
+            self.flush()
+            nest.add(buffer, element, positions)
+            self.close_nest(nest)
+            value.store_in(buffer)
+            self._donated.discard(buffer)
+            return True
+        return False
+
+    def _is_read_elsewhere(self, buffer: Buffer, value: KernelValue) -> bool:
+        """Tell whether a live value other than `value` reads a buffer."""
+        live = [x for frame in self._frames for x in frame.live.values() if x is not value]
+        return _any_reads(live, buffer)
 
     # Liveness
 

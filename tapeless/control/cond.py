@@ -152,22 +152,9 @@ class Cond(ProgramPrimitive):
     def lower(
         self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any
     ) -> tuple:
-        """Write a native switch; the branches store into common buffers."""
+        """Write a native switch; the branches store into common memory."""
         index, *operands = args
-        results = [b.buffer(aval) for aval in outs]
-
-        def body(branch: Jaxpr) -> Any:
-            """Return the writer of one branch."""
-
-            def write() -> None:
-                """Run the branch and store its results."""
-                for result, value in zip(results, b.inline(branch, operands), strict=True):
-                    b.assign(result, value)
-
-            return write
-
-        b.switch(index.at(), [body(branch) for branch in branches])
-        return tuple(results)
+        return tuple(b.branches(index.at(), branches, operands, outs))
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
         """Write a `case` whose regions use the operands where they are."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tapeless.compiler.lower import lower_jaxpr
+from tapeless.control.cond import cond_p
 from tapeless.core.jaxpr import Jaxpr, Literal
 from tests.compiler.programs import (
     F32,
@@ -27,6 +28,7 @@ from tests.compiler.programs import (
     total,
 )
 
+INT32 = {"new_dtype": np.dtype(np.int32), "weak_type": False, "sharding": None}
 RNG = np.random.default_rng(5)
 
 
@@ -255,3 +257,79 @@ def test_doubling_chains_do_not_grow_exponentially() -> None:
     x = array(50)
     (got,) = run(function, x)
     np.testing.assert_allclose(got, (x + x[::-1]) / 2, atol=1e-5)
+
+
+def test_an_elementwise_result_goes_where_a_donated_operand_is() -> None:
+    def function(x: object, g: object) -> tuple:
+        """Step against a gradient."""
+        return (bind("sub", x, bind("mul", g, F32(0.1))),)
+
+    x, g = array(100), array(100)
+    program = lowered(function, x, g, donated=(True, False))
+    assert (program.outputs, program.results) == ((), (0,))
+    (got,) = run(function, x, g, donated=(True, False))
+    np.testing.assert_allclose(got, x - F32(0.1) * g, rtol=1e-6)
+
+
+def test_a_donated_input_that_is_read_later_or_elsewhere_is_kept() -> None:
+    def twice(x: object) -> tuple:
+        """Use x after the first result."""
+        return bind("neg", x), exp(x)
+
+    def mirrored(x: object) -> tuple:
+        """Read x at other positions."""
+        return (bind("add", x, bind("rev", x, dimensions=(0,))),)
+
+    x = array(100)
+    first, second = run(twice, x, donated=(True,))
+    np.testing.assert_allclose(first, -x)
+    np.testing.assert_allclose(second, np.exp(x), rtol=1e-6)
+    (got,) = run(mirrored, x, donated=(True,))
+    np.testing.assert_allclose(got, x + x[::-1])
+    assert len(lowered(mirrored, x, donated=(True,)).outputs) == 1
+
+
+def test_a_branch_that_passes_an_array_on_costs_nothing() -> None:
+    n = 200
+
+    def change(x: object, i: object) -> tuple:
+        """Set one element."""
+        return (bind("dynamic_update_slice", x, broadcast(i, (1,), ()), i),)
+
+    def body(x: object, i: object) -> tuple:
+        """Change every third element."""
+        index = bind("convert_element_type", bind("eq", bind("rem", i, 3), 0), **INT32)
+        branches = tuple(staged(f, aval(n, dtype=np.int32), aval(dtype=np.int32)) for f in (keep, change))
+        return tuple(cond_p.bind(index, x, i, branches=branches))
+
+    def keep(x: object, i: object) -> tuple:
+        """Do nothing."""
+        return (x,)
+
+    steps = np.arange(n, dtype=np.int32)
+    (got,) = run(lambda x, i: scan(body, (), (x,), (i,), n), steps * 0, steps)
+    np.testing.assert_array_equal(got, np.where(steps % 3 == 0, steps, 0))
+    program = lowered(lambda x, i: scan(body, (), (x,), (i,), n), steps, steps)
+    (loop,) = [s for s in program.body if not getattr(s, "independent", True)]
+    assert not any(getattr(s, "extent", 0) == n for s in statements(loop.body))
+
+
+@pytest.mark.parametrize("which", [0, 1, 2, 7])
+def test_branches_see_their_operands_unchanged(which: int) -> None:
+    x, y = array(100), array(100)
+
+    def function(i: object, x: object, y: object) -> tuple:
+        """Swap, pass on, or compute."""
+        x, y = bind("neg", x), bind("neg", y)
+        branches = (
+            lambda x, y: (y, x),
+            lambda x, y: (x, y),
+            lambda x, y: (bind("add", x, bind("rev", y, dimensions=(0,))), x),
+        )
+        programs = tuple(staged(branch, aval(100), aval(100)) for branch in branches)
+        return tuple(cond_p.bind(i, x, y, branches=programs))
+
+    got = run(function, np.int32(which), x, y)
+    want = [(-y, -x), (-x, -y), (-x - y[::-1], -x)][min(which, 2)]
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other)
