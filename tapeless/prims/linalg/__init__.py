@@ -4,4 +4,11 @@ The work is LAPACK's, called from compiled programs, matrix by matrix; derivativ
 of the literature (Giles, "Collected matrix derivative results", 2008), in products and solves.
 """
 
-__all__: list[str] = []
+from tapeless.prims.linalg.cholesky import *
+from tapeless.prims.linalg.eig import *
+from tapeless.prims.linalg.eigh import *
+from tapeless.prims.linalg.lu import *
+from tapeless.prims.linalg.qr import *
+from tapeless.prims.linalg.svd import *
+from tapeless.prims.linalg.triangular import *
+from tapeless.prims.linalg.tridiagonal import *

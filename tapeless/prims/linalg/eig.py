@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
@@ -43,8 +42,12 @@ from tapeless.prims.linalg.matrices import (
 from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import conj, real
 from tapeless.prims.unary import reciprocal
+from tapeless.util import lazy
 
 __all__ = ["EigImplementation", "eig", "eig_p", "hessenberg", "hessenberg_p", "schur", "schur_p"]
+
+_dense = lazy.load("scipy.linalg")
+_lapack = lazy.load("scipy.linalg.lapack")
 
 
 class EigImplementation(enum.Enum):
@@ -138,7 +141,7 @@ class Eig(Factorisation):
     def reference(self, a: np.ndarray, **params: Any) -> tuple:
         w, vl, vr = [], [], []
         for index in np.ndindex(*a.shape[:-2]):
-            values, left, right = scipy.linalg.eig(a[index], left=True, right=True)
+            values, left, right = _dense.eig(a[index], left=True, right=True)
             w.append(values)
             vl.append(left)
             vr.append(right)
@@ -254,7 +257,7 @@ class Schur(Factorisation):
     def reference(self, a: np.ndarray, *, compute_schur_vectors: bool, **params: Any) -> tuple:
         t, q = np.empty_like(a), np.empty_like(a)
         for index in np.ndindex(*a.shape[:-2]):
-            t[index], q[index] = scipy.linalg.schur(a[index])
+            t[index], q[index] = _dense.schur(a[index])
         return (t, q) if compute_schur_vectors else (t,)
 
 
@@ -290,7 +293,7 @@ class Hessenberg(Factorisation):
         return result, taus
 
     def reference(self, a: np.ndarray) -> tuple:
-        routine = scipy.linalg.lapack.get_lapack_funcs("gehrd", (a,))
+        routine = _lapack.get_lapack_funcs("gehrd", (a,))
         out, taus = np.empty_like(a), np.empty((*a.shape[:-2], a.shape[-1] - 1), a.dtype)
         for index in np.ndindex(*a.shape[:-2]):
             out[index], taus[index], _ = routine(a[index])

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
@@ -27,8 +26,11 @@ from tapeless.prims.linalg.matrices import Factorisation, check_matrix, check_sq
 from tapeless.prims.slice import pad
 from tapeless.prims.structural import expand_dims
 from tapeless.prims.unary import neg
+from tapeless.util import lazy
 
 __all__ = ["tridiagonal", "tridiagonal_p", "tridiagonal_solve", "tridiagonal_solve_p"]
+
+_lapack = lazy.load("scipy.linalg.lapack")
 
 
 class Tridiagonal(Factorisation):
@@ -72,7 +74,7 @@ class Tridiagonal(Factorisation):
 
     def reference(self, a: np.ndarray, *, lower: bool) -> tuple:
         name = "hetrd" if np.iscomplexobj(a) else "sytrd"
-        routine = scipy.linalg.lapack.get_lapack_funcs(name, (a,))
+        routine = _lapack.get_lapack_funcs(name, (a,))
         outs = [np.empty(aval.shape, aval.dtype) for aval in self.abstract(typeof(a), lower=lower)]
         for index in np.ndindex(*a.shape[:-2]):
             for out, value in zip(outs, routine(a[index], lower=int(lower)), strict=False):

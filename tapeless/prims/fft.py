@@ -1,0 +1,183 @@
+"""Discrete Fourier transforms over the last axes.
+
+    fft[fft_type=0 fft_lengths=(n,)]: (..., n) -> (..., n)
+        y[k] = sum over j of x[j] exp(-2 pi i j k / n)
+    ifft: the inverse, divided by n.   rfft: real (..., n) -> (..., n/2 + 1).   irfft: its inverse.
+
+All are linear.  The matrix of fft is symmetric, so that fft and ifft transpose to themselves.  rfft
+keeps half of a spectrum that is its own mirror image; its transpose is an irfft in which the
+elements that stand for two count half, and the other way round.
+
+The transforms are SciPy's, called on the arrays in memory.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.binary import mul
+from tapeless.prims.common import dtype_of, move_dim, shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.parts import conj
+from tapeless.prims.rules import LinearUnary, is_complex
+from tapeless.prims.structural import reshape
+from tapeless.util import lazy
+
+__all__ = ["FftType", "fft", "fft_p"]
+
+_transforms = lazy.load("scipy.fft")
+
+
+class FftType(enum.IntEnum):
+    """The kinds of transforms: complex, its inverse, of real numbers, and its inverse."""
+
+    FFT = 0
+    IFFT = 1
+    RFFT = 2
+    IRFFT = 3
+
+
+def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the NumPy function of a transform over the last axes."""
+    axes = tuple(range(-len(lengths), 0))
+    kind = FftType(fft_type)
+
+    def transform(x: np.ndarray) -> np.ndarray:
+        """Transform one array."""
+        name = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[kind.name]
+        return getattr(_transforms, name)(x, s=tuple(lengths), axes=axes)
+
+    return transform
+
+
+class FFT(LinearUnary):
+    """x (..., n) -> its transform over the last axes; see the module's docstring."""
+
+    name = "fft"
+
+    def abstract(
+        self, x: ShapedArray, *, fft_type: int, fft_lengths: Sequence[int]
+    ) -> tuple[ShapedArray, ...]:
+        lengths = tuple(fft_lengths)
+        rank = len(lengths)
+        if rank > x.ndim:
+            raise ValueError(
+                f"FFT input shape {x.shape} must have at least as many input dimensions as "
+                f"fft_lengths {lengths}."
+            )
+        batch, minor = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+        half = (*lengths[:-1], lengths[-1] // 2 + 1)
+        expected = half if fft_type == FftType.IRFFT else lengths
+        if minor != expected:
+            kind = FftType(fft_type).name
+            name = "FFT" if fft_type in (FftType.FFT, FftType.IFFT) else kind
+            what = f"fft_lengths {lengths}"
+            if fft_type == FftType.IRFFT:
+                what = f"the half-complex lengths {half} of {what}"
+            raise ValueError(
+                f"{name} input shape {x.shape} minor dimensions must be equal to {what}"
+            )
+        if fft_type == FftType.RFFT:
+            return (ShapedArray(batch + half, np.result_type(x.dtype, np.complex64)),)
+        if fft_type == FftType.IRFFT:
+            real = np.float32 if x.dtype == np.complex64 else np.float64
+            return (ShapedArray(batch + lengths, real),)
+        return (x,)
+
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        *,
+        fft_type: int,
+        fft_lengths: Sequence[int],
+    ) -> tuple:
+        (ct,), (x,) = cotangents, args
+        if isinstance(ct, Zero):
+            return (Zero(x.aval),)
+        lengths = tuple(fft_lengths)
+        if fft_type in (FftType.FFT, FftType.IFFT):
+            return self.bind(ct, fft_type=fft_type, fft_lengths=lengths)
+        size = int(np.prod(lengths))
+        if fft_type == FftType.RFFT:
+            weights = _weights(lengths, dtype_of(ct), 0.5)
+            halved = mul(conj(ct), _stretched(weights, shape_of(ct)))
+            (out,) = self.bind(halved, fft_type=FftType.IRFFT, fft_lengths=lengths)
+            return (mul(out, dtype_of(out).type(size)),)
+        (out,) = self.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths)
+        weights = _weights(lengths, dtype_of(out), 2.0) / size
+        weights = weights.astype(dtype_of(out))
+        return (conj(mul(out, _stretched(weights, shape_of(out)))),)
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+        return self.bind(move_dim(args[0], dims[0], 0), **params), (0,)
+
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        fft_type: int,
+        fft_lengths: Sequence[int],
+    ) -> tuple:
+        if outs[0].size == 0 or args[0].aval.size == 0:
+            return (b.constant(0, outs[0]),)
+        return b.host_call(_function(fft_type, fft_lengths), args, outs)
+
+    def reference(self, x: np.ndarray, *, fft_type: int, fft_lengths: Sequence[int]) -> tuple:
+        kind = FftType(fft_type).name.lower() + "n"
+        lengths = tuple(fft_lengths)
+        out = getattr(np.fft, kind)(x, s=lengths, axes=tuple(range(-len(lengths), 0)))
+        double = x.dtype in (np.dtype(np.float64), np.dtype(np.complex128))
+        wide = np.complex128 if double else np.complex64
+        real = np.float64 if double else np.float32
+        return (out.astype(real if fft_type == FftType.IRFFT else wide),)
+
+
+def _weights(lengths: Sequence[int], dtype: Any, twice: float) -> np.ndarray:
+    """Return `twice` for the elements of a half spectrum that stand for two, else 1."""
+    n = lengths[-1]
+    weights = np.full(n // 2 + 1, twice)
+    weights[0] = 1
+    if n % 2 == 0:
+        weights[-1] = 1
+    return weights.astype(dtype)
+
+
+def _stretched(x: np.ndarray, shape: Sequence[int]) -> Value:
+    """Return a vector as an array of rank len(shape) that stretches to it along the last axis."""
+    return reshape(x, (*(1 for _ in shape[1:]), x.shape[0]))
+
+
+fft_p = FFT()
+
+
+def fft(x: Value, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Value:
+    """Return the Fourier transform over the last axes, of the given lengths.
+
+    fft_type: "fft", "ifft", "rfft" or "irfft".
+    x: (..., n) -> (..., n), or (..., n/2 + 1) for rfft.
+    """
+    if isinstance(fft_type, str):
+        if fft_type.upper() not in FftType.__members__:
+            raise ValueError(f"Unknown FFT type '{fft_type}'")
+        kind = FftType[fft_type.upper()]
+    else:
+        kind = FftType(fft_type)
+    if kind is FftType.RFFT:
+        if is_complex(dtype_of(x)):
+            raise ValueError("only real valued inputs supported for rfft")
+        x = convert(x, dtypes.to_inexact_dtype(dtype_of(x)))
+    else:
+        x = convert(x, dtypes.to_complex_dtype(dtype_of(x)))
+    return fft_p.bind(x, fft_lengths=tuple(map(int, fft_lengths)), fft_type=kind)[0]
