@@ -1,0 +1,243 @@
+"""The distributions that all others are made of: bits, uniform, normal, randint.
+
+A uniform float is made of random mantissa bits: they become a number in [1, 2), from which 1 is
+subtracted.  A normal number is the inverse error function of a uniform one (Giles' polynomials).
+An integer in a range is made of two words per element, so that the bias of the remainder is small.
+
+The stages are jitted under their own names, as in JAX, so that programs print alike.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.api.jit import jit
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Value
+from tapeless.numpy.common import asarray
+from tapeless.prims.binary import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    div,
+    max,
+    min,
+    mul,
+    rem,
+    shift_right_logical,
+    sub,
+)
+from tapeless.prims.bits import random_bits, random_split
+from tapeless.prims.compare import gt, le
+from tapeless.prims.create import full_like
+from tapeless.prims.convert import bitcast_convert_type, convert_element_type
+from tapeless.prims.join import unstack
+from tapeless.prims.select import select
+from tapeless.prims.special import erf_inv
+from tapeless.prims.structural import broadcast_to_rank
+from tapeless.random.keys import one_key
+
+__all__ = [
+    "bits",
+    "check_dtype",
+    "check_shape",
+    "normal",
+    "randint",
+    "shape_of_request",
+    "uniform",
+    "uniform_of",
+]
+
+Shape = tuple[int, ...]
+_UINT_OF_BITS = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def shape_of_request(shape: Any) -> Shape:
+    """Return the shape that the user asked for as a tuple of ints."""
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    result = tuple(n.__index__() for n in shape)
+    if any(n < 0 for n in result):
+        raise ValueError(f"shapes must have non-negative extents, got {result}")
+    return result
+
+
+def check_dtype(name: str, dtype: Any, default: Any, kind: Any, words: str) -> np.dtype:
+    """Return the dtype asked for, or the default; raise ValueError if it is of another kind."""
+    if dtype is None:
+        return dtypes.canonicalize_dtype(default)
+    canonical = dtypes.check_user_dtype_supported(dtype, name)
+    if not dtypes.issubdtype(canonical, kind):
+        raise ValueError(
+            f"dtype argument to `{name}` must be {words}, got {dtypes.dtype_name(canonical)}"
+        )
+    return canonical
+
+
+def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
+    """Raise ValueError unless the parameters' shapes broadcast to `shape`."""
+    try:
+        result = np.broadcast_shapes(shape, *param_shapes)
+    except ValueError:
+        shown = ", ".join(str(s) for s in (shape, *param_shapes))
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]") from None
+    if result != shape:
+        raise ValueError(
+            f"{name} got explicit shape argument {shape}, which must be broadcast-compatible with "
+            f"batch_shape={result} of the parameters"
+        )
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return random bits as unsigned integers.
+
+    dtype: uint8, uint16, uint32 (the default; uint64 in 64-bit mode) or uint64.
+
+    >>> from tapeless.random.keys import key
+    >>> bits(key(0), (2,))
+    Array([4070199207, 3202164143], dtype=uint32)
+    """
+    typed, _ = one_key("bits", key)
+    dtype = check_dtype("bits", dtype, np.uint64, np.unsignedinteger, "an unsigned int dtype")
+    return random_bits(typed, dtype.itemsize * 8, shape_of_request(shape))
+
+
+def uniform(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+    *,
+    out_sharding: Any = None,
+) -> Value:
+    """Return numbers uniform in [minval, maxval).
+
+    >>> from tapeless.random.keys import key
+    >>> uniform(key(0), (2,))
+    Array([0.947667 , 0.9785799], dtype=float32)
+    """
+    typed, _ = one_key("uniform", key)
+    dtype = check_dtype("uniform", dtype, np.float64, np.floating, "a float dtype")
+    return _uniform(typed, shape_of_request(shape), dtype, minval, maxval)
+
+
+def uniform_of(key: Value, shape: Shape, dtype: Any, minval: Any = 0.0, maxval: Any = 1.0) -> Value:
+    """Return uniform numbers of a checked request; for other samplers."""
+    return _uniform(key, shape, np.dtype(dtype), minval, maxval)
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any) -> Value:
+    """Make uniform numbers out of mantissa bits."""
+    check_shape("uniform", shape, np.shape(minval), np.shape(maxval))
+    low, high = (convert_element_type(asarray(x), dtype) for x in (minval, maxval))
+    low, high = (broadcast_to_rank(x, len(shape)) for x in (low, high))
+    n_mantissa = dtypes.finfo(dtype).nmant
+    width = dtypes.finfo(dtype).bits
+    # A float of 16 bits has so few mantissa bits that a byte of randomness is enough for bfloat16.
+    n_random = 8 if n_mantissa < 8 else width
+    random = random_bits(key, n_random, shape)
+    uint = np.dtype(_UINT_OF_BITS[width])
+    if n_random != width:
+        random = convert_element_type(random, uint)
+    mantissa = shift_right_logical(random, uint.type(n_random - n_mantissa))
+    one = np.ones((), dtype).view(uint)[()]
+    floats = bitcast_convert_type(bitwise_or(mantissa, uint.type(one)), dtype)
+    unit = sub(floats, dtype.type(1))
+    return max(low, add(mul(unit, sub(high, low)), low))
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return numbers from the standard normal distribution.
+
+    dtype: float, or complex (with variance 1, half in each part).
+
+    >>> from tapeless.random.keys import key
+    >>> normal(key(0), (2,))
+    Array([1.6226422, 2.0252647], dtype=float32)
+    """
+    typed, _ = one_key("normal", key)
+    words = "a float or complex dtype"
+    dtype = check_dtype("normal", dtype, np.float64, np.inexact, words)
+    return _normal(typed, shape_of_request(shape), dtype)
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _normal(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """Make normal numbers, complex ones of two real ones."""
+    if not dtypes.issubdtype(dtype, np.complexfloating):
+        return _normal_real(key, shape, dtype)
+    real_dtype = dtypes.finfo(dtype).dtype
+    key_re, key_im = unstack(random_split(key, (2,)))
+    real = convert_element_type(_normal_real(key_re, shape, real_dtype), dtype)
+    imaginary = convert_element_type(_normal_real(key_im, shape, real_dtype), dtype)
+    both = add(real, mul(dtype.type(1j), imaginary))
+    return div(both, dtype.type(np.sqrt(2).astype(real_dtype)))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _normal_real(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """Map uniform numbers of (-1, 1) through the inverse error function."""
+    low = np.nextafter(dtype.type(-1), dtype.type(0), dtype=dtype)
+    u = uniform_of(key, shape, dtype, low, dtype.type(1))
+    return mul(dtype.type(np.sqrt(2)), erf_inv(u))
+
+
+def randint(
+    key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return integers uniform in [minval, maxval).
+
+    >>> from tapeless.random.keys import key
+    >>> randint(key(0), (3,), 0, 10)
+    Array([8, 8, 9], dtype=int32)
+    """
+    typed, _ = one_key("randint", key)
+    asked = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtype
+    canonical = dtypes.check_user_dtype_supported(asked, "randint")
+    if not dtypes.issubdtype(canonical, np.integer):
+        raise TypeError(f"randint only accepts integer dtypes, got {dtypes.dtype_name(canonical)}")
+    return _randint(typed, shape_of_request(shape), minval, maxval, canonical)
+
+
+@functools.partial(jit, static_argnums=(1, 4))
+def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype) -> Value:
+    """Reduce two random words per element to the span of the range."""
+    check_shape("randint", shape, np.shape(minval), np.shape(maxval))
+    info = dtypes.iinfo(dtype)
+    n_bits = info.bits
+    uint = np.dtype(_UINT_OF_BITS[n_bits])
+    low_value, high_value = asarray(minval), asarray(maxval)
+    widest = typeof(high_value).dtype
+    limit = builtins.min(int(info.max), int(dtypes.iinfo(widest).max))
+    overflows = gt(high_value, widest.type(limit))
+    low = convert_element_type(_clamped(low_value, info), dtype)
+    high = convert_element_type(_clamped(high_value, info), dtype)
+    low, high = broadcast_to_rank(low, len(shape)), broadcast_to_rank(high, len(shape))
+    key_high, key_low = unstack(random_split(key, (2,)))
+    word_high = random_bits(key_high, n_bits, shape)
+    word_low = random_bits(key_low, n_bits, shape)
+    span = convert_element_type(sub(high, low), uint)
+    # An empty range gives its lower bound; one that ends past the dtype has one value more.
+    span = select(le(high, low), full_like(span, 1), span)
+    span = select(bitwise_and(overflows, gt(high, low)), add(span, uint.type(1)), span)
+    multiplier = rem(uint.type(2 ** (n_bits // 2)), span)
+    multiplier = rem(mul(multiplier, multiplier), span)
+    offset = add(mul(rem(word_high, span), multiplier), rem(word_low, span))
+    return add(low, convert_element_type(rem(offset, span), dtype))
+
+
+def _clamped(x: Value, info: Any) -> Value:
+    """Return bounds clipped to what the dtype of the result can hold."""
+    dtype = typeof(x).dtype
+    own = dtypes.iinfo(dtype)
+    low = builtins.max(int(info.min), int(own.min))
+    high = builtins.min(int(info.max), int(own.max))
+    return min(dtype.type(high), max(dtype.type(low), x))
