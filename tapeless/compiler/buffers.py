@@ -1,13 +1,13 @@
 """The buffer plan: where temporaries live, and how much memory a program takes.
 
-Temporaries share an arena.  Each is live from the first to the last statement that touches it; two that
-are never live at once may have the same offset.  Statements are numbered in the order of the text.  A
-buffer that is touched inside a loop and outside of it is live during the whole loop; one that is
-touched only inside is live there from its first to its last use, since every iteration writes
-it anew before reading it.
+Temporaries share an arena. Each is live from the first to the last statement that touches it; two
+that are never live at once may have the same offset. Statements are numbered in the order of the
+text. A buffer that is touched inside a loop and outside of it is live during the whole loop; one
+that is touched only inside is live there from its first to its last use, since every iteration
+writes it anew before reading it.
 
-Offsets are found by first fit, in the order in which lives begin.  Local buffers are stack slots, inputs
-and outputs belong to the caller.
+Offsets are found by first fit, in the order in which lives begin. Local buffers are stack slots,
+inputs and outputs belong to the caller.
 """
 
 from __future__ import annotations

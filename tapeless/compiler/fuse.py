@@ -1,4 +1,4 @@
-"""The fusion plan: which values of a program are stored, and which are computed where they are used.
+"""The fusion plan: which values are stored, and which are computed where they are used.
 
 Every value could be virtual; then each consumer computes it again.  The plan stores a value when
 
@@ -7,14 +7,14 @@ Every value could be virtual; then each consumer computes it again.  The plan st
     the expression that hangs on it has grown so large that it must be cut.
 
 To count evaluations, the plan walks backwards and keeps for every value its *contexts*: the loop
-nests and paths by which it is pulled, each with the number of elements.  Two pulls at the same index in
-one nest are one context, because expressions are interned: in `a = f(x); b = a + g(a)` f is computed
-once.  A pull at another index (a reduction, a broadcast, a shift) is a context of its own.
-Nests of one shape between two fences count as one, since the builder joins them.
+nests and paths by which it is pulled, each with the number of elements. Two pulls at the same
+index in one nest are one context, because expressions are interned: in `a = f(x); b = a + g(a)` f
+is computed once. A pull at another index (a reduction, a broadcast, a shift) is a context of its
+own. Nests of one shape between two fences count as one, since the builder joins them.
 
-The cost of a value is that of everything virtual below it; so the store lands on the cheapest cut only
-approximately, next to the consumers that multiply it.  Work is linear in the number of equations:
-context sets and expression sizes are capped.
+The cost of a value is that of everything virtual below it; so the store lands on the cheapest cut
+only approximately, next to the consumers that multiply it. Work is linear in the number of
+equations: context sets and expression sizes are capped.
 
 Operations that contain programs (loops, branches) read their operands from memory, unless those
 cost nothing, such as constants and views; the programs inside are planned for themselves.

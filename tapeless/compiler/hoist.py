@@ -1,9 +1,10 @@
 """Loop-invariant code: what every iteration would compute alike is computed once, before the loop.
 
-The emitter hoists scalars by itself; this pass hoists arrays.  The body of a loop is split in two: a *head*
-that depends on the loop's constants alone, and the rest, which takes the head's results as further
-constants.  What makes an array larger than its operands (a broadcast, an iota) stays inside, and so does
-what needs it: reading such a value from memory would cost more than making it.
+The emitter hoists scalars by itself; this pass hoists arrays. The body of a loop is split in two:
+a *head* that depends on the loop's constants alone, and the rest, which takes the head's results
+as further constants. What makes an array larger than its operands (a broadcast, an iota) stays
+inside, and so does what needs it: reading such a value from memory would cost more than making
+it.
 """
 
 from __future__ import annotations
@@ -54,9 +55,7 @@ def with_split(eqn: Eqn, name: str, split: Split, start: int, results: tuple[Var
         name: split.rest,
         _COUNTS[name]: count + len(results),
     }
-    return eqn.replace(
-        invars=(*eqn.invars[:end], *results, *eqn.invars[end:]), params=params
-    )
+    return eqn.replace(invars=(*eqn.invars[:end], *results, *eqn.invars[end:]), params=params)
 
 
 @weak_identity_cache

@@ -1,12 +1,13 @@
 """Lowering: a jaxpr becomes one loop program.
 
-The equations are lowered in order by the rules of their primitives, each to kernel values that are virtual
-or stored as the plan (`fuse.py`) says.  Nested programs are inlined where their operation's rule asks
-for them.
+The equations are lowered in order by the rules of their primitives, each to kernel values that
+are virtual or stored as the plan (`fuse.py`) says. Nested programs are inlined where their
+operation's rule asks for them.
 
-The builder here adds to the kernel builder what needs a program: `inline`, the values that are live, and
-hence `may_overwrite`: a value's memory may be overwritten when it was made in the loop that runs now and
-nothing that is still live reads it.  A virtual value reads the operands of the equation that made it.
+The builder here adds to the kernel builder what needs a program: `inline`, the values that are
+live, and hence `may_overwrite`: a value's memory may be overwritten when it was made in the loop
+that runs now and nothing that is still live reads it. A virtual value reads the operands of the
+equation that made it.
 
 Arguments of the native function are the captured arrays of all programs, nested ones included, and
 then the inputs.  An output that is an input, or another output, has no memory of its own; `results`
@@ -189,7 +190,9 @@ class ProgramBuilder(KernelBuilder):
 
         def write(program: Jaxpr) -> None:
             """Lower one branch and store its results."""
-            copies = [KernelValue(self, x.aval, buffer=x.buffer) if x in results else x for x in inputs]
+            copies = [
+                KernelValue(self, x.aval, buffer=x.buffer) if x in results else x for x in inputs
+            ]
             values = self.inline(program, copies)
             for k, (result, value) in enumerate(zip(results, values, strict=True)):
                 if k not in shared:

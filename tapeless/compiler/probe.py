@@ -1,17 +1,18 @@
 """What an operation does with its operands, found out by lowering it once on its own.
 
-The fusion plan must know, before anything is lowered, what an equation costs and how it reads its operands.
-Instead of asking every primitive for a second description of itself, the plan lowers the equation with
-a scratch builder, on operands that are nothing but buffers, and looks at the expressions: their
-operations give the cost, and the loads of each operand's buffer say at how many points it would
-be evaluated if it were virtual.
+The fusion plan must know, before anything is lowered, what an equation costs and how it reads its
+operands. Instead of asking every primitive for a second description of itself, the plan lowers
+the equation with a scratch builder, on operands that are nothing but buffers, and looks at the
+expressions: their operations give the cost, and the loads of each operand's buffer say at how
+many points it would be evaluated if it were virtual.
 
-A load is evaluated once per iteration of the innermost loop that binds one of its variables, since the
-emitter hoists what does not depend on inner loops.  So a row vector that is broadcast along columns
-is evaluated once per element, while a column vector broadcast along rows is evaluated once per
-element of the result.  A short last axis may be unrolled and does not count.
+A load is evaluated once per iteration of the innermost loop that binds one of its variables,
+since the emitter hoists what does not depend on inner loops. So a row vector that is broadcast
+along columns is evaluated once per element, while a column vector broadcast along rows is
+evaluated once per element of the result. A short last axis may be unrolled and does not count.
 
-Probes are cached by operation, types and parameters: a program of ten thousand equations has few kinds.
+Probes are cached by operation, types and parameters: a program of ten thousand equations has few
+kinds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Dead stores: what is written to a temporary and never read is not written.
 
-The plan may store a value that its only consumers, in the end, take from the expression itself because
-they share its loop nest.  Such a store is found when the program is complete: a temporary is needed
-if a needed statement reads it, and a store is needed if its buffer is.  Loops and branches that
-have become empty go, too.
+The plan may store a value that its only consumers, in the end, take from the expression itself
+because they share its loop nest. Such a store is found when the program is complete: a temporary
+is needed if a needed statement reads it, and a store is needed if its buffer is. Loops and
+branches that have become empty go, too.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Simplification: a jaxpr to a smaller jaxpr with the same values, bit for bit.
 
-One pass forwards renames as it goes: nested `jit`s and custom-derivative calls are replaced by their
-equations, an equation that was seen before by its results, and an operation that does nothing (times
-one, a transpose of a transpose, a select between equals) by its operand.  The invariant part of a loop goes before the loop (`hoist.py`).  Then dead code goes.
+One pass forwards renames as it goes: nested `jit`s and custom-derivative calls are replaced by
+their equations, an equation that was seen before by its results, and an operation that does
+nothing (times one, a transpose of a transpose, a select between equals) by its operand. The
+invariant part of a loop goes before the loop (`hoist.py`). Then dead code goes.
 
-Floating-point rules are the exact ones: x * 1, x / 1, x - 0 and x + (-0) are x; x + 0 is not, because x may
-be -0.  Equations with effects are fences for nobody but stay, in their order.
+Floating-point rules are the exact ones: x * 1, x / 1, x - 0 and x + (-0) are x; x + 0 is not,
+because x may be -0. Equations with effects are fences for nobody but stay, in their order.
 
 Rules that look at more than one equation know the operations by their names, since this file is the
 only place where an operation is more than its own page.

@@ -1,25 +1,26 @@
 """The builder that `lower` rules write kernels with.
 
-A rule receives `b`, a `KernelBuilder`, and kernel values; it returns kernel values.  It may describe a
-result as a function of the index (`b.virtual`), which costs nothing until a consumer pulls it, or write
-statements (`b.store` in `b.loop`s, `b.call`) into buffers that it made (`b.buffer`, `b.writable`).
+A rule receives `b`, a `KernelBuilder`, and kernel values; it returns kernel values. It may
+describe a result as a function of the index (`b.virtual`), which costs nothing until a consumer
+pulls it, or write statements (`b.store` in `b.loop`s, `b.call`) into buffers that it made
+(`b.buffer`, `b.writable`).
 
-Memory and time.  Statements run in the order in which they are made.  An element that was pulled is
-an expression, evaluated by the statement that uses it: what must survive a later write to the memory
-that it reads goes through `b.let`.  Loads of memory that a rule writes itself carry a version (`after`),
-so that a load before a write and a load after it are different nodes.
+Memory and time. Statements run in the order in which they are made. An element that was pulled is
+an expression, evaluated by the statement that uses it: what must survive a later write to the
+memory that it reads goes through `b.let`. Loads of memory that a rule writes itself carry a
+version (`after`), so that a load before a write and a load after it are different nodes.
 
-Nests.  `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has the same
-shape; the nest is written out before anything that could observe the difference: another
-statement, or a pull of a value in it at a foreign index.  Small arrays (`LOCAL_SIZE`) are local: their
-elements are stored one by one, at constant indices, and end up in registers.
+Nests. `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has
+the same shape; the nest is written out before anything that could observe the difference: another
+statement, or a pull of a value in it at a foreign index. Small arrays (`LOCAL_SIZE`) are local:
+their elements are stored one by one, at constant indices, and end up in registers.
 
-A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, and reductions over
-one variable in a nest become one: the three components of a force are summed in one loop that
-computes the distance once.
+A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, and
+reductions over one variable in a nest become one: the three components of a force are summed in
+one loop that computes the distance once.
 
-Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be overwritten
-(`may_overwrite`).
+Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be
+overwritten (`may_overwrite`).
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class KernelBuilder(FoldNodes):
         return self.virtual(aval, lambda index: value.at(*renumber(index)))
 
     def writable(self, value: KernelValue) -> KernelValue:
-        """Return memory that starts with the elements of `value`: its own if nothing else needs it."""
+        """Return memory that starts with the elements of `value`: its own if it may be."""
         if value.buffer is not None and self.may_overwrite(value):
             self.flush()
             own = KernelValue(self, value.aval, buffer=value.buffer)
@@ -283,7 +284,7 @@ class KernelBuilder(FoldNodes):
         independent: bool = True,
         reverse: bool = False,
     ) -> None:
-        """Run `body(i)` for i below `extent`; the iterations may run in any order if independent."""
+        """Run `body(i)` for i below `extent`; in any order if the iterations are independent."""
         self.flush()
         if isinstance(extent, Const):
             extent = extent.value

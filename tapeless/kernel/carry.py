@@ -1,13 +1,13 @@
 """Values that a loop carries: what an iteration leaves for the next one, in place.
 
-A carry is memory that starts with the initial value.  An iteration reads the old values, and at its end
-all new values replace them at once, as in `a, b = b, a + b`.  A new value is usually virtual, so that
-storing it into one carry must not destroy what another still reads:
+A carry is memory that starts with the initial value. An iteration reads the old values, and at
+its end all new values replace them at once, as in `a, b = b, a + b`. A new value is usually
+virtual, so that storing it into one carry must not destroy what another still reads:
 
-    small carries (local buffers)   all new elements are evaluated first, then stored: registers
-    large carries                   stored in place, in an order in which nobody reads a carry that has
-                                    been overwritten; what reads its own carry at foreign indices, or a
-                                    cycle, goes through a temporary
+    small carries   all new elements are evaluated first, then stored: registers
+    large carries   stored in place, in an order in which nobody reads a carry that has
+                    been overwritten; what reads its own carry at foreign indices, or a cycle,
+                    goes through a temporary
 
 Updates of one shape that follow each other in that order share a loop nest.
 """

@@ -1,13 +1,13 @@
 """Index arithmetic and reductions: the part of the kernel builder that needs no memory.
 
-`fold` reduces over several axes.  Few cheap elements are written out; a named operation becomes nested
-`Reduce` nodes, with axes joined where the indices allow, so that a sum over a whole array is one long
-loop; a function of two accumulators becomes one `Reduce` in index order.
+`fold` reduces over several axes. Few cheap elements are written out; a named operation becomes
+nested `Reduce` nodes, with axes joined where the indices allow, so that a sum over a whole array
+is one long loop; a function of two accumulators becomes one `Reduce` in index order.
 
 The variables of reductions are shared: the fold that is n levels inside other folds uses the n-th
-variable of its extent.  So two sums over rows that need the same product use one variable, the
-product is one node, and the emitter may run the sums in one loop.  A variable is never captured: what is
-pulled inside a fold uses variables of deeper levels.
+variable of its extent. So two sums over rows that need the same product use one variable, the
+product is one node, and the emitter may run the sums in one loop. A variable is never captured:
+what is pulled inside a fold uses variables of deeper levels.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FoldNodes(PartNodes):
     def renumbering(
         self, old: tuple[int, ...], new: tuple[int, ...]
     ) -> Callable[[tuple[IndexLike, ...]], list[IndexLike]]:
-        """Return the function from an index of the shape `new` to that of the same place in `old`."""
+        """Return the function from an index of the shape `new` to that of the place in `old`."""
         groups = _matching_groups(old, new)
 
         def renumber(index: tuple[IndexLike, ...]) -> list[IndexLike]:

@@ -1,7 +1,7 @@
 """Questions about expressions: what they read, what they cost, and how to change their variables.
 
-Scalars are DAGs that may be thousands of nodes deep, so that everything here is iterative and looks at
-a node once.
+Scalars are DAGs that may be thousands of nodes deep, so that everything here is iterative and
+looks at a node once.
 
 `collapse` finds out which neighbouring loops may become one.  Loops over (a, b), b of extent n, are
 one loop over a * n + b when every index in the expressions moves n times as far for a as for b; the

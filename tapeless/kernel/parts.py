@@ -6,8 +6,8 @@ constructors to such elements: every constructor takes them wherever it takes a 
 rule written for real numbers (`b.add(x, y)`, `b.select(c, x, y)`) holds for all.  What moves
 elements without looking at them (select, rare, eq, ne) works part by part.
 
-In memory the parts are the last, contiguous axis: an array of dtype complex64 and shape S is a buffer
-of float32 and shape S + (2,).  `storage(aval)` gives that dtype and number of parts.
+In memory the parts are the last, contiguous axis: an array of dtype complex64 and shape S is a
+buffer of float32 and shape S + (2,). `storage(aval)` gives that dtype and number of parts.
 
 The formulas for complex arithmetic are those of C99 Annex G without its recovery of infinities;
 division scales by a power of two first, and absolute values and roots scale by the larger part, so

@@ -4,9 +4,9 @@
       %1 = x[5*i1 + 2]
       y[i1] = sum(r2 < 5; %1 * z[r2])
 
-A node that is used more than once is named, above the first statement that needs it, in the innermost
-block; everything else is printed in place.  The text says what is computed, not where the emitter
-places it.
+A node that is used more than once is named, above the first statement that needs it, in the
+innermost block; everything else is printed in place. The text says what is computed, not where
+the emitter places it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Kernel values: arrays as `lower` rules see them.
 
-A kernel value is *virtual* (a function from an index to the element) or *stored* (a buffer).  Rules do
-not care: `v.at(i, j)` gives the element.  A virtual value remembers the elements that were pulled
-since memory last changed, so that consumers which pull it at one index share one expression.
+A kernel value is *virtual* (a function from an index to the element) or *stored* (a buffer).
+Rules do not care: `v.at(i, j)` gives the element. A virtual value remembers the elements that
+were pulled since memory last changed, so that consumers which pull it at one index share one
+expression.
 
-A stored value may be *pending*: it belongs to a loop nest that is still open, so that its neighbours
-can join the nest.  Pulled at the nest's own index it gives the expression that is being stored,
-which never goes through memory; any other index closes the nest first.
+A stored value may be *pending*: it belongs to a loop nest that is still open, so that its
+neighbours can join the nest. Pulled at the nest's own index it gives the expression that is being
+stored, which never goes through memory; any other index closes the nest first.
 """
 
 from __future__ import annotations

@@ -299,7 +299,9 @@ def test_a_branch_that_passes_an_array_on_costs_nothing() -> None:
     def body(x: object, i: object) -> tuple:
         """Change every third element."""
         index = bind("convert_element_type", bind("eq", bind("rem", i, 3), 0), **INT32)
-        branches = tuple(staged(f, aval(n, dtype=np.int32), aval(dtype=np.int32)) for f in (keep, change))
+        branches = tuple(
+            staged(f, aval(n, dtype=np.int32), aval(dtype=np.int32)) for f in (keep, change)
+        )
         return tuple(cond_p.bind(index, x, i, branches=branches))
 
     def keep(x: object, i: object) -> tuple:
