@@ -418,7 +418,9 @@ def _from_front(index: Value, extent: int, negative: bool) -> Value:
         return index
     if isinstance(index, (int, np.integer, np.ndarray)):
         number = int(index)
-        return aval.dtype.type(number + extent if negative and number < 0 else number)
+        number = number + extent if negative and number < 0 else number
+        fits = number <= dtypes.iinfo(aval.dtype).max
+        return (aval.dtype if fits else np.dtype(np.int32)).type(number)
     if not negative or dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         return index
     if extent > dtypes.iinfo(aval.dtype).max:

@@ -217,8 +217,7 @@ class Zeta(Elementwise):
 
     def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
         """Sum the first terms; the rest is an integral and corrections at its lower end."""
-        wide = dtypes.promote_types(typeof(args[0]).dtype, np.float32)
-        x, q = (convert(arg, wide) for arg in args)
+        x, q = _aligned(args)
         one = const(x, 1)
         total, place = pow(q, neg(x)), q
         for _ in range(_SHIFT - 1):
@@ -246,6 +245,13 @@ def zeta(x: Value, q: Value) -> Value:
     return zeta_p.bind(x, q)[0]
 
 
+def _aligned(args: Values) -> list[Value]:
+    """Return operands of one shape, at least in float32."""
+    shape = broadcast_shapes(*map(shape_of, args))
+    dtype = dtypes.promote_types(typeof(args[0]).dtype, np.float32)
+    return [broadcast_elements(convert(x, dtype), ShapedArray(shape, dtype)) for x in args]
+
+
 def _at_poles(total: Value, x: Value, q: Value) -> Value:
     """Return infinity where q is an integer not above 0, and NaN for other q < 0 and broken x."""
     negative = le(q, const(q, 0))
@@ -268,8 +274,7 @@ class Polygamma(Elementwise):
 
     def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
         """(-1) ** (m + 1) m! zeta(m + 1, x)."""
-        wide = dtypes.promote_types(typeof(args[0]).dtype, np.float32)
-        m, x = (convert(arg, wide) for arg in args)
+        m, x = _aligned(args)
         order = add(m, const(m, 1))
         half = mul(order, const(m, 0.5))
         parity = select_n(eq(half, floor(half)), full_like(m, -1), full_like(m, 1))

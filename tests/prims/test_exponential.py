@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import tapeless as jax
 from tapeless.prims import accuracy, exponential
 from tests.support.harness import laws
 from tests.support.records import COMPLEXES, Failure, Record, between, normal
@@ -36,8 +37,6 @@ globals().update(laws(RECORDS))
 
 def test_accuracy_is_a_parameter_when_it_is_given() -> None:
     """It shows in the program, travels to the derivative's operations, and changes no value."""
-    import tapeless as jax
-
     best = accuracy.AccuracyMode.HIGHEST
     plain = str(jax.make_jaxpr(exponential.exp)(1.0))
     chosen = str(jax.make_jaxpr(lambda x: exponential.exp(x, accuracy=best))(1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import tapeless as jax
 from tapeless.prims import unary
 from tests.support.harness import laws
 from tests.support.records import (
@@ -103,7 +104,5 @@ def test_integers_have_no_negative_powers() -> None:
 
 def test_slopes_of_steps_are_zero() -> None:
     """Rounding passes no tangent."""
-    import tapeless as jax
-
     for function in (unary.floor, unary.ceil, unary.round, unary.sign):
         assert float(jax.grad(function)(F32(1.3))) == 0.0

@@ -1,0 +1,122 @@
+"""Slices and padding obey the laws of `tests/support/harness.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapeless.prims import slice as slices
+from tests.support.harness import laws
+from tests.support.records import Failure, Record, normal
+
+F32 = np.float32
+MIXED = ("float32", "bool", "int8", "bfloat16", "complex64")
+FIXED = {"empty": "the bounds are fixed"}
+
+
+def cut(*bounds: object) -> object:
+    """Return the slice with these bounds."""
+    return lambda x: slices.slice(x, *bounds)
+
+
+def padded(*config: tuple[int, int, int]) -> object:
+    """Return the padding with this configuration."""
+    return lambda x, value: slices.pad(x, value, config)
+
+
+def failing_pad(kind: type[Exception], text: str, x: object, value: object) -> Failure:
+    """Return a call of `pad` that must fail."""
+    return Failure((x, value), kind, text)
+
+
+RECORDS = [
+    Record(
+        "slice",
+        cut((1, 0), (3, 2)),
+        (normal(4, 3),),
+        MIXED,
+        FIXED,
+        (
+            Failure(
+                (np.ones((2, 3), F32),),
+                TypeError,
+                "slice limit_indices must be less than or equal to operand shape, got "
+                "limit_indices (3, 2) for operand shape (2, 3).",
+            ),
+        ),
+    ),
+    Record("slice-strides", cut((1,), (6,), (2,)), (normal(7),), MIXED, FIXED),
+    Record("slice-strides-short", cut((0,), (6,), (4,)), (normal(7),), MIXED, FIXED),
+    Record("slice-nothing", cut((1,), (1,), (2,)), (normal(3),), MIXED, FIXED),
+    Record("slice_in_dim", lambda x: slices.slice_in_dim(x, -2, None, axis=1), (normal(2, 3),)),
+    Record("index_in_dim", lambda x: slices.index_in_dim(x, -1, 1, False), (normal(2, 3),)),
+    Record(
+        "pad",
+        padded((1, 2, 0)),
+        (normal(3), normal()),
+        MIXED,
+        errors=(
+            failing_pad(
+                TypeError,
+                "pad operand and padding_value must be same dtype: got float32 and int32.",
+                np.ones(3, F32),
+                np.int32(0),
+            ),
+            failing_pad(
+                ValueError,
+                "padding_value must be a scalar; got np.shape(padding_value)=(3,)",
+                np.ones(3, F32),
+                np.ones(3, F32),
+            ),
+            failing_pad(
+                ValueError,
+                "length of padding_config must equal the number of axes of operand, got "
+                "padding_config ((1, 2, 0),) for operand shape (2, 3)",
+                np.ones((2, 3), F32),
+                F32(0),
+            ),
+        ),
+    ),
+    Record("pad-interior", padded((1, 2, 1), (0, 0, 2)), (normal(3, 2), normal()), MIXED),
+    Record("pad-negative", padded((-1, 2, 0)), (normal(3), normal()), MIXED),
+    Record("pad-negative-interior", padded((-1, -2, 2)), (normal(4), normal()), MIXED, FIXED),
+    Record("pad-nothing", padded((0, 0, 0)), (normal(3), normal()), MIXED),
+]
+globals().update(laws(RECORDS))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        (((1, 1), (2, 2)), "slice start_indices must have length equal to the number of dim"),
+        (((-1,), (2,)), "slice start_indices must have every element be nonnegative, got (-1,)."),
+        (((2,), (1,)), "slice limit_indices must be greater than or equal to start_indices"),
+        (((0,), (2,), (0,)), "slice strides must be positive, got (0,)"),
+        (((0,), (2,), (1, 1)), "slice strides must have length equal to the number of dim"),
+    ],
+)
+def test_bounds_are_checked(bounds: tuple, text: str) -> None:
+    """Each wrong bound has its message."""
+    with pytest.raises(TypeError) as caught:
+        slices.slice(np.ones(3, F32), *bounds)
+    assert text in str(caught.value)
+
+
+def test_index_out_of_bounds_is_an_index_error() -> None:
+    """The message names index, axis and extent."""
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 with size 3"):
+        slices.index_in_dim(np.ones((2, 3), F32), 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        (((1, 2, -1),), "interior padding in padding_config must be nonnegative"),
+        (((-5, 1, 0),), "Dimension size after padding is not at least 0, got result shape (-1,)"),
+    ],
+)
+def test_padding_is_checked(config: tuple, text: str) -> None:
+    """Neither negative interiors nor negative results."""
+    with pytest.raises(ValueError) as caught:
+        slices.pad(np.ones(3, F32), F32(0), config)
+    assert text in str(caught.value)
