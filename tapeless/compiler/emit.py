@@ -12,12 +12,14 @@ failed, a pending signal) returns at once from the function it is in.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
 from tapeless.compiler.program import Program
+from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.target import Target
@@ -36,15 +38,19 @@ _POLLED_COST = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The LLVM text of a program, and the external symbols that it calls."""
+    """The LLVM text of a program, and the external symbols that it calls.
+
+    extras: for those that are modules of ours, how to make their text.
+    """
 
     text: str
     needs: tuple[str, ...]
+    extras: Mapping[str, Callable[[], str]]
 
 
 def emit_program(program: Program, target: Target) -> Emitted:
     """Give the LLVM text of a program; its entry function is called `entry`."""
-    module = Module(target)
+    module = Module(target, "entry")
     emitter = _Emitter(module, program.body)
     function = Function(module)
     root = Region(None, function, "function", Code("entry"))
@@ -59,7 +65,7 @@ def emit_program(program: Program, target: Target) -> Emitted:
     body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
     module.functions["entry"] = ("i32 @entry(ptr %buffers, ptr %arena)", body)
     needs = tuple(name for name in module.declared if not name.startswith("llvm."))
-    return Emitted(module.text(), needs)
+    return Emitted(module.text(), needs, module.extras)
 
 
 class _Emitter:
@@ -69,7 +75,7 @@ class _Emitter:
         """Start with nothing computed; `body` is the whole program."""
         self._module = module
         self._body = body
-        self._values = Values(emit_reduce)
+        self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
 
     def block(self, region: Region, block: Block) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -27,9 +27,10 @@ from tapeless.compiler.objects import ObjectCache, object_key
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 
-__all__ = ["NativeProgram", "compile_program", "generate_object", "optimise"]
+__all__ = ["NativeProgram", "compile_program", "generate_object", "link_emitted", "optimise"]
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_extras: dict[tuple[str, Target], Linked] = {}
 _linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
 
 
@@ -62,15 +63,35 @@ def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
         return machine(target, effort).emit_object(optimise(text, target, effort))
 
 
-def _object(emitted: Emitted, target: Target, effort: int) -> tuple[str, bytes]:
-    """Return the key and the object of a module, from the cache if it is there."""
-    key = object_key(emitted.text, target, effort)
-    cache_ = _objects()
-    code = cache_.load(key)
+def _object(key: str, text: str, target: Target, effort: int) -> bytes:
+    """Return the object of a module, from the cache if it is there."""
+    code = _objects().load(key)
     if code is None:
-        code = generate_object(emitted.text, target, effort)
-        cache_.save(key, code)
-    return key, code
+        code = generate_object(text, target, effort)
+        _objects().save(key, code)
+    return code
+
+
+def link_emitted(
+    emitted: Emitted, target: Target, effort: int, given: Mapping[str, int]
+) -> Linked:
+    """Compile and link an emitted program, and the extras that this process lacks."""
+    key = object_key(emitted.text, target, effort)
+    found = _linked.get(key) if not given else None
+    if found is not None:
+        return found
+    known = dict(given)
+    for symbol, text in emitted.extras.items():
+        extra = _extras.get((symbol, target))
+        if extra is None:
+            written = text()
+            code = _object(object_key(written, target, 1), written, target, 1)
+            extra = _extras[symbol, target] = link(code, symbol, (), {})
+        known[symbol] = extra.address(symbol)
+    found = link(_object(key, emitted.text, target, effort), "entry", emitted.needs, known)
+    if not given:
+        _linked[key] = found
+    return found
 
 
 class NativeProgram:
@@ -125,10 +146,4 @@ def compile_program(program: Program, effort: int = 1) -> NativeProgram:
     """
     target = host_target()
     emitted = emit_program(program, target)
-    key, code = _object(emitted, target, effort)
-    if program.symbols:
-        return NativeProgram(program, link(code, "entry", emitted.needs, program.symbols))
-    linked = _linked.get(key)
-    if linked is None:
-        linked = _linked[key] = link(code, "entry", emitted.needs, {})
-    return NativeProgram(program, linked)
+    return NativeProgram(program, link_emitted(emitted, target, effort, program.symbols))

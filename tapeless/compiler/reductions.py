@@ -17,11 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from tapeless.compiler.formats import Format, constant, format_of, typed
+from tapeless.compiler.lanes import add, multiply
 from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
-from tapeless.compiler.values import Values, add, multiply
+from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Load, Reduce, Scalar
 
 __all__ = ["emit_reduce", "tail_mask"]

@@ -16,7 +16,7 @@ the regions opened in it later, will still write.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tapeless.compiler.target import Target
@@ -36,16 +36,20 @@ class Value(NamedTuple):
 
 
 class Module:
-    """The text of one LLVM module: functions, declarations, and the target they are for."""
+    """The text of one LLVM module: functions, declarations, and the target they are for.
 
-    def __init__(self, target: Target) -> None:
+    exported: the function that is called from outside; uses: how often functions are called;
+    extras: how to make the text of modules that this one needs by symbol.
+    """
+
+    def __init__(self, target: Target, exported: str) -> None:
         """Start an empty module for `target`."""
         self.target = target
+        self.exported = exported
         self.declared: dict[str, str] = {}
         self.functions: dict[str, tuple[str, str]] = {}
-        self.recipes: dict[object, str] = {}
+        self.extras: dict[str, Callable[[], str]] = {}
         self.uses: dict[str, int] = {}
-        self.shared: set[str] = set()
 
     def declare(self, name: str, signature: str) -> None:
         """Note the use of an external function; the signature is `ret (args)`."""
@@ -55,8 +59,8 @@ class Module:
         """Give the whole module; a function with few uses is inlined, its copies being cheap."""
         lines = ["@zeros = internal constant [1024 x i8] zeroinitializer, align 64"]
         for name, (signature, body) in self.functions.items():
+            link = "" if name == self.exported else "internal "
             uses = self.uses.get(name, 0)
-            link = "internal " if uses or name in self.shared else ""
             attribute = "alwaysinline " if 0 < uses <= _INLINE_USES else ""
             lines.append(f"define {link}{signature} {attribute}nounwind {{\n{body}\n}}")
         for name, signature in self.declared.items():

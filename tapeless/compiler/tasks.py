@@ -49,7 +49,6 @@ def close_task(region: Region, root: Region, n_chunks: int) -> None:
     lines = ("entry:", *task.slots, *task.prologue, *root.code.lines)
     signature = f"i32 @{name}(ptr %context, i64 %chunk, ptr %stop)"
     module.functions[name] = (signature, "\n".join(lines))
-    module.shared.add(name)
     context = region.function.slot(f"[{64 * max(1, len(task.captured))} x i8]")
     for number, (text, (_, kind)) in enumerate(task.captured.items()):
         place = region.emit(f"getelementptr i8, ptr {context}, i64 {64 * number}")

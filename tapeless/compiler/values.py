@@ -14,21 +14,30 @@ arithmetic runs on all lanes.
 
 A scalar means its value at the point where it is used: a statement that writes a buffer makes the
 emitter forget what was read from it.
-
-Operations that are not single instructions (exp, sin, ...) are recipes, DAGs of simple ones. Each becomes an
-internal function per dtype and lane count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tapeless.compiler.formats import Format, constant, format_of, typed
+from tapeless.compiler.lanes import (
+    add,
+    carry,
+    count,
+    displace,
+    gather,
+    load_lanes,
+    multiply,
+    ramp,
+    reverse,
+    scatter,
+    splat_value,
+    store_lanes,
+)
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
-from tapeless.compiler.regions import Code, Function, Region, Value
+from tapeless.compiler.regions import Region, Value
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
-from tapeless.kernel.nodes import Nodes
-from tapeless.kernel.scalar import recipe
 
 __all__ = ["Values", "operands"]
 
@@ -50,12 +59,18 @@ def operands(scalar: Scalar) -> tuple[Scalar, ...]:
 class Values:
     """Computes scalars for one module.
 
-    `reduce` emits a reduction in a region: given in by the module that knows how.
+    reduce, recipe: emit a reduction, and an operation that is not a single instruction; given by
+    the modules that know how.
     """
 
-    def __init__(self, reduce: Callable[[Values, Region, Reduce], tuple[Value, ...]]) -> None:
+    def __init__(
+        self,
+        reduce: Callable[[Values, Region, Reduce], tuple[Value, ...]],
+        recipe: Callable[[Region, Op, Sequence[str], int], str],
+    ) -> None:
         """Start with nothing computed."""
         self._reduce = reduce
+        self._recipe = recipe
         self._reads: dict[Scalar, frozenset[Buffer]] = {}
 
     # Placing
@@ -211,7 +226,7 @@ class Values:
                 source = format_of(scalar.args[-1].dtype)
                 text = operate(region, scalar.name, args, source, target, lanes)
             else:
-                text = self._call_recipe(region, scalar, args, lanes)
+                text = self._recipe(region, scalar, args, lanes)
         return Value(text, lanes, typed(target.register, lanes))
 
     def _short_index(self, region: Region, scalar: Op) -> str | None:
@@ -255,45 +270,6 @@ class Values:
         region.code.start_block(after)
         return region.emit(f"phi {kind} [{usual}, %{before}], [{chosen}, %{last}]")
 
-    def _call_recipe(self, region: Region, scalar: Op, args: list[str], lanes: int) -> str:
-        """Call the internal function of a recipe, emitting it at its first use."""
-        module = region.function.module
-        sources = tuple(arg.dtype for arg in scalar.args)
-        key = (scalar.name, scalar.dtype, sources, lanes)
-        form = format_of(scalar.dtype)
-        result = typed(form.register, lanes)
-        name = module.recipes.get(key)
-        if name is None:
-            suffix = f"{scalar.dtype.name}.{lanes}"
-            name = module.recipes[key] = f"{scalar.name}.{suffix}"
-            self._define_recipe(region, scalar, name, lanes)
-        module.uses[name] = module.uses.get(name, 0) + 1
-        kinds = [typed(format_of(source).register, lanes) for source in sources]
-        passed = ", ".join(f"{kind} {arg}" for kind, arg in zip(kinds, args, strict=True))
-        return region.emit(f'call {result} @"{name}"({passed})')
-
-    def _define_recipe(self, caller: Region, scalar: Op, name: str, lanes: int) -> None:
-        """Emit the function of a recipe: the recipe's DAG over parameters."""
-        module = caller.function.module
-        function = Function(module)
-        entry = Region(
-            None, function, "function", Code("entry"), var=Index("lane"), position="0", lanes=lanes
-        )
-        nodes, parameters, signature = Nodes(), [], []
-        for number, arg in enumerate(scalar.args):
-            holder = Buffer((), arg.dtype, "input", f"argument{number}")
-            parameter = Load(holder, Affine((), 0, frozenset()), arg.dtype, frozenset((entry.var,)))
-            parameters.append(parameter)
-            kind = typed(format_of(arg.dtype).register, lanes)
-            entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
-            signature.append(f"{kind} %a{number}")
-        body = recipe(scalar.name, tuple(parameters), nodes)
-        result = self.lanes(entry, body, lanes)
-        kind = typed(format_of(scalar.dtype).register, lanes)
-        entry.do(f"ret {kind} {result}")
-        text = "\n".join(("entry:", *entry.code.lines))
-        module.functions[name] = (f'{kind} @"{name}"({", ".join(signature)})', text)
-
     # Indices
 
     def _index(self, region: Region, index: Index) -> Value:
@@ -303,7 +279,7 @@ class Values:
             raise ValueError(f"loop variable {index.name} is not bound; this is a bug in tapeless")
         if region.vector_var is not index:
             return Value(bound.position, 1, "i64")
-        return _count(bound, bound.position, 1)
+        return count(bound, bound.position, 1)
 
     def _affine(self, region: Region, affine: Affine) -> Value:
         """Give the value of an index expression."""
@@ -312,7 +288,7 @@ class Values:
             return Value(self.position(region, affine), 1, "i64")
         lanes, stride = region.lanes, affine.stride(var)
         if stride is not None:
-            return _count(region, self.position(region, affine), stride)
+            return count(region, self.position(region, affine), stride)
         total = constant(affine.const, "i64", lanes)
         for term, coefficient in affine.terms:
             part = self.lanes(region, term, lanes)
@@ -507,128 +483,3 @@ def _parts(scalar: Scalar) -> tuple[Scalar, ...]:
     if isinstance(scalar, Reduce):
         return (*scalar.elements, *scalar.inits)
     return ()
-
-
-# Index arithmetic on texts: numbers fold, names are emitted
-
-
-def carry(text: str, kind: str, origin: Function, region: Region) -> str:
-    """Make the value `text` of the function `origin` known in `region`, perhaps of a task."""
-    return text if region.function is origin else region.function.capture(text, kind)
-
-
-def _count(region: Region, start: str, stride: int) -> Value:
-    """Give start, start + stride, ... in lanes."""
-    lanes = region.lanes
-    first = splat_value(region, start, "i64", lanes)
-    steps = ramp("i64", stride, lanes)
-    return Value(region.emit(f"add <{lanes} x i64> {first}, {steps}"), lanes, f"<{lanes} x i64>")
-
-
-def add(region: Region, x: str, y: str) -> str:
-    """Add two 64-bit integers."""
-    known = not x.startswith("%"), not y.startswith("%")
-    if all(known):
-        return str(int(x) + int(y))
-    if known[0] and int(x) == 0:
-        return y
-    if known[1] and int(y) == 0:
-        return x
-    return region.emit(f"add nsw i64 {x}, {y}")
-
-
-def multiply(region: Region, x: str, factor: int) -> str:
-    """Multiply a 64-bit integer by a constant."""
-    if not x.startswith("%"):
-        return str(int(x) * factor)
-    return x if factor == 1 else region.emit(f"mul nsw i64 {x}, {factor}")
-
-
-def displace(region: Region, pointer: str, memory: str, offset: str) -> str:
-    """Move a pointer by a number of elements."""
-    if offset == "0":
-        return pointer
-    return region.emit(f"getelementptr inbounds {memory}, ptr {pointer}, i64 {offset}")
-
-
-# Lanes
-
-
-def splat_value(region: Region, text: str, register: str, lanes: int) -> str:
-    """Copy one value to every lane."""
-    if not text.startswith("%"):
-        return f"splat ({register} {text})"
-    kind = typed(register, lanes)
-    first = region.emit(f"insertelement {kind} poison, {register} {text}, i64 0")
-    return region.emit(
-        f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
-    )
-
-
-def ramp(register: str, stride: int, lanes: int) -> str:
-    """Spell the constant (0, stride, 2 * stride, ...)."""
-    return f"<{', '.join(f'{register} {stride * lane}' for lane in range(lanes))}>"
-
-
-def reverse(region: Region, text: str, element: str, lanes: int) -> str:
-    """Reverse the order of lanes."""
-    kind = typed(element, lanes)
-    order = ramp("i32", -1, lanes).replace("i32 -", "i32 ")
-    order = ", ".join(f"i32 {lanes - 1 - lane}" for lane in range(lanes))
-    return region.emit(f"shufflevector {kind} {text}, {kind} poison, <{lanes} x i32> <{order}>")
-
-
-def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str | None) -> str:
-    """Load consecutive elements; lanes that are masked off are 0."""
-    kind = typed(form.memory, lanes)
-    if mask is None:
-        return region.emit(f"load {kind}, ptr {pointer}, align {form.size}")
-    name = f"llvm.masked.load.v{lanes}{memory_suffix(form)}.p0"
-    region.declare(name, f"{kind} (ptr, i32, <{lanes} x i1>, {kind})")
-    place = f"ptr {pointer}, i32 {form.size}"
-    return region.emit(
-        f"call {kind} @{name}({place}, <{lanes} x i1> {mask}, {kind} zeroinitializer)"
-    )
-
-
-def store_lanes(
-    region: Region, raw: str, pointer: str, form: Format, lanes: int, mask: str | None
-) -> None:
-    """Store consecutive elements."""
-    kind = typed(form.memory, lanes)
-    if mask is None:
-        region.do(f"store {kind} {raw}, ptr {pointer}, align {form.size}")
-        return
-    name = f"llvm.masked.store.v{lanes}{memory_suffix(form)}.p0"
-    region.declare(name, f"void ({kind}, ptr, i32, <{lanes} x i1>)")
-    place = f"ptr {pointer}, i32 {form.size}"
-    region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {mask})")
-
-
-def gather(region: Region, pointers: str, form: Format, lanes: int, mask: str | None) -> str:
-    """Load from one address per lane; lanes that are masked off are 0."""
-    kind = typed(form.memory, lanes)
-    name = f"llvm.masked.gather.v{lanes}{memory_suffix(form)}.v{lanes}p0"
-    region.declare(name, f"{kind} (<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
-    wanted = mask or "splat (i1 true)"
-    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
-    return region.emit(
-        f"call {kind} @{name}({place}, <{lanes} x i1> {wanted}, {kind} zeroinitializer)"
-    )
-
-
-def scatter(
-    region: Region, raw: str, pointers: str, form: Format, lanes: int, mask: str | None
-) -> None:
-    """Store to one address per lane."""
-    kind = typed(form.memory, lanes)
-    name = f"llvm.masked.scatter.v{lanes}{memory_suffix(form)}.v{lanes}p0"
-    region.declare(name, f"void ({kind}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
-    wanted = mask or "splat (i1 true)"
-    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
-    region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {wanted})")
-
-
-def memory_suffix(form: Format) -> str:
-    """Spell the memory type the way intrinsic names do."""
-    return {"float": "f32", "double": "f64"}.get(form.memory, form.memory)

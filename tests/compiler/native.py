@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapeless.compiler.emit import Emitted, emit_program
-from tapeless.compiler.engine import NativeProgram, compile_program, generate_object
-from tapeless.compiler.linker import link
+from tapeless.compiler.engine import NativeProgram, compile_program, link_emitted
 from tapeless.compiler.program import Program
 from tapeless.compiler.target import Target
 from tapeless.kernel.ir import Buffer, Index, Scalar, Statement, Store
@@ -107,7 +106,6 @@ class Work(Nodes):
 
     def run_for(self, target: Target) -> tuple[np.ndarray, ...]:
         """Compile for a target that this machine can run, and run."""
-        emitted = self.emit(target)
-        code = link(generate_object(emitted.text, target), "entry", emitted.needs, self.symbols)
+        code = link_emitted(self.emit(target), target, 1, self.symbols)
         NativeProgram(self.program(), code).run(self.pointers())
         return tuple(a for b, a in self.arrays.items() if b.space == "output")

@@ -1,0 +1,149 @@
+"""Text for indices and lanes: the small arithmetic between scalars of a program and LLVM values.
+
+Index arithmetic folds: an operand is a number spelled in decimal, or a name, and numbers are added
+here rather than by LLVM. Lanes are consecutive values of one loop variable; the functions
+below spread one value over them, load and store them, with and without a mask. Masked-off lanes of a load
+are zero, so that arithmetic on them is harmless.
+"""
+
+from __future__ import annotations
+
+from tapeless.compiler.formats import Format, typed
+from tapeless.compiler.regions import Function, Region, Value
+
+__all__ = [
+    "add",
+    "carry",
+    "count",
+    "displace",
+    "gather",
+    "load_lanes",
+    "multiply",
+    "ramp",
+    "reverse",
+    "scatter",
+    "splat_value",
+    "store_lanes",
+]
+
+
+def carry(text: str, kind: str, origin: Function, region: Region) -> str:
+    """Make the value `text` of the function `origin` known in `region`, perhaps of a task."""
+    return text if region.function is origin else region.function.capture(text, kind)
+
+
+def count(region: Region, start: str, stride: int) -> Value:
+    """Give start, start + stride, ... in lanes."""
+    lanes = region.lanes
+    first = splat_value(region, start, "i64", lanes)
+    steps = ramp("i64", stride, lanes)
+    return Value(region.emit(f"add <{lanes} x i64> {first}, {steps}"), lanes, f"<{lanes} x i64>")
+
+
+def add(region: Region, x: str, y: str) -> str:
+    """Add two 64-bit integers."""
+    known = not x.startswith("%"), not y.startswith("%")
+    if all(known):
+        return str(int(x) + int(y))
+    if known[0] and int(x) == 0:
+        return y
+    if known[1] and int(y) == 0:
+        return x
+    return region.emit(f"add nsw i64 {x}, {y}")
+
+
+def multiply(region: Region, x: str, factor: int) -> str:
+    """Multiply a 64-bit integer by a constant."""
+    if not x.startswith("%"):
+        return str(int(x) * factor)
+    return x if factor == 1 else region.emit(f"mul nsw i64 {x}, {factor}")
+
+
+def displace(region: Region, pointer: str, memory: str, offset: str) -> str:
+    """Move a pointer by a number of elements."""
+    if offset == "0":
+        return pointer
+    return region.emit(f"getelementptr inbounds {memory}, ptr {pointer}, i64 {offset}")
+
+
+# Lanes
+
+
+def splat_value(region: Region, text: str, register: str, lanes: int) -> str:
+    """Copy one value to every lane."""
+    if not text.startswith("%"):
+        return f"splat ({register} {text})"
+    kind = typed(register, lanes)
+    first = region.emit(f"insertelement {kind} poison, {register} {text}, i64 0")
+    return region.emit(
+        f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
+    )
+
+
+def ramp(register: str, stride: int, lanes: int) -> str:
+    """Spell the constant (0, stride, 2 * stride, ...)."""
+    return f"<{', '.join(f'{register} {stride * lane}' for lane in range(lanes))}>"
+
+
+def reverse(region: Region, text: str, element: str, lanes: int) -> str:
+    """Reverse the order of lanes."""
+    kind = typed(element, lanes)
+    order = ramp("i32", -1, lanes).replace("i32 -", "i32 ")
+    order = ", ".join(f"i32 {lanes - 1 - lane}" for lane in range(lanes))
+    return region.emit(f"shufflevector {kind} {text}, {kind} poison, <{lanes} x i32> <{order}>")
+
+
+def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str | None) -> str:
+    """Load consecutive elements; lanes that are masked off are 0."""
+    kind = typed(form.memory, lanes)
+    if mask is None:
+        return region.emit(f"load {kind}, ptr {pointer}, align {form.size}")
+    name = f"llvm.masked.load.v{lanes}{memory_suffix(form)}.p0"
+    region.declare(name, f"{kind} (ptr, i32, <{lanes} x i1>, {kind})")
+    place = f"ptr {pointer}, i32 {form.size}"
+    return region.emit(
+        f"call {kind} @{name}({place}, <{lanes} x i1> {mask}, {kind} zeroinitializer)"
+    )
+
+
+def store_lanes(
+    region: Region, raw: str, pointer: str, form: Format, lanes: int, mask: str | None
+) -> None:
+    """Store consecutive elements."""
+    kind = typed(form.memory, lanes)
+    if mask is None:
+        region.do(f"store {kind} {raw}, ptr {pointer}, align {form.size}")
+        return
+    name = f"llvm.masked.store.v{lanes}{memory_suffix(form)}.p0"
+    region.declare(name, f"void ({kind}, ptr, i32, <{lanes} x i1>)")
+    place = f"ptr {pointer}, i32 {form.size}"
+    region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {mask})")
+
+
+def gather(region: Region, pointers: str, form: Format, lanes: int, mask: str | None) -> str:
+    """Load from one address per lane; lanes that are masked off are 0."""
+    kind = typed(form.memory, lanes)
+    name = f"llvm.masked.gather.v{lanes}{memory_suffix(form)}.v{lanes}p0"
+    region.declare(name, f"{kind} (<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
+    wanted = mask or "splat (i1 true)"
+    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
+    return region.emit(
+        f"call {kind} @{name}({place}, <{lanes} x i1> {wanted}, {kind} zeroinitializer)"
+    )
+
+
+def scatter(
+    region: Region, raw: str, pointers: str, form: Format, lanes: int, mask: str | None
+) -> None:
+    """Store to one address per lane."""
+    kind = typed(form.memory, lanes)
+    name = f"llvm.masked.scatter.v{lanes}{memory_suffix(form)}.v{lanes}p0"
+    region.declare(name, f"void ({kind}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+    wanted = mask or "splat (i1 true)"
+    place = f"<{lanes} x ptr> {pointers}, i32 {form.size}"
+    region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {wanted})")
+
+
+def memory_suffix(form: Format) -> str:
+    """Spell the memory type the way intrinsic names do."""
+    return {"float": "f32", "double": "f64"}.get(form.memory, form.memory)

@@ -1,0 +1,158 @@
+"""Operations that are not single instructions: exp, sin, pow, ... as functions of a module.
+
+The kernel's recipes write such an operation as a DAG of simple ones. Here a recipe becomes a function
+per dtype and number of lanes, called wherever the operation occurs; a function with few calls is inlined.
+
+Some recipes end in a rarely needed slow way (a sine of 1e30) that is many times longer than the
+usual one. It is not part of the module: it is a module of its own, an *extra*, compiled once per process and
+called by its address, so that programs do not pay for compiling what they will not run.
+
+Texts are kept per process: a recipe is written once for a target, not once per program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+
+from tapeless.compiler.formats import format_of, typed
+from tapeless.compiler.regions import Code, Function, Module, Region, Value
+from tapeless.compiler.target import Target
+from tapeless.compiler.values import Values
+from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
+from tapeless.kernel.nodes import Nodes
+from tapeless.kernel.scalar import recipe
+
+__all__ = ["call_recipe"]
+
+_FLOAT32 = np.dtype(np.float32)
+_SLOW = "slow:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Parts of a module: functions, how often they are called, what they call, and extras."""
+
+    functions: Mapping[str, tuple[str, str]]
+    uses: Mapping[str, int]
+    declared: Mapping[str, str]
+    extras: Mapping[str, Callable[[], str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What tells one function of a recipe from another."""
+
+    name: str
+    dtype: np.dtype
+    sources: tuple[np.dtype, ...]
+    lanes: int
+    target: Target
+
+    def symbol(self) -> str:
+        """Spell the function's name."""
+        return f"{self.name}.{self.dtype.name}.{self.lanes}"
+
+    def parameters(self) -> list[str]:
+        """Spell the types of the parameters."""
+        return [typed(format_of(source).register, self.lanes) for source in self.sources]
+
+    def result(self) -> str:
+        """Spell the type of the result."""
+        return typed(format_of(self.dtype).register, self.lanes)
+
+
+def call_recipe(region: Region, scalar: Op, args: Sequence[str], lanes: int) -> str:
+    """Call the function of `scalar`'s operation, adding it to the module at its first use."""
+    module = region.function.module
+    sources = tuple(arg.dtype for arg in scalar.args)
+    signature = _Signature(scalar.name, scalar.dtype, sources, lanes, module.target)
+    symbol, kinds = signature.symbol(), signature.parameters()
+    if scalar.name.startswith(_SLOW):
+        region.declare(symbol, f"{signature.result()} ({', '.join(kinds)})")
+        module.extras[symbol] = partial(_slow_module, signature)
+    else:
+        if symbol not in module.functions:
+            _include(module, _recipe_text(signature))
+        module.uses[symbol] = module.uses.get(symbol, 0) + 1
+    passed = ", ".join(f"{kind} {arg}" for kind, arg in zip(kinds, args, strict=True))
+    return region.emit(f'call {signature.result()} @"{symbol}"({passed})')
+
+
+def _include(module: Module, text: _Text) -> None:
+    """Add the functions of a recipe to a module."""
+    for name, function in text.functions.items():
+        module.functions.setdefault(name, function)
+    for name, uses in text.uses.items():
+        module.uses[name] = module.uses.get(name, 0) + uses
+    for name, kind in text.declared.items():
+        module.declare(name, kind)
+    module.extras.update(text.extras)
+
+
+@cache
+def _recipe_text(signature: _Signature) -> _Text:
+    """Write the function of a recipe, its slow way left out."""
+    body, parameters, entry = _written(signature)
+    if isinstance(body, Op) and body.name == "rare":
+        wanted, _, fast = body.args
+        slow = Op(_SLOW + signature.name, parameters, body.dtype, body.free)
+        body = Op("rare", (wanted, slow, fast), body.dtype, body.free)
+    return _function(signature, body, entry)
+
+
+def _slow_module(signature: _Signature) -> str:
+    """Write the module of a recipe's slow way."""
+    usual = _Signature(
+        signature.name.removeprefix(_SLOW),
+        signature.dtype,
+        signature.sources,
+        signature.lanes,
+        signature.target,
+    )
+    body, _, entry = _written(usual)
+    module = Module(signature.target, signature.symbol())
+    _include(module, _function(signature, body.args[1], entry))
+    return module.text()
+
+
+def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]:
+    """Write a recipe over parameters; and open the function that has them."""
+    lanes = signature.lanes
+    function = Function(Module(signature.target, signature.symbol()))
+    entry = Region(
+        None, function, "function", Code("entry"), var=Index("lane"), position="0", lanes=lanes
+    )
+    parameters = []
+    for number, source in enumerate(signature.sources):
+        holder = Buffer((), source, "input", f"argument{number}")
+        parameter = Load(holder, Affine((), 0, frozenset()), source, frozenset((entry.var,)))
+        kind = typed(format_of(source).register, lanes)
+        entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
+        parameters.append(parameter)
+    nodes = Nodes()
+    if format_of(signature.dtype).narrow:
+        wide = tuple(nodes.convert(parameter, _FLOAT32) for parameter in parameters)
+        body = nodes.convert(nodes.op(signature.name, *wide), signature.dtype)
+    else:
+        body = recipe(signature.name, tuple(parameters), nodes)
+    return body, tuple(parameters), entry
+
+
+def _function(signature: _Signature, body: Scalar, entry: Region) -> _Text:
+    """Finish the function that returns `body`."""
+    module, symbol = entry.function.module, signature.symbol()
+    result = Values(_no_reduction, call_recipe).lanes(entry, body, signature.lanes)
+    entry.do(f"ret {signature.result()} {result}")
+    named = [f"{kind} %a{number}" for number, kind in enumerate(signature.parameters())]
+    head = f'{signature.result()} @"{symbol}"({", ".join(named)})'
+    module.functions[symbol] = (head, "\n".join(("entry:", *entry.code.lines)))
+    return _Text(module.functions, module.uses, module.declared, module.extras)
+
+
+def _no_reduction(values: Values, region: Region, reduce: Reduce) -> tuple[Value, ...]:
+    """Refuse: recipes are expressions of one point."""
+    raise TypeError("a recipe has no reductions; this is a bug in tapeless")
