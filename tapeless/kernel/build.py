@@ -121,7 +121,10 @@ class KernelBuilder(FoldNodes):
             self._store_elements(value, buffer, ())
             value.store_in(buffer)
         else:
-            self._join(value, buffer)
+            nest = self._join(value)
+            flat = self.flat_index(nest.index, value.shape)
+            nest.add(buffer, value.at(*nest.index), self.positions(flat, value.aval))
+            value.store_in(buffer)
 
     def reshape(self, value: KernelValue, aval: ShapedArray) -> KernelValue:
         """View a value in another shape with the same elements in row-major order."""
@@ -154,9 +157,22 @@ class KernelBuilder(FoldNodes):
         """
         if value.aval.size <= LOCAL_SIZE:
             self.stored(value)
-        self.assign(target, value, (i,))
-        if value.buffer is None and value.shape:
-            value.redirect(lambda index: target.at(i, *index))
+            self.assign(target, value, (i,))
+            return
+        nest = self._join(value)
+        flat = self.flat_index((i, *nest.index), target.shape)
+        element = value.at(*nest.index)
+        nest.add(target.buffer, element, self.positions(flat, value.aval))
+        self._changed(target.buffer)
+
+        def pull(index: tuple[IndexLike, ...]) -> Element:
+            """Return what is being stored, or read the row."""
+            if self._nest is nest and index == nest.index:
+                return element
+            return target.at(i, *index)
+
+        if value.buffer is None:
+            value.redirect(pull)
 
     def where_rows(self, flag: KernelValue, x: KernelValue, y: KernelValue) -> KernelValue:
         """Choose rows of x where `flag`, whose shape is a prefix of theirs, holds, else of y."""
@@ -436,23 +452,21 @@ class KernelBuilder(FoldNodes):
         start = self.index_mul(flat, n_parts)
         return [self.index_add(start, part) for part in range(n_parts)]
 
-    def _join(self, value: KernelValue, buffer: Buffer) -> None:
-        """Store a value in the open nest if it has the same shape, else in a new one."""
+    def _join(self, value: KernelValue) -> Nest:
+        """Return the open nest if `value` may be stored by it, else a new one, open from now on."""
         nest = self._nest
         if nest is None or nest.shape != value.shape or len(nest.stores) >= NEST_STORES:
             self.flush()
             nest = self.open_nest(value.shape)
-        element = value.at(*nest.index)
+        value.at(*nest.index)
         if nest.stores and self._nest is not nest:
             # The pull has closed the nest: the value needs the nest's results elsewhere.
             nest = self.open_nest(value.shape)
-            element = value.at(*nest.index)
+            value.at(*nest.index)
         if self._nest is not nest:
             self.flush()
-        flat = self.flat_index(nest.index, value.shape)
-        nest.add(buffer, element, self.positions(flat, value.aval))
         self._nest = nest
-        value.store_in(buffer)
+        return nest
 
     def _store_elements(
         self,

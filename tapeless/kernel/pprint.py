@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapeless.kernel.graph import children
+from tapeless.kernel.graph import children, walk
 from tapeless.kernel.ir import (
     Affine,
     Alloc,
@@ -52,15 +52,19 @@ class _Printer:
     def __init__(self) -> None:
         """Start without names."""
         self.names: dict[int, str] = {}
+        self.shared: set[int] = set()
         self.n_names = 0
 
     def block(self, body: Iterable[Statement], indent: str) -> list[str]:
         """Return the lines of a block; names made in it end with it."""
         outer = dict(self.names)
+        outer_shared = self.shared
+        roots = [x for s in body if isinstance(s, Store) for x in (s.index, s.value)]
+        self.shared = outer_shared | {id(node) for node in _shared(roots)}
         lines: list[str] = []
         for statement in body:
             lines += self.statement(statement, indent)
-        self.names = outer
+        self.names, self.shared = outer, outer_shared
         return lines
 
     def statement(self, statement: Statement, indent: str) -> list[str]:
@@ -114,8 +118,9 @@ class _Printer:
         """Return lines that name the shared nodes below `roots`, and the texts of `roots`."""
         scalars = [root for root in roots if isinstance(root, Scalar)]
         lines = []
-        for node in _shared(scalars):
-            if id(node) not in self.names:
+        again = {id(node) for node in _shared(scalars)} | self.shared
+        for node in walk(scalars):
+            if id(node) in again and id(node) not in self.names:
                 text = _bare(self.text(node))
                 self.n_names += 1
                 self.names[id(node)] = f"%{self.n_names}"
