@@ -26,14 +26,12 @@ from tapeless.tree.maps import tree_map_with_path as map_with_path
 from tapeless.tree.maps import tree_reduce as reduce
 from tapeless.tree.maps import tree_reduce_associative as reduce_associative
 from tapeless.tree.maps import tree_transpose as transpose
-from tapeless.tree.partial import Partial
 from tapeless.tree.paths import tree_flatten_with_path as flatten_with_path
 from tapeless.tree.paths import tree_leaves_with_path as leaves_with_path
 from tapeless.tree.prefix import tree_broadcast as broadcast
 from tapeless.tree.registry import static
 
 __all__ = [
-    "Partial",
     "all",
     "broadcast",
     "flatten",

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure
+from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_leaves, tree_structure
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import raise_prefix_error
 from tapeless.tree.treedef import PyTreeDef
@@ -40,6 +40,9 @@ def _leaves_up_to(
     name: str, treedef: PyTreeDef, tree: Any, other: Any, is_leaf: IsLeaf | None
 ) -> list[Any]:
     """Flatten another tree up to the structure of the first, or say where they part."""
+    leaves = leaves_of_structure(other, treedef)
+    if leaves is not None:
+        return leaves
     try:
         return treedef.flatten_up_to(other)
     except ValueError as error:

@@ -64,6 +64,12 @@ class Partial(functools.partial[Any]):
             func = _Whole(func)
         return super().__new__(klass, func, *args, **kw)
 
+    def __repr__(self) -> str:
+        """Return the call that makes the same partial, on every version of Python alike."""
+        keywords = [f"{name}={value!r}" for name, value in self.keywords.items()]
+        arguments = [repr(self.func), *map(repr, self.args), *keywords]
+        return f"tapeless.tree_util.Partial({', '.join(arguments)})"
+
 
 def _flatten(partial: Partial) -> tuple[tuple[Any, Any], Callable[..., Any]]:
     """Take a partial apart: arguments and keywords are children, the function is data."""

@@ -1,9 +1,11 @@
 """Flattening with key paths: every leaf together with the steps that lead to it.
 
 Paths are tuples of the steps in `keys`, outermost first; the path of a tree that is itself
-a leaf is empty.  They serve error messages, checkpoints and masks by name, where speed does
-not matter much, so there is one plain walk, and the fast walkers of `flatten`
-know nothing of keys.
+a leaf is empty.  They serve error messages, checkpoints and masks by name.
+
+The fast walkers of `flatten` know nothing of keys; there is one plain walk for paths.  But
+unless a registered type gives keys of its own, the paths follow from the structure: they
+are kept with it, and from then on flattening with paths is flattening without.
 
 Order and structure are those of `flatten.tree_flatten`.
 """
@@ -11,7 +13,7 @@ Order and structure are those of `flatten.tree_flatten`.
 from collections.abc import Callable
 from typing import Any
 
-from tapeless.tree.flatten import is_stop
+from tapeless.tree.flatten import is_stop, tree_flatten
 from tapeless.tree.registry import NodeType, node_type_of
 from tapeless.tree.treedef import (
     LEAF,
@@ -60,6 +62,19 @@ def _walk_with_path(tree: Any, stop: Stop | None, found: PathLeaves) -> Node:
     return nodes[0]
 
 
+def _flatten_along_known_paths(tree: Any) -> tuple[PathLeaves, PyTreeDef] | None:
+    """Flatten a tree whose structure has its paths already, if it is one."""
+    try:
+        leaves, treedef = tree_flatten(tree)
+    except Exception:
+        # The walk with keys calls other functions of the user: errors are to come from it.
+        return None
+    paths = treedef.node.paths
+    if paths is None:
+        return None
+    return list(zip(paths, leaves, strict=True)), treedef
+
+
 def tree_flatten_with_path(
     tree: Any,
     is_leaf: Callable[..., bool] | None = None,
@@ -79,8 +94,14 @@ def tree_flatten_with_path(
     if is_leaf is not None:
         predicate = is_leaf
         stop = predicate if is_leaf_takes_path else lambda _, subtree: predicate(subtree)
+    if stop is None:
+        known = _flatten_along_known_paths(tree)
+        if known is not None:
+            return known
     found: PathLeaves = []
     node = _walk_with_path(tree, stop, found)
+    if node.has_fixed_keys:
+        node.paths = tuple([path for path, _ in found])
     return found, treedef_of(node)
 
 

@@ -363,7 +363,7 @@ def _count_difference(kind: NodeType, keys1: Path, keys2: Path) -> tuple[str, st
     if _has_length(kind):
         first, second = [f"{kind.label} of length {count}" for count in counts]
         return first, second, "the lengths do not match"
-    nouns = ["child" if count == 1 else "children" for count in counts]
+    nouns = ["children" if count > 1 else "child" for count in counts]
     python_type = kind.python_type
     first, second = [
         f"{python_type} with {count} {noun}" for count, noun in zip(counts, nouns, strict=True)

@@ -58,7 +58,8 @@ class NodeType:
     """One container type; compared by identity.
 
     ``label`` is one of none, tuple, list, dict, namedtuple, custom and dataclass: it
-    selects the wording of messages and the fast paths.
+    selects the wording of messages and the fast paths.  ``has_fixed_keys`` says that the
+    keys of the children follow from the structure.
     """
 
     python_type: type
@@ -66,6 +67,7 @@ class NodeType:
     flatten: Callable[[Any], tuple[Children, Any]]
     unflatten: Callable[[Any, tuple[Any, ...]], Any]
     flatten_with_keys: Callable[[Any], tuple[KeyedChildren, Any]]
+    has_fixed_keys: bool = True
 
 
 _node_types: dict[type, NodeType] = {}
@@ -285,7 +287,8 @@ def _custom_type(
                 )
         return list(pairs), data
 
-    return NodeType(python_type, "custom", flatten, unflatten_func, flatten_with_keys)
+    is_fixed = flatten_with_keys_func is None
+    return NodeType(python_type, "custom", flatten, unflatten_func, flatten_with_keys, is_fixed)
 
 
 def _require_registrable(function: str, nodetype: object, *callables: object) -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "Node",
     "PyTreeDef",
     "flat_node",
+    "forget_matches",
     "node_of",
     "token_of",
     "too_deep",
@@ -67,7 +68,9 @@ class Node:
     """The structure of one tree; made by `node_of` and `flat_node` only.
 
     ``kind`` is None for a leaf.  ``build`` takes an iterator over leaves.  ``plain`` says
-    that neither the node nor its children hold objects of the user.
+    that neither the node nor its children hold objects of the user.  ``uses`` counts how
+    often the tree was rebuilt, ``visits`` (kept by `flatten`) how often it was taken apart.
+    ``paths`` are the key paths of the leaves, once known, if they follow from the structure.
     """
 
     __slots__ = (
@@ -77,12 +80,16 @@ class Node:
         "compiled",
         "data",
         "depth",
+        "has_fixed_keys",
         "kind",
+        "match",
         "num_leaves",
         "num_nodes",
+        "paths",
         "plain",
         "treedef",
         "uses",
+        "visits",
     )
 
     kind: NodeType | None
@@ -94,7 +101,11 @@ class Node:
     num_nodes: int
     depth: int
     uses: int
+    visits: int
     compiled: Callable[[Sequence[Any]], Any] | None
+    has_fixed_keys: bool
+    paths: tuple[tuple[Any, ...], ...] | None
+    match: Callable[[Any], list[Any] | None] | None
     treedef: "PyTreeDef | None"
 
     def __init__(
@@ -110,6 +121,10 @@ class Node:
         self.num_nodes = 1 + size
         self.depth = 2
         self.uses = 0
+        self.visits = 0
+        self.match = None
+        self.paths = None
+        self.has_fixed_keys = kind is None or kind.has_fixed_keys
         self.compiled = None
         self.treedef = None
         if kind is None:
@@ -118,7 +133,9 @@ class Node:
         elif children.count(LEAF) == size:
             self.build = flat_builder(kind, data, size)
         else:
-            self.plain = plain and all([child.plain for child in children])
+            self.plain = plain and all(child.plain for child in children)
+            fixed = [child.has_fixed_keys for child in children]
+            self.has_fixed_keys = self.has_fixed_keys and all(fixed)
             self.num_leaves = sum([child.num_leaves for child in children])
             self.num_nodes = 1 + sum([child.num_nodes for child in children])
             self.depth = 1 + max([child.depth for child in children])
@@ -271,6 +288,14 @@ def token_of(data: Any) -> Any:
     if data_type in _ATOMS:
         return (data_type, data)
     return (object, id(data))
+
+
+def forget_matches() -> None:
+    """Drop what was compiled for taking trees apart: a type has changed its kind."""
+    for ref in list(_nodes.values()):
+        node = ref()
+        if node is not None:
+            node.match = None
 
 
 def _file(key: tuple[Any, ...], node: Node) -> Node:
@@ -573,6 +598,11 @@ def _type_mismatch(kind: NodeType, value: Any) -> str:
             return f"Expected None, got {value!r}.{_NONE_HINT}"
         case "tuple" | "list" | "dict":
             return f"Expected {kind.label}, got {value!r}."
+        case "namedtuple":
+            if not (isinstance(value, tuple) and hasattr(value, "_fields")):
+                return f"Expected named tuple, got {value!r}."
+            expected = f"expected type: {kind.python_type!r}, tuple: {value!r}."
+            return f"Named tuple type mismatch: {expected}"
         case _:
             noun = "dataclass " if kind.label == "dataclass" else ""
             expected = f"expected type: {kind.python_type!r}, value: {value!r}."
@@ -588,12 +618,14 @@ def _content_mismatch(
         case "tuple" | "list":
             noun = kind.label
             return f"{noun.capitalize()} arity mismatch: {got} != {wanted}; {noun}: {value!r}."
+        case "namedtuple":
+            return f"Named tuple arity mismatch: {got} != {wanted}; tuple: {value!r}."
         case "dict":
             keys = f"expected keys: {list(node.data)}; present keys: {list(data)}"
             return f"Dict key mismatch; {keys}."
         case _ if data != node.data:
             noun = "dataclass " if kind.label == "dataclass" else ""
-            return f"Mismatch custom {noun}node data: {node.data} != {data}; value: {value!r}."
+            return f"Mismatch custom {noun}node data: {node.data!r} != {data!r}; value: {value!r}."
         case _:
             return f"Custom type arity mismatch: {got} != {wanted}; value: {value!r}."
 

@@ -1,0 +1,271 @@
+"""Flattening, structures and rebuilding."""
+
+import enum
+import gc
+import pickle
+import sys
+import weakref
+from collections import OrderedDict, defaultdict, namedtuple
+
+import pytest
+
+from tapeless import tree_util
+from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_leaves, tree_structure
+from tapeless.tree.treedef import MOST_LEVELS, Node
+
+Point = namedtuple("Point", "x y")
+
+
+class Tagged:
+    """A container with one child and arbitrary data."""
+
+    def __init__(self, child, tag):
+        self.child = child
+        self.tag = tag
+
+
+tree_util.register_pytree_node(
+    Tagged, lambda t: ((t.child,), t.tag), lambda tag, children: Tagged(children[0], tag)
+)
+
+TREES = [
+    1,
+    None,
+    (),
+    [1, 2, 3],
+    {"b": 1, "a": (2, None)},
+    {2: 1, 1: [3, {}]},
+    Point(1, [2, Point(3, 4)]),
+    OrderedDict([("z", 1), ("a", (2,))]),
+    defaultdict(list, {"b": 1, "a": (2,)}),
+    [{"w": 1, "b": 2}, {"b": 3, "w": 4}, (5, (6,))],
+    tree_util.Partial(max, 1, default=2),
+]
+
+
+def nest(depth):
+    """Return a leaf inside ``depth`` lists."""
+    tree = 1
+    for _ in range(depth):
+        tree = [tree]
+    return tree
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_unflatten_undoes_flatten_however_often(tree):
+    # Often enough for the structure to be expected, and its functions to be compiled.
+    for _ in range(200):
+        leaves, treedef = tree_flatten(tree)
+        assert len(leaves) == treedef.num_leaves
+        assert repr(treedef.unflatten(leaves)) == repr(tree_util.tree_map(lambda x: x, tree))
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_is_leaf_that_never_stops_changes_nothing(tree):
+    assert tree_flatten(tree, is_leaf=lambda x: False) == tree_flatten(tree)
+
+
+def test_dict_values_come_in_the_order_of_keys():
+    assert tree_leaves({"b": 1, "a": 2}) == [2, 1]
+    assert list(tree_util.tree_map(str, {"b": 1, "a": 2})) == ["a", "b"]
+
+
+def test_ordered_dict_keeps_its_order():
+    assert tree_leaves(OrderedDict([("b", 1), ("a", 2)])) == [1, 2]
+
+
+def test_unsortable_keys_are_refused():
+    with pytest.raises(ValueError, match="^Comparator raised exception while sorting pytree"):
+        tree_leaves({"a": 1, 2: 3})
+
+
+def test_equal_structures_are_one_object():
+    for tree in TREES:
+        again = tree_util.tree_unflatten(tree_structure(tree), tree_leaves(tree))
+        assert tree_structure(again) is tree_structure(tree)
+
+
+def test_keys_that_are_equal_but_distinguishable_are_kept_apart():
+    class Key(enum.StrEnum):
+        A = "a"
+
+    for _ in range(100):
+        assert str(tree_structure({1: 0})) == "PyTreeDef({1: *})"
+        assert str(tree_structure({True: 0})) == "PyTreeDef({True: *})"
+        assert [*tree_util.tree_map(str, {"a": [0]})][0] == "a"
+        assert [*tree_util.tree_map(str, {Key.A: [0]})][0] is Key.A
+    assert tree_structure({1: 0}) == tree_structure({True: 0})
+    assert hash(tree_structure({1: 0})) == hash(tree_structure({True: 0}))
+
+
+def test_an_expected_structure_does_not_hide_other_trees():
+    expected = [{"w": 1, "b": 2}, (3, 4)]
+    for _ in range(300):
+        tree_flatten(expected)
+    for tree in (
+        [{"b": 2, "w": 1}, (3, 4)],
+        [{"w": 1, "c": 2}, (3, 4)],
+        [{"w": 1, "b": 2}, [3, 4]],
+        [{"w": 1, "b": 2}, (3, 4, 5)],
+        [{"w": 1, "b": None}, (3, 4)],
+        [{"w": 1, "b": (2,)}, (3, 4)],
+    ):
+        assert tree_flatten(tree) == tree_flatten(tree, is_leaf=lambda x: False)
+
+
+def test_leaves_of_structure_are_those_of_flatten_or_none():
+    tree = Point({"w": 1, "b": [2, 3]}, Tagged((4, None), "tag"))
+    leaves, treedef = tree_flatten(tree)
+    found = [leaves_of_structure(tree, treedef) for _ in range(100)]
+    assert found[0] is None
+    assert found[-1] == leaves
+    assert leaves_of_structure(Point({"w": 1, "b": [2]}, tree.y), treedef) is None
+    assert leaves_of_structure(Point(tree.x, Tagged((4, None), "other")), treedef) is None
+
+
+def test_structures_die_with_their_users():
+    class Data:
+        pass
+
+    data = Data()
+    treedef = tree_structure(Tagged(1, data))
+    refs = weakref.ref(treedef.node), weakref.ref(data)
+    del treedef, data
+    gc.collect()
+    assert [ref() for ref in refs] == [None, None]
+
+
+def test_unhashable_data_is_compared_but_not_hashed():
+    left, right = tree_structure(Tagged(1, {"a": 1})), tree_structure(Tagged(1, {"a": 1}))
+    assert left == right
+    assert hash(left) == hash(right)
+    assert left != tree_structure(Tagged(1, {"a": 2}))
+
+
+def test_data_that_cannot_be_compared_is_named():
+    class Odd:
+        def __ne__(self, other):
+            raise TypeError("no")
+
+        __hash__ = None
+
+    with pytest.raises(ValueError, match="^Exception raised while checking equality of metadata"):
+        assert tree_structure(Tagged(1, Odd())) == tree_structure(Tagged(1, Odd()))
+
+
+@pytest.mark.parametrize("answer", [0, 1, "x", []])
+def test_is_leaf_must_answer_with_a_bool(answer):
+    with pytest.raises(ValueError, match="^is_leaf predicate returned a non-boolean value"):
+        tree_leaves((1, 2), is_leaf=lambda x: answer)
+
+
+def test_is_leaf_sees_every_subtree_from_the_outside():
+    seen = []
+    tree_leaves({"a": [1, None]}, is_leaf=seen.append)
+    assert seen == [{"a": [1, None]}, [1, None], 1, None]
+
+
+@pytest.mark.parametrize(
+    ("leaves", "message"),
+    [
+        ([1], "Too few leaves for PyTreeDef; expected 2, got 1"),
+        ([1, 2, 3], "Too many leaves for PyTreeDef; expected 2."),
+    ],
+)
+def test_number_of_leaves_is_checked(leaves, message):
+    with pytest.raises(ValueError) as caught:
+        tree_structure((0, [0])).unflatten(leaves)
+    assert str(caught.value) == message
+
+
+def test_stop_iteration_of_a_mapped_function_is_not_swallowed():
+    def stop(_):
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        tree_util.tree_map(stop, (1, [2]))
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_structures_survive_pickling(tree):
+    treedef = tree_structure(tree)
+    assert pickle.loads(pickle.dumps(treedef)) is treedef
+
+
+def test_parts_of_a_structure():
+    treedef = tree_structure({"b": 1, "a": (2, None)})
+    assert (treedef.num_leaves, treedef.num_nodes) == (2, 5)
+    assert treedef.node_data() == (dict, ["a", "b"])
+    assert [str(child) for child in treedef.children()] == ["PyTreeDef((*, None))", "PyTreeDef(*)"]
+    rebuilt = tree_util.PyTreeDef.from_node_data_and_children(
+        tree_util.default_registry, treedef.node_data(), treedef.children()
+    )
+    assert rebuilt is treedef
+
+
+def test_compose_and_walk():
+    outer = tree_structure({"a": 1, "b": (2,)})
+    assert str(outer.compose(tree_structure([0, 0]))) == "PyTreeDef({'a': [*, *], 'b': ([*, *],)})"
+    folded = outer.walk(lambda children, data: (children, data), str, [1, 2])
+    assert folded == (("1", (("2",), None)), ["a", "b"])
+    with pytest.raises(ValueError, match="Too few leaves"):
+        outer.walk(lambda *a: a, str, [1])
+    with pytest.raises(ValueError, match="Too many leaves"):
+        outer.walk(lambda *a: a, str, [1, 2, 3])
+
+
+def test_from_iterable_tree_takes_containers_from_the_structure():
+    treedef = tree_structure({"a": 1, "b": (1, 2)})
+    assert treedef.from_iterable_tree([1, [2, 3]]) == {"a": 1, "b": (2, 3)}
+    with pytest.raises(ValueError, match="Arity mismatch between trees"):
+        treedef.from_iterable_tree([1, [2]])
+
+
+@pytest.mark.parametrize("depth", [500, 5000])
+def test_deep_trees_work(depth):
+    leaves, treedef = tree_flatten(nest(depth))
+    assert leaves == [1]
+    assert treedef.num_nodes == depth + 1
+    assert str(treedef).count("[") == depth
+    assert hash(treedef) == hash(tree_structure(nest(depth)))
+    assert tree_leaves(treedef.unflatten([2])) == [2]
+    assert len(tree_util.tree_leaves_with_path(nest(depth))[0][0]) == depth
+
+
+def test_trees_without_end_are_refused():
+    cycle = []
+    cycle.append(cycle)
+    for tree in (cycle, nest(MOST_LEVELS + 1)):
+        for flatten in (tree_leaves, tree_util.tree_leaves_with_path):
+            with pytest.raises(RecursionError, match="levels deep, or contains itself"):
+                flatten(tree)
+
+
+def test_rebuilding_is_right_for_every_size_of_a_flat_container():
+    for size in range(6):
+        for make in (tuple, list, lambda xs: {f"k{x}": x for x in xs}):
+            tree = make(range(size))
+            assert tree_structure(tree).unflatten(range(size)) == tree
+
+
+def test_all_leaves_sees_containers_and_none():
+    assert tree_util.all_leaves([1, "x"])
+    assert not tree_util.all_leaves([1, None])
+    assert not tree_util.all_leaves([(1,)], is_leaf=lambda x: True)
+
+
+def test_public_names_are_those_of_the_nodes():
+    assert isinstance(tree_structure(1).node, Node)
+    assert tree_util.treedef_is_leaf(tree_structure(None))
+    assert str(tree_util.treedef_tuple([tree_structure(1)] * 2)) == "PyTreeDef((*, *))"
+    with pytest.raises(TypeError, match="no constructor defined"):
+        tree_util.PyTreeDef()
+
+
+def test_flattening_ignores_the_recursion_limit_left_to_it():
+    limit = sys.getrecursionlimit()
+
+    def down(levels):
+        return down(levels - 1) if levels else tree_leaves(nest(50))
+
+    assert down(limit // 2) == [1]
