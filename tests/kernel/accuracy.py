@@ -14,12 +14,14 @@ import mpmath
 import numpy as np
 import scipy.special
 
-from tapeless.kernel.ir import Buffer, Op, Scalar
+from tapeless.compiler.engine import compile_program
+from tapeless.compiler.program import Program
+from tapeless.kernel.ir import Buffer, Loop, Op, Scalar, Store
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import recipe
 from tests.kernel.evaluate import evaluate, ulp_errors
 
-__all__ = ["CASES", "Case", "count_operations", "errors", "run_recipe", "samples"]
+__all__ = ["CASES", "Case", "count_operations", "errors", "run_native", "run_recipe", "samples"]
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 Region = tuple[float, float]
@@ -137,6 +139,21 @@ def run_recipe(name: str, *arrays: np.ndarray) -> np.ndarray:
     leaves = [_leaf(nodes, array.dtype) for array in arrays]
     root = recipe(name, tuple(leaves), nodes)
     return np.broadcast_to(evaluate(root, dict(zip(leaves, arrays, strict=True))), arrays[0].shape)
+
+
+def run_native(name: str, *arrays: np.ndarray) -> np.ndarray:
+    """Run a recipe as compiled vector code."""
+    nodes = Nodes()
+    dtype, size = arrays[0].dtype, arrays[0].size
+    inputs = tuple(Buffer((size,), dtype, "input") for _ in arrays)
+    output = Buffer((size,), dtype, "output")
+    i = nodes.index("i", size)
+    value = nodes.op(name, *(nodes.load(buffer, i) for buffer in inputs))
+    body = (Loop(i, size, (Store(output, nodes.affine(i), value),)),)
+    program = compile_program(Program(name, inputs, (output,), (), 0, body))
+    result = np.empty_like(arrays[0])
+    program.run([array.ctypes.data for array in (*arrays, result)])
+    return result
 
 
 def count_operations(name: str, dtype: np.dtype, arity: int = 1) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapeless.kernel.scalar import RECIPES
-from tests.kernel.accuracy import CASES, Case, errors, run_recipe, samples
+from tests.kernel.accuracy import CASES, Case, errors, run_native, run_recipe, samples
 from tests.kernel.evaluate import ulp_errors
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -187,3 +187,29 @@ def test_narrow_formats_are_rounded_from_float32() -> None:
     x = np.linspace(-5, 5, 101).astype(np.float16)
     expected = run_recipe("exp", x.astype(np.float32)).astype(np.float16)
     np.testing.assert_array_equal(run_recipe("exp", x), expected)
+
+
+@named("name", RECIPES)
+@each_dtype
+def test_compiled_code_gives_the_same_bits(name: str, dtype: np.dtype) -> None:
+    case = next((case for case in CASES if case.name == name), CASES[0])
+    x = samples(case, dtype, 2000)
+    special = np.array([0.0, -0.0, INF, -INF, NAN, 1, -1], dtype)
+    x = np.concatenate([x, special])
+    arguments = (x, x[::-1].copy()) if name in ("pow", "atan2", "nextafter") else (x,)
+    assert same_bits(run_native(name, *arguments), run_recipe(name, *arguments))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@named("case", CASES, ids=lambda case: case.name)
+def test_error_over_all_float32(case: Case) -> None:
+    """Every 61st bit pattern, in 61 equal parts."""
+    patterns = np.arange(0, 2**32, 61, dtype=np.uint64).astype(np.uint32)
+    worst = 0.0
+    for part in np.array_split(patterns, 61):
+        x = part.view(np.float32)
+        if case.scale is not None:
+            x = np.ascontiguousarray(x[~(x <= -1e5)])
+        worst = max(worst, errors(case, x, run_native(case.name, x)).max())
+    assert worst <= case.bound
