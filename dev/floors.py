@@ -26,7 +26,7 @@ FLOORS = (
     "core kernel",
     "prims",
     "transforms",
-    "control",
+    "control lax",  # lax: the names of the floors up to here, for the libraries above
     "compiler",
     "runtime",
     "api",

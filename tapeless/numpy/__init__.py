@@ -1,4 +1,31 @@
 """`jax.numpy`: NumPy's functions on immutable arrays, for every transformation.  Names only."""
 
 from tapeless.numpy.common import *
+from tapeless.numpy.scalar_types import *
+from tapeless.numpy.choice import *
+from tapeless.numpy.ufunc import *
+from tapeless.numpy.arithmetic import *
+from tapeless.numpy.ufuncs import *
+from tapeless.numpy.rounding import *
+from tapeless.numpy.creation import *
 from tapeless.numpy.methods import *
+from numpy import (  # noqa: F401
+    character as character,
+    complexfloating as complexfloating,
+    dtype as dtype,
+    e as e,
+    euler_gamma as euler_gamma,
+    flexible as flexible,
+    floating as floating,
+    generic as generic,
+    inexact as inexact,
+    inf as inf,
+    integer as integer,
+    nan as nan,
+    newaxis as newaxis,
+    number as number,
+    object_ as object_,
+    pi as pi,
+    signedinteger as signedinteger,
+    unsignedinteger as unsignedinteger,
+)

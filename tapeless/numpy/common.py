@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes
+from tapeless import config, dtypes, errors
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
@@ -29,14 +29,15 @@ from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
 
 __all__ = [
+    "alike",
     "array",
     "asarray",
     "canonicalize_axes",
     "canonicalize_axis",
     "check_arraylike",
     "check_no_float0s",
+    "concrete_value",
     "convert",
-    "device_or_none",
     "dtype_of",
     "is_arraylike",
     "is_inexact",
@@ -56,6 +57,9 @@ __all__ = [
 
 Shape = tuple[int, ...]
 _PYTHON_SCALARS = (bool, int, float, complex)
+# Dtypes of operands that need no promotion when they are alike.
+_INEXACT = frozenset(map(np.dtype, "efdFD")) | {np.dtype(dtypes.bfloat16)}
+_PLAIN = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 
 
 # Checks
@@ -100,9 +104,21 @@ def value_of(x: Any) -> Value:
     return x.__jax_array__()
 
 
-def device_or_none(device: Any) -> None:
-    """Accept any device: there is one."""
-    del device
+def concrete_value(x: Any, context: str) -> Any:
+    """Return the value behind `x`, or raise ConcretizationTypeError for a tracer without one.
+
+    context: a sentence that says what needs the value.
+    """
+    x = value_of(x)
+    if not isinstance(x, Tracer):
+        return x
+    found = x.concrete()
+    if found is None:
+        raise errors.ConcretizationTypeError(
+            "Abstract tracer value encountered where concrete value is expected: traced array "
+            f"with shape {x.aval.str_short(False)}\n{context}\n{x.origin()}\n"
+        )
+    return found
 
 
 # Types and axes
@@ -270,22 +286,43 @@ def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None
     )
 
 
-def promote_args(fun_name: str, *args: Any) -> list[Value]:
+def alike(args: Sequence[Any]) -> Any:
+    """Return the type that arguments share which are Arrays or tracers; None if they do not."""
+    first = args[0]
+    if type(first) is not Array and not isinstance(first, Tracer):
+        return None
+    aval = first.aval
+    for arg in args[1:]:
+        if (type(arg) is not Array and not isinstance(arg, Tracer)) or arg.aval is not aval:
+            return None
+    return aval
+
+
+def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one dtype and one rank."""
+    aval = alike(args)
+    if aval is not None and aval.dtype in _PLAIN:
+        return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes(*map(value_of, args)))
 
 
-def promote_args_numeric(fun_name: str, *args: Any) -> list[Value]:
+def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one rank and one dtype, not bool."""
+    aval = alike(args)
+    if aval is not None and aval.dtype in _PLAIN and aval.dtype != np.bool_:
+        return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes_numeric(*map(value_of, args)))
 
 
-def promote_args_inexact(fun_name: str, *args: Any) -> list[Value]:
+def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one rank and one floating or complex dtype."""
+    aval = alike(args)
+    if aval is not None and aval.dtype in _INEXACT:
+        return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes_inexact(*map(value_of, args)))
@@ -297,10 +334,10 @@ def promote_args_inexact(fun_name: str, *args: Any) -> list[Value]:
 def array(
     object: Any,
     dtype: Any = None,
+    *,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:

@@ -1,8 +1,9 @@
-"""Operators, methods and properties of arrays: one table for Arrays and tracers alike.
+"""Methods and properties of arrays, and the table that gives them to Arrays and tracers.
 
 `core.trace.array_methods` is filled here and attached to both classes, so that a tracer can do what
 an Array can; what an Array does by itself (conversion to Python and NumPy) a tracer refuses with an
-error that says where its value comes from.
+error that says where its value comes from.  A tracer that has a concrete value behind it, as under
+`grad` outside `jit`, converts that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapeless.core.trace import Tracer, array_methods
+from tapeless.numpy.operators import operators
+from tapeless.runtime.array import Array
 
 __all__ = []
 
@@ -25,6 +28,7 @@ array_methods.update(
     ndim=_of_aval("ndim", "The number of axes."),
     size=_of_aval("size", "The number of elements."),
     weak_type=_of_aval("weak_type", "Whether the dtype is weak, as a Python scalar's."),
+    **operators,
 )
 
 
@@ -36,3 +40,4 @@ def _attach(kind: Any, table: dict[str, Any]) -> None:
 
 
 _attach(Tracer, array_methods)
+_attach(Array, array_methods)
