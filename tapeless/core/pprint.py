@@ -163,7 +163,7 @@ def _program(jaxpr: Jaxpr, names: Names) -> Document:
     inputs = _binders(jaxpr.invars, names)
     head = [_keyword("lambda "), constants, "; ", inputs, ". ", _keyword("let")]
     eqns = [_equation(eqn, names) for eqn in jaxpr.eqns]
-    body = nest(4, brk() + join(brk(), eqns)) if eqns else text(" ")
+    body = nest(4, brk() + join(brk("; "), eqns))
     outs = _fill(_atoms(jaxpr.outvars, names), ",")
     comma = "," if len(jaxpr.outvars) == 1 else ""
     tail = [brk(), _keyword("in "), "(", nest(2, outs), comma, ")"]

@@ -1,0 +1,76 @@
+"""The interpreter: programs run under whatever trace is current."""
+
+import gc
+import weakref
+
+import numpy as np
+
+import tapeless as jax
+import tapeless.lax as lax
+from tapeless.core.interpret import eval_jaxpr, last_uses
+from tapeless.core.jaxpr import Builder, Literal
+from tests.core.programs import F32, sine_of_product, sum_with_constant
+
+X = np.array([0.5, 1.5, 2.5], np.float32)
+
+
+def test_values_are_those_of_the_function():
+    (out,) = eval_jaxpr(sine_of_product(), (), X, X)
+    np.testing.assert_allclose(out, np.sin(X * X), rtol=1e-6)
+
+
+def test_constants_may_be_other_than_those_attached():
+    jaxpr = sum_with_constant(X)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, X)[0], X + X)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [-X], X)[0], X - X)
+
+
+def test_literals_and_inputs_may_be_outputs():
+    builder = Builder()
+    a = builder.new_input(F32)
+    assert eval_jaxpr(builder.build([Literal(2.0, F32), a, a]), (), 5.0) == (2.0, 5.0, 5.0)
+
+
+def test_the_current_trace_decides_what_running_means():
+    jaxpr = sine_of_product()
+    again = jax.make_jaxpr(lambda x, y: eval_jaxpr(jaxpr, (), x, y))(X, X)
+    assert str(again) == str(jaxpr)
+    assert again is not jaxpr
+
+
+def test_equations_keep_their_source_lines():
+    jaxpr = jax.make_jaxpr(lambda x: lax.sin(x))(X)
+    again = jax.make_jaxpr(lambda x: eval_jaxpr(jaxpr, (), x))(X)
+    assert again.eqns[0].source == jaxpr.eqns[0].source
+
+
+def test_last_uses_name_each_variable_once():
+    jaxpr = sine_of_product()
+    product, sine = jaxpr.eqns
+    first, second = last_uses(jaxpr)
+    assert set(first) == set(jaxpr.invars)
+    assert second == list(product.outvars)
+    assert sine.outvars[0] not in first + second
+
+
+def test_values_are_dropped_after_their_last_use(monkeypatch):
+    jaxpr = jax.make_jaxpr(lambda x: lax.cos(lax.neg(lax.sin(x))))(X)
+    _, negation, cosine = (eqn.primitive for eqn in jaxpr.eqns)
+    sines, left = [], []
+    negate, take_cosine = negation.bind, cosine.bind
+
+    def bind_negation(x):
+        """Remember the sine, weakly."""
+        sines.append(weakref.ref(x))
+        return negate(x)
+
+    def bind_cosine(x):
+        """Look whether the sine is still there."""
+        gc.collect()
+        left.append(sines[0]())
+        return take_cosine(x)
+
+    monkeypatch.setattr(negation, "bind", bind_negation)
+    monkeypatch.setattr(cosine, "bind", bind_cosine)
+    eval_jaxpr(jaxpr, (), X)
+    assert left == [None]

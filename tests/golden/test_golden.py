@@ -1,0 +1,57 @@
+"""Texts of small programs: jaxprs and StableHLO, as kept and as JAX has them."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tests.golden.programs import HLO_PROGRAMS, PROGRAMS
+from tests.golden.texts import KINDS, current, jaxpr_text, kept
+from tests.golden.xla import run_text
+
+CASES = [(kind, name) for kind, names in KINDS.items() for name in names]
+
+# How a scan's arguments are divided: JAX prints trees, where this package prints counts.
+SCAN_PARAMETERS = re.compile(r"\n +(ft_in|ft_out|num_carry|num_consts)=.*")
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=map("-".join, CASES))
+def test_text_is_the_kept_one(kind, name):
+    assert current(jax, kind, name) == kept(kind, name).read_text()
+
+
+def test_nothing_is_kept_that_no_program_has():
+    for kind, names in KINDS.items():
+        assert {path.stem for path in kept(kind, "").parent.glob("*.txt")} == set(names)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_jaxpr_text_is_that_of_jax(name):
+    import jax as oracle
+
+    ours, theirs = (SCAN_PARAMETERS.sub("", jaxpr_text(module, name)) for module in (jax, oracle))
+    assert ours == theirs
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", HLO_PROGRAMS)
+def test_xla_runs_the_text_to_the_same_values(name):
+    function, args = PROGRAMS[name](jax)
+    compiled = jax.jit(function)
+    expected = jax.tree_util.tree_leaves(compiled(*args))
+    results = run_text(compiled.lower(*args).as_text(), args)
+    for result, wanted in zip(results, expected, strict=True):
+        wanted = np.asarray(wanted)
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(result, wanted, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [name for name in HLO_PROGRAMS if name != "literal_results"])
+def test_text_with_source_positions_parses(name):
+    function, args = PROGRAMS[name](jax)
+    text = jax.jit(function).lower(*args).as_text(debug_info=True)
+    assert "programs.py" in text
+    assert run_text(text, args) is not None
