@@ -37,7 +37,12 @@ from tapeless.prims.binary import (
     shift_left,
     shift_right_logical,
 )
-from tapeless.prims.common import batch_dim_to, move_dim, shape_of, zeros_like
+from tapeless.prims.common import (
+    batch_dim_to,
+    move_dim,
+    shape_of,
+    zeros_like,
+)
 from tapeless.prims.convert import bitcast_convert_type, convert
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.join import concatenate
@@ -101,7 +106,10 @@ def _threefry(b: Any, key: tuple[Any, Any], count: tuple[Any, Any]) -> tuple[Any
         for distance in _ROTATIONS[group % 2]:
             x = b.add(x, y)
             left = b.shift_left(y, distance)
-            y = b.xor(x, b.or_(left, b.shift_right_logical(y, 32 - distance)))
+            y = b.xor(
+                x,
+                b.or_(left, b.shift_right_logical(y, 32 - distance)),
+            )
         x = b.add(x, schedule[(group + 1) % 3])
         y = b.add(b.add(y, schedule[(group + 2) % 3]), group + 1)
     return x, y
@@ -174,7 +182,11 @@ def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
     out = (*lead, *shape)
     flat = reshape(broadcasted_iota(_U32, (size,), 0), shape)
     low = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
-    return _threefry(_ValueWords, _key_words(keys, lead, shape), (zeros_like(low), low))
+    return _threefry(
+        _ValueWords,
+        _key_words(keys, lead, shape),
+        (zeros_like(low), low),
+    )
 
 
 def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
@@ -200,7 +212,11 @@ def _numpy_counted(keys: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarr
     count = (flat >> np.uint64(32)).astype(_U32), flat.astype(_U32)
     lead = keys.shape[:-1] + (1,) * len(shape)
     with np.errstate(over="ignore"):
-        return _threefry(_NumpyWords, tuple(keys[..., i].reshape(lead) for i in (0, 1)), count)
+        return _threefry(
+            _NumpyWords,
+            tuple(keys[..., i].reshape(lead) for i in (0, 1)),
+            count,
+        )
 
 
 def _seed_words(b: Any, seed: Any) -> tuple[Any, Any]:
@@ -215,7 +231,13 @@ def _seed_words(b: Any, seed: Any) -> tuple[Any, Any]:
 class FromKeys(WithoutTangent):
     """An operation that makes (s, t) of keys (s): a batch axis stays where it is."""
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         return self.bind(*args, **params), (dims[0],)
 
     def check_keys(self, keys: ShapedArray) -> None:
@@ -236,7 +258,15 @@ class RandomBits(FromKeys):
         self.check_keys(keys)
         return (ShapedArray(keys.shape + shape, np.dtype(f"uint{bit_width}")),)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, bit_width: int, shape: Shape) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        bit_width: int,
+        shape: Shape,
+    ) -> tuple:
         (keys,), (out,) = args, outs
         split = len(keys.shape)
 
@@ -302,12 +332,23 @@ class RandomSeed(WithoutTangent):
             raise TypeError(f"PRNG key seed must be an integer; got {seeds.str_short(False)}")
         return (ShapedArray(seeds.shape, impl.dtype),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         return self.bind(*args, **params), tuple(dims)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
         (seeds,) = args
-        return (b.virtual(outs[0], lambda index: Parts(_seed_words(b, seeds.at(*index)))),)
+        return (
+            b.virtual(
+                outs[0],
+                lambda index: Parts(_seed_words(b, seeds.at(*index))),
+            ),
+        )
 
     def decompose(self, *args: Value, impl: PRNGImpl) -> tuple[Value, ...]:
         """Take the high and the low word."""
@@ -343,7 +384,13 @@ class RandomFoldIn(WithoutTangent):
             )
         return (ShapedArray(keys.shape or words.shape, keys.dtype),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         rows = [_row_shape(x, dim) for x, dim in zip(args, dims, strict=True)]
         if any(dim is None and not row for dim, row in zip(dims, rows, strict=True)):
             return self.bind(*args, **params), (next(dim for dim in dims if dim is not None),)
@@ -375,7 +422,11 @@ class RandomFoldIn(WithoutTangent):
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
         zero = np.zeros_like(words)
         with np.errstate(over="ignore"):
-            pair = _threefry(_NumpyWords, (keys[..., 0], keys[..., 1]), (zero, words))
+            pair = _threefry(
+                _NumpyWords,
+                (keys[..., 0], keys[..., 1]),
+                (zero, words),
+            )
         return (np.stack(pair, axis=-1),)
 
 
@@ -411,7 +462,13 @@ class RandomWrap(WithoutTangent):
             )
         return (ShapedArray(words.shape[: words.ndim - end], impl.dtype),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         return self.bind(move_dim(args[0], dims[0], 0), **params), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
@@ -419,7 +476,12 @@ class RandomWrap(WithoutTangent):
         if words.is_stored:
             return (b.reshape(words, outs[0]),)
         count = range(impl.key_shape[0])
-        return (b.virtual(outs[0], lambda index: Parts(words.at(*index, i) for i in count)),)
+        return (
+            b.virtual(
+                outs[0],
+                lambda index: Parts(words.at(*index, i) for i in count),
+            ),
+        )
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
         """Write nothing: the words carry the keys."""
@@ -496,7 +558,13 @@ class Threefry(WithoutTangent):
         shape = np.broadcast_shapes(*(word.shape for word in words))
         return (ShapedArray(shape, _U32),) * 2
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         args = [batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True)]
         return self.bind(*args, **params), (0, 0)
 

@@ -44,7 +44,14 @@ def number(b: Any, value: float, dtype: np.dtype) -> Any:
     return b.stored(b.constant(value, ShapedArray((), dtype)))
 
 
-def gemm(b: Any, x: Any, y: Any, out: Any, sizes: Sequence[int], flips: Sequence[bool]) -> None:
+def gemm(
+    b: Any,
+    x: Any,
+    y: Any,
+    out: Any,
+    sizes: Sequence[int],
+    flips: Sequence[bool],
+) -> None:
     """Store the products of the matrices of x and y in out, batch by batch.
 
     sizes: (count, n, m, k); x: (count, n, k) or, flipped, (count, k, n); y: (count, k, m) or,
@@ -54,7 +61,10 @@ def gemm(b: Any, x: Any, y: Any, out: Any, sizes: Sequence[int], flips: Sequence
     flip_x, flip_y = flips
     symbol = f"blas:{BLAS_LETTER[out.dtype]}gemm"
     one, zero = number(b, 1, out.dtype), number(b, 0, out.dtype)
-    flags = character(b, "T" if flip_y else "N"), character(b, "T" if flip_x else "N")
+    flags = (
+        character(b, "T" if flip_y else "N"),
+        character(b, "T" if flip_x else "N"),
+    )
     extents = tuple(integer(b, size) for size in (m, n, k))
     steps = tuple(integer(b, max(1, size)) for size in (k if flip_y else m, n if flip_x else k, m))
 
@@ -63,7 +73,18 @@ def gemm(b: Any, x: Any, y: Any, out: Any, sizes: Sequence[int], flips: Sequence
         left = (x, b.imul(batch, n * k))
         right = (y, b.imul(batch, k * m))
         result = (out, b.imul(batch, n * m))
-        args = [*flags, *extents, one, right, steps[0], left, steps[1], zero, result, steps[2]]
+        args = [
+            *flags,
+            *extents,
+            one,
+            right,
+            steps[0],
+            left,
+            steps[1],
+            zero,
+            result,
+            steps[2],
+        ]
         b.call(symbol, args, reads=(x, y, one, zero), writes=(out,))
 
     if count == 1:

@@ -1,203 +1,57 @@
-"""Collectives: operations between the rows of a mapped axis that has a name.
+"""Exchanges between the rows of a mapped axis that has a name (see `named_axes`).
 
-    vmap(lambda x: x / psum(x, "i"), axis_name="i")      every row, divided by the sum of all rows
+    ppermute        (n) -> (n)                  row number dst gets that of src
+    pbroadcast      (n) -> (n)                  every row gets row number `source`
+    all_gather      (n) -> (size, n)            all rows, side by side
+    all_to_all      (size, n) -> (size, n)      row i gets element i of every row
+    psum_scatter    (size, n) -> (n)            the sum over rows of element i, for row i
 
-A collective names axes (`axis_names`).  The trace that maps such an axis replaces the collective by
-an operation on the whole array, its rule `batch_collective`; every other trace treats it as an
-operation of one row, its rule `batch`.  An axis that nothing maps is an error when the operation is
-called.
-
-The reductions may name axes by position too: that is what a name becomes when its axis is mapped,
-so that psum over two names is resolved one by one.  Over positions only it is an ordinary one.
-
-    psum, pmax, pmin         (n) -> (n)            fold the rows
-    ppermute                 (n) -> (n)            row number dst gets that of src; zeros elsewhere
-    all_gather               (n) -> (size, n)      all rows, side by side
-    all_to_all               (size, n) -> (size, n)    row i gets element i of every row
-    psum_scatter             (size, n) -> (n)      the sum over rows of element i, for row i
-    axis_index               () -> ()              the number of the row
+All are linear.  The inverse permutation transposes ppermute, all_gather and psum_scatter transpose
+each other, and all_to_all transposes to itself with its two axes exchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Zero
-from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Value, find_axis
-from tapeless.prims.binary import add, div, mul
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim_to, move_dim, shape_of
-from tapeless.prims.convert import convert
-from tapeless.prims.create import iota
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
-from tapeless.prims.reduce import reduce_max, reduce_min, reduce_sum
-from tapeless.prims.rules import LinearUnary, batched_axes
-from tapeless.prims.structural import broadcast_in_dim, reshape
-from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.prims.named_axes import (
+    NO_GROUPS,
+    Collective,
+    axis_size,
+    map_leaves,
+    names_of,
+    times,
+)
+from tapeless.prims.reduce import reduce_sum
+from tapeless.prims.rules import LinearUnary
+from tapeless.prims.structural import reshape
 
 __all__ = [
-    "Collective",
     "all_gather",
     "all_gather_p",
     "all_to_all",
     "all_to_all_p",
-    "axis_index",
-    "axis_index_p",
-    "axis_size",
     "pbroadcast",
     "pbroadcast_p",
-    "pmax",
-    "pmax_p",
-    "pmean",
-    "pmin",
-    "pmin_p",
     "ppermute",
     "ppermute_p",
     "pshuffle",
-    "psum",
-    "psum_p",
     "psum_scatter",
     "pswapaxes",
     "reduce_scatter_p",
 ]
 
 Groups = Sequence[Sequence[int]] | None
-NO_GROUPS = "axis_index_groups not supported in vmap collectives. Please open a feature request!"
-
-
-def _names(axis_name: Any) -> tuple[Any, ...]:
-    """Return the axes that an argument names, as a tuple."""
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
-
-
-def _times(x: Value, size: int) -> Value:
-    """Return x times the number of rows."""
-    return mul(typeof(x).dtype.type(size), x)
-
-
-class Collective(Primitive):
-    """An operation over named axes; subclasses say which parameter names them."""
-
-    axis_param = "axis_name"
-
-    def axis_names(self, **params: Any) -> tuple[object, ...]:
-        """Return the names; positions are not names."""
-        return tuple(name for name in _names(params[self.axis_param]) if not isinstance(name, int))
-
-    def batch_collective(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any
-    ) -> tuple:
-        """Apply the operation to whole arrays, of which `axis` is one of the named axes.
-
-        args: as for `batch`, but any of `dims` may be None.  Returns results and their dims.
-        """
-        raise NotImplementedError(f"Collective batching rule for '{self}' not implemented")
-
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
-        """Refuse: a name is left that nothing maps."""
-        names = ", ".join(map(str, self.axis_names(**params)))
-        raise NameError(f"unbound axis name: {names}")
-
-
-class Fold(Collective):
-    """Fold the rows of named axes, and the elements along positional ones: (n) -> (n)."""
-
-    axis_param = "axes"
-    reduce: Callable
-
-    def same(self, x: Value, size: int) -> Value:
-        """Fold `size` equal rows."""
-        raise NotImplementedError
-
-    def abstract(self, x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> tuple:
-        gone = [axis for axis in axes if isinstance(axis, (int, np.integer))]
-        shape = tuple(size for axis, size in enumerate(x.shape) if axis not in gone)
-        return (ShapedArray(shape, x.dtype, x.weak_type),)
-
-    def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, axes: Any, **params: Any
-    ) -> tuple:
-        (x,), (dim,) = args, dims
-        shifted = tuple(a + (a >= dim) if isinstance(a, int) else a for a in axes)
-        before = sum(isinstance(a, int) and a < dim for a in axes)
-        return self.bind(x, axes=shifted, **params), (dim - before,)
-
-    def batch_collective(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, axes: Any, **params: Any
-    ) -> tuple:
-        (x,), (dim,) = args, dims
-        if params["axis_index_groups"] is not None:
-            raise NotImplementedError(NO_GROUPS)
-        if dim is None:
-            x = self.same(x, axis.size)
-            rest = tuple(name for name in axes if name != axis.name)
-            return (self.bind(x, axes=rest, **params) if rest else (x,)), (None,)
-        moved = tuple(a + (a >= dim) if isinstance(a, int) else a for a in axes)
-        moved = tuple(dim if name == axis.name else name for name in moved)
-        return self.bind(x, axes=moved, **params), (None,)
-
-    def decompose(self, x: Value, *, axes: Any, **params: Any) -> tuple[Value, ...]:
-        """Reduce over positions."""
-        if self.axis_names(axes=axes):
-            return super().decompose(x, axes=axes, **params)
-        return (type(self).reduce(x, axes),)
-
-    def reference(self, x: np.ndarray, *, axes: Any, **params: Any) -> tuple:
-        return (self.ufunc.reduce(x, axis=tuple(axes), dtype=x.dtype),)
-
-
-class PSum(LinearUnary, Fold):
-    """The sum of the rows; linear, its transpose sums the cotangents."""
-
-    name = "psum"
-    reduce = staticmethod(reduce_sum)
-    ufunc = np.add
-
-    def same(self, x: Value, size: int) -> Value:
-        """Return size times x."""
-        return _times(x, size)
-
-    def transpose(
-        self, cotangents: Sequence[Value | Zero], args: Sequence, *, axes: Any, **params: Any
-    ) -> tuple:
-        (ct,), (x,) = cotangents, args
-        if isinstance(ct, Zero):
-            return (Zero(x.aval),)
-        kept = tuple(np.int64(axis) for axis in range(x.aval.ndim) if axis not in axes)
-        if len(kept) < x.aval.ndim:
-            ct = broadcast_in_dim(ct, x.aval.shape, kept)
-        named = self.axis_names(axes=axes)
-        return self.bind(ct, axes=named, **params) if named else (ct,)
-
-
-class PMax(Fold):
-    """The largest of the rows, element by element."""
-
-    name = "pmax"
-    reduce = staticmethod(reduce_max)
-    ufunc = np.maximum
-
-    def same(self, x: Value, size: int) -> Value:
-        """Return x."""
-        return x
-
-
-class PMin(Fold):
-    """The least of the rows, element by element."""
-
-    name = "pmin"
-    reduce = staticmethod(reduce_min)
-    ufunc = np.minimum
-
-    def same(self, x: Value, size: int) -> Value:
-        """Return x."""
-        return x
 
 
 def _take_rows(x: Value, rows: Sequence[int]) -> Value:
@@ -217,7 +71,12 @@ class PPermute(LinearUnary, Collective):
         return (x,)
 
     def transpose(
-        self, cotangents: Sequence[Value | Zero], args: Sequence, *, perm: Any, **params: Any
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        *,
+        perm: Any,
+        **params: Any,
     ) -> tuple:
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
@@ -225,12 +84,25 @@ class PPermute(LinearUnary, Collective):
         back = tuple((dst, src) for src, dst in perm)
         return self.bind(ct, perm=back, **params)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         return self.bind(*args, **params), tuple(dims)
 
     def batch_collective(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, perm: Any, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        perm: Any,
+        **params: Any,
     ) -> tuple:
+        """Work on all rows at once."""
         sources = {dst: src for src, dst in perm}
         valid = all(0 <= i < axis.size for pair in perm for i in pair)
         if len(perm) != axis.size or len(sources) != axis.size or not valid:
@@ -247,12 +119,25 @@ class PBroadcast(LinearUnary, Collective):
     def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         return (x,)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         return self.bind(*args, **params), tuple(dims)
 
     def batch_collective(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, source: int, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        source: int,
+        **params: Any,
     ) -> tuple:
+        """Work on all rows at once."""
         if not 0 <= source < axis.size:
             raise ValueError("collective broadcast doesn't fit in the axis size!")
         if dims[0] is None:
@@ -267,7 +152,13 @@ class AllGather(LinearUnary, Collective):
     name = "all_gather"
 
     def abstract(
-        self, x: ShapedArray, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
+        self,
+        x: ShapedArray,
+        *,
+        all_gather_dimension: int,
+        axis_size: int,
+        tiled: bool,
+        **_: Any,
     ) -> tuple[ShapedArray, ...]:
         shape = list(x.shape)
         if tiled:
@@ -276,7 +167,12 @@ class AllGather(LinearUnary, Collective):
             shape.insert(all_gather_dimension, axis_size)
         return (x.update(shape=tuple(shape)),)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
             return (Zero(x.aval),)
@@ -306,9 +202,10 @@ class AllGather(LinearUnary, Collective):
         all_gather_dimension: int,
         **params: Any,
     ) -> tuple:
+        """Work on all rows at once."""
         if params["axis_index_groups"] is not None:
             raise NotImplementedError(NO_GROUPS)
-        names = _names(params["axis_name"])
+        names = names_of(params["axis_name"])
         if len(names) > 1:
             raise NotImplementedError("vmap of all_gather over several axes is not implemented")
         x = batch_dim_to(args[0], dims[0], all_gather_dimension, axis.size)
@@ -327,7 +224,15 @@ def _merge(x: Value, axis: int) -> Value:
 def _split(x: Value, axis: int, size: int) -> Value:
     """Split an axis: (size m) -> (size, m)."""
     shape = shape_of(x)
-    return reshape(x, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
+    return reshape(
+        x,
+        (
+            *shape[:axis],
+            size,
+            shape[axis] // size,
+            *shape[axis + 1 :],
+        ),
+    )
 
 
 class AllToAll(LinearUnary, Collective):
@@ -336,7 +241,13 @@ class AllToAll(LinearUnary, Collective):
     name = "all_to_all"
 
     def abstract(
-        self, x: ShapedArray, *, split_axis: int, concat_axis: int, tiled: bool, **params: Any
+        self,
+        x: ShapedArray,
+        *,
+        split_axis: int,
+        concat_axis: int,
+        tiled: bool,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         shape = list(x.shape)
         size = axis_size(params["axis_name"])
@@ -359,7 +270,12 @@ class AllToAll(LinearUnary, Collective):
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
             return (Zero(x.aval),)
-        return self.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
+        return self.bind(
+            ct,
+            split_axis=concat_axis,
+            concat_axis=split_axis,
+            **params,
+        )
 
     def batch(
         self,
@@ -372,7 +288,12 @@ class AllToAll(LinearUnary, Collective):
         **params: Any,
     ) -> tuple:
         x = move_dim(args[0], dims[0], 0)
-        outs = self.bind(x, split_axis=split_axis + 1, concat_axis=concat_axis + 1, **params)
+        outs = self.bind(
+            x,
+            split_axis=split_axis + 1,
+            concat_axis=concat_axis + 1,
+            **params,
+        )
         return outs, (0,)
 
     def batch_collective(
@@ -386,6 +307,7 @@ class AllToAll(LinearUnary, Collective):
         tiled: bool,
         **params: Any,
     ) -> tuple:
+        """Work on all rows at once."""
         if params["axis_index_groups"] is not None:
             raise NotImplementedError(NO_GROUPS)
         x = batch_dim_to(args[0], dims[0], 0, axis.size)
@@ -404,7 +326,13 @@ class ReduceScatter(LinearUnary, Collective):
     name = "reduce_scatter"
 
     def abstract(
-        self, x: ShapedArray, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
+        self,
+        x: ShapedArray,
+        *,
+        scatter_dimension: int,
+        axis_size: int,
+        tiled: bool,
+        **_: Any,
     ) -> tuple[ShapedArray, ...]:
         shape = list(x.shape)
         extent = shape[scatter_dimension]
@@ -424,7 +352,12 @@ class ReduceScatter(LinearUnary, Collective):
             del shape[scatter_dimension]
         return (x.update(shape=tuple(shape)),)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
             return (Zero(x.aval),)
@@ -453,10 +386,11 @@ class ReduceScatter(LinearUnary, Collective):
         tiled: bool,
         **params: Any,
     ) -> tuple:
+        """Work on all rows at once."""
         if params["axis_index_groups"] is not None:
             raise NotImplementedError(NO_GROUPS)
         if dims[0] is None:
-            x = _times(args[0], axis.size)
+            x = times(args[0], axis.size)
         else:
             x = reduce_sum(args[0], (dims[0],))
         if tiled:
@@ -464,105 +398,21 @@ class ReduceScatter(LinearUnary, Collective):
         return (x,), (scatter_dimension,)
 
 
-class AxisIndex(Collective):
-    """() -> int32: the number of the row."""
-
-    name = "axis_index"
-
-    def abstract(self, *, axis_name: Any) -> tuple[ShapedArray, ...]:
-        return (ShapedArray((), np.dtype(np.int32)),)
-
-    def batch_collective(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any
-    ) -> tuple:
-        return (iota(np.int32, axis.size),), (0,)
-
-
-psum_p = PSum()
-pmax_p = PMax()
-pmin_p = PMin()
 ppermute_p = PPermute()
 pbroadcast_p = PBroadcast()
 all_gather_p = AllGather()
 all_to_all_p = AllToAll()
 reduce_scatter_p = ReduceScatter()
-axis_index_p = AxisIndex()
-
-
-def _map_leaves(function: Callable[[Value], Value], tree: Any) -> Any:
-    """Apply a function to every leaf."""
-    leaves, treedef = tree_flatten(tree)
-    return tree_unflatten(treedef, [function(leaf) for leaf in leaves])
-
-
-def _fold(prim: Fold, x: Any, axis_name: Any, groups: Groups, constant: Callable) -> Any:
-    """Fold every leaf; `constant(leaf, size)` folds a Python or NumPy scalar."""
-    axes = _names(axis_name)
-    positions = [axis for axis in axes if isinstance(axis, int)]
-    size = axis_size(tuple(axis for axis in axes if not isinstance(axis, int)))
-    groups = None if groups is None else tuple(map(tuple, groups))
-    if positions and groups is not None:
-        raise ValueError("axis_index_groups only supported for sums over just named axes.")
-    if groups is not None:
-        size = len(groups[0])
-
-    def fold(leaf: Value) -> Value:
-        """Fold one leaf."""
-        if not axes:
-            return leaf
-        if isinstance(leaf, (bool, int, float, complex, np.generic)) and not positions:
-            return constant(leaf, size)
-        if typeof(leaf).dtype == np.bool_ and prim is psum_p:
-            leaf = convert(leaf, dtypes.default_int_dtype())
-        if positions:
-            ndim = typeof(leaf).ndim
-            canonical = tuple(a % ndim if isinstance(a, int) else a for a in axes)
-        else:
-            canonical = axes
-        return prim.bind(leaf, axes=canonical, axis_index_groups=groups)[0]
-
-    return _map_leaves(fold, x)
-
-
-def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the sum of x over the rows of the named axes; x: a tree of arrays (n) -> (n).
-
-    The sum of a Python number is that number times the size of the axes: psum(1, "i") is the size.
-    """
-    return _fold(psum_p, x, axis_name, axis_index_groups, lambda leaf, size: leaf * size)
-
-
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the largest of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
-    return _fold(pmax_p, x, axis_name, axis_index_groups, lambda leaf, size: leaf)
-
-
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the least of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
-    return _fold(pmin_p, x, axis_name, axis_index_groups, lambda leaf, size: leaf)
-
-
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the mean of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
-    total = psum(x, axis_name, axis_index_groups=axis_index_groups)
-    size = psum(1, axis_name, axis_index_groups=axis_index_groups)
-
-    def divide(leaf: Value) -> Value:
-        """Divide one leaf by the number of rows."""
-        if isinstance(leaf, (int, float, complex)):
-            return leaf / size
-        if not dtypes.issubdtype(typeof(leaf).dtype, np.inexact):
-            leaf = convert(leaf, dtypes.default_float_dtype())
-        return div(leaf, typeof(leaf).dtype.type(size))
-
-    return _map_leaves(divide, total)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Send rows of x along the named axis: for (src, dst) in `perm`, row dst gets row src."""
     axis_size(axis_name)
-    params = {"axis_name": _names(axis_name), "perm": tuple(map(tuple, perm))}
-    return _map_leaves(lambda leaf: ppermute_p.bind(leaf, **params)[0], x)
+    params = {
+        "axis_name": names_of(axis_name),
+        "perm": tuple(map(tuple, perm)),
+    }
+    return map_leaves(lambda leaf: ppermute_p.bind(leaf, **params)[0], x)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
@@ -575,8 +425,9 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Give every row of the named axis row number `source` of x."""
     axis_size(axis_name)
-    return _map_leaves(
-        lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)[0], x
+    return map_leaves(
+        lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)[0],
+        x,
     )
 
 
@@ -599,12 +450,12 @@ def all_gather(
             leaf,
             all_gather_dimension=axis % rank,
             axis_index_groups=axis_index_groups,
-            axis_name=_names(axis_name),
+            axis_name=names_of(axis_name),
             axis_size=size,
             tiled=tiled,
         )[0]
 
-    return _map_leaves(gather_leaf, x)
+    return map_leaves(gather_leaf, x)
 
 
 def all_to_all(
@@ -630,7 +481,10 @@ def all_to_all(
             if not -len(shape) <= axis < len(shape):
                 text = f"axis {axis} is out of bounds for array of dimension {len(shape)}"
                 raise ValueError(text)
-        split, concat = split_axis % len(shape), concat_axis % len(shape)
+        split, concat = (
+            split_axis % len(shape),
+            concat_axis % len(shape),
+        )
         if tiled and shape[split] % size:
             raise ValueError(
                 f"The size of all_to_all split_axis ({shape[split]}) has to be divisible by the "
@@ -650,10 +504,16 @@ def all_to_all(
             tiled=tiled,
         )[0]
 
-    return _map_leaves(exchange, x)
+    return map_leaves(exchange, x)
 
 
-def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Groups = None) -> Any:
+def pswapaxes(
+    x: Any,
+    axis_name: Any,
+    axis: int,
+    *,
+    axis_index_groups: Groups = None,
+) -> Any:
     """Swap the named axis with `axis`, which has the same size."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
@@ -670,29 +530,9 @@ def psum_scatter(
     size = axis_size(axis_name)
     params = {
         "axis_index_groups": axis_index_groups,
-        "axis_name": _names(axis_name),
+        "axis_name": names_of(axis_name),
         "axis_size": size,
         "scatter_dimension": scatter_dimension,
         "tiled": tiled,
     }
-    return _map_leaves(lambda leaf: reduce_scatter_p.bind(leaf, **params)[0], x)
-
-
-def axis_index(axis_name: Any) -> Value:
-    """Return the number of the row along the named axis, an int32; several names count together."""
-    if not isinstance(axis_name, (tuple, list)):
-        find_axis(axis_name)
-        return axis_index_p.bind(axis_name=axis_name)[0]
-    number, inner = np.int32(0), 1
-    for name in reversed(axis_name):
-        number = add(number, mul(axis_index(name), np.int32(inner)))
-        inner *= axis_size(name)
-    return number
-
-
-def axis_size(axis_name: Any) -> int:
-    """Return the number of rows of the named axis; of several names, of all together."""
-    size = 1
-    for name in _names(axis_name):
-        size *= find_axis(name).size
-    return size
+    return map_leaves(lambda leaf: reduce_scatter_p.bind(leaf, **params)[0], x)

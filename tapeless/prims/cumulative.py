@@ -24,7 +24,12 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add, div, max, min, mul, sub
-from tapeless.prims.common import add_tangents, full_like, shape_of, zeros_like
+from tapeless.prims.common import (
+    add_tangents,
+    full_like,
+    shape_of,
+    zeros_like,
+)
 from tapeless.prims.compare import eq, gt, lt, ne
 from tapeless.prims.exponential import exp, log1p
 from tapeless.prims.join import concatenate
@@ -81,7 +86,12 @@ class Cumulative(Primitive):
             raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
         return (x,)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         (x,), (t,) = primals, tangents
         if isinstance(t, Zero):
             (out,) = self.bind(x, **params)
@@ -107,88 +117,104 @@ class Cumulative(Primitive):
         (dim,) = dims
         return self.bind(*args, axis=axis + (axis >= dim), **params), (dim,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, axis: int, reverse: bool) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axis: int,
+        reverse: bool,
+    ) -> tuple:
         (x,), (out,) = args, outs
         target = b.buffer(out)
-        wide = accumulator(out.dtype)
-        extent, inner = out.shape[axis], out.shape[axis + 1 :]
         if out.size == 0:
             return (target,)
-
-        def place(i: Any) -> Any:
-            """Return the position of the i-th element in the order of the operation."""
-            return b.iadd(extent - 1, b.imul(i, -1)) if reverse else i
-
-        def along(line: Sequence[Any]) -> None:
-            """Go along one line, the running value in a register."""
-            total = b.buffer(ShapedArray((), wide))
-            b.store(total, (), b.const(self.start(wide), wide))
-
-            def step(i: Any) -> None:
-                """Combine one element."""
-                index = (*line[:axis], place(i), *line[axis:])
-                element = b.let(self.combine(b, total.at(), b.convert(x.at(*index), wide)))
-                b.store(total, (), element)
-                b.store(target, index, b.convert(element, out.dtype))
-
-            b.loop(extent, step, independent=False)
-
-        def across(outer: Sequence[Any]) -> None:
-            """Combine whole rows, each with the row before it in the result."""
-
-            def first(rest: Sequence[Any]) -> None:
-                """Copy the first row."""
-                index = (*outer, place(0), *rest)
-                b.store(target, index, x.at(*index))
-
-            def row(i: Any) -> None:
-                """Combine one row."""
-
-                def step(rest: Sequence[Any]) -> None:
-                    """Combine one element of it."""
-                    before = target.at(*outer, place(i), *rest)
-                    index = (*outer, place(b.iadd(i, 1)), *rest)
-                    b.store(target, index, self.combine(b, before, x.at(*index)))
-
-                b.nest(inner, step)
-
-            b.nest(inner, first)
-            b.loop(extent - 1, row, independent=False)
-
-        if wide == out.dtype and np.prod(inner, dtype=int) > 1:
-            b.nest(out.shape[:axis], across)
+        lines = _Lines(b, self, x, target, axis, reverse)
+        if lines.wide == out.dtype and lines.inner_size > 1:
+            b.nest(out.shape[:axis], lines.across)
         else:
-            b.nest((*out.shape[:axis], *inner), along)
+            b.nest(
+                (*out.shape[:axis], *out.shape[axis + 1 :]),
+                lines.along,
+            )
         return (target,)
-
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axis: int, reverse: bool) -> tuple:
-        """Fold a window that ends at each element, over padding on one side."""
-        (out,) = outs
-        if not out.size:
-            return (b.constant(0, out),)
-        scalar = out.update(shape=())
-        widths = [out.shape[axis] if axis == i else 1 for i in range(out.ndim)]
-        margins = [[0, width - 1] if reverse else [width - 1, 0] for width in widths]
-        ones = array_text([1] * out.ndim)
-        attributes = {
-            "window_dimensions": array_text(widths),
-            "padding": f"dense<{margins}> : tensor<{out.ndim}x2xi64>",
-            "window_strides": ones,
-            "base_dilations": ones,
-            "window_dilations": ones,
-        }
-        start = b.constant(self.start(out.dtype), scalar)
-        region = b.region([scalar, scalar], lambda x, y: self.hlo_combine(b, x, y))
-        return b.op("stablehlo.reduce_window", [*args, start], outs, attributes, [region])
-
-    def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
-        """Combine two scalars of StableHLO."""
-        return b.op(self.hlo_name, [x, y], [x.aval])
 
     def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:
         line = np.flip(x, axis) if reverse else x
         out = self.ufunc.accumulate(line, axis, dtype=x.dtype)
         return (np.flip(out, axis) if reverse else out,)
+
+
+class _Lines:
+    """The loops of one cumulative operation, from x to `target`."""
+
+    def __init__(
+        self,
+        b: Any,
+        prim: Cumulative,
+        x: Any,
+        target: Any,
+        axis: int,
+        reverse: bool,
+    ) -> None:
+        """Note what the loops need."""
+        self.b, self.prim, self.x, self.target = b, prim, x, target
+        self.axis, self.reverse = axis, reverse
+        self.extent = target.shape[axis]
+        self.inner = target.shape[axis + 1 :]
+        self.inner_size = int(np.prod(self.inner, dtype=int))
+        self.wide = accumulator(target.dtype)
+
+    def place(self, i: Any) -> Any:
+        """Return the position of the i-th element in the order of the operation."""
+        if not self.reverse:
+            return i
+        return self.b.iadd(self.extent - 1, self.b.imul(i, -1))
+
+    def along(self, line: Sequence[Any]) -> None:
+        """Go along one line, the running value in a register."""
+        b, axis = self.b, self.axis
+        total = b.buffer(ShapedArray((), self.wide))
+        b.store(total, (), b.const(self.prim.start(self.wide), self.wide))
+
+        def step(i: Any) -> None:
+            """Combine one element."""
+            index = (*line[:axis], self.place(i), *line[axis:])
+            new = b.convert(self.x.at(*index), self.wide)
+            element = b.let(self.prim.combine(b, total.at(), new))
+            b.store(total, (), element)
+            b.store(
+                self.target,
+                index,
+                b.convert(element, self.target.dtype),
+            )
+
+        b.loop(self.extent, step, independent=False)
+
+    def across(self, outer: Sequence[Any]) -> None:
+        """Combine whole rows, each with the row before it in the result."""
+        b = self.b
+
+        def first(rest: Sequence[Any]) -> None:
+            """Copy an element of the first row."""
+            index = (*outer, self.place(0), *rest)
+            b.store(self.target, index, self.x.at(*index))
+
+        def row(i: Any) -> None:
+            """Combine one row."""
+
+            def step(rest: Sequence[Any]) -> None:
+                """Combine one element of it."""
+                before = self.target.at(*outer, self.place(i), *rest)
+                index = (*outer, self.place(b.iadd(i, 1)), *rest)
+                new = self.prim.combine(b, before, self.x.at(*index))
+                b.store(self.target, index, new)
+
+            b.nest(self.inner, step)
+
+        b.nest(self.inner, first)
+        b.loop(self.extent - 1, row, independent=False)
 
 
 def accumulator(dtype: Any) -> Any:
@@ -237,7 +263,10 @@ def _interleave(even: Value, odd: Value, axis: int) -> Value:
         config[axis] = (before, after, 1)
         return pad(value, zero, tuple(config))
 
-    return add(spread(even, 0, int(n_even == n_odd)), spread(odd, 1, int(n_even != n_odd)))
+    return add(
+        spread(even, 0, int(n_even == n_odd)),
+        spread(odd, 1, int(n_even != n_odd)),
+    )
 
 
 class CumSum(LinearUnary, Cumulative):
@@ -253,7 +282,12 @@ class CumSum(LinearUnary, Cumulative):
         return 0
 
     def transpose(
-        self, cotangents: Sequence[Value | Zero], args: Sequence, *, axis: int, reverse: bool
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        *,
+        axis: int,
+        reverse: bool,
     ) -> tuple:
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
@@ -374,9 +408,17 @@ class CumLogSumExp(Cumulative):
         kind = [x.aval]
         distance = b.op("stablehlo.subtract", [x, y], kind)
         size = b.op("stablehlo.abs", distance, kind)
-        exponential = b.op("stablehlo.exponential", b.op("stablehlo.negate", size, kind), kind)
+        exponential = b.op(
+            "stablehlo.exponential",
+            b.op("stablehlo.negate", size, kind),
+            kind,
+        )
         rest = b.op("stablehlo.log_plus_one", exponential, kind)
-        result = b.op("stablehlo.add", [*b.op("stablehlo.maximum", [x, y], kind), *rest], kind)
+        result = b.op(
+            "stablehlo.add",
+            [*b.op("stablehlo.maximum", [x, y], kind), *rest],
+            kind,
+        )
         undefined = b.compare("NE", *distance, *distance)
         total = b.op("stablehlo.add", [x, y], kind)
         return b.op("stablehlo.select", [undefined, *total, *result], kind)

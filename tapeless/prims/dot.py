@@ -31,15 +31,25 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, gemm
 from tapeless.prims.common import add_tangents, dtype_of, shape_of
 from tapeless.prims.convert import convert_element_type
-from tapeless.prims.precision import PrecisionLike, canonical_precision
+from tapeless.prims.precision import (
+    PrecisionLike,
+    canonical_precision,
+)
 from tapeless.prims.rules import is_complex
 from tapeless.prims.structural import transpose
 
-__all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
+__all__ = [
+    "DotDimensionNumbers",
+    "batch_matmul",
+    "dot",
+    "dot_general",
+    "dot_general_p",
+]
 
 Dims = tuple[int, ...]
 DotDimensionNumbers = tuple[
-    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+    tuple[Sequence[int], Sequence[int]],
+    tuple[Sequence[int], Sequence[int]],
 ]
 SMALL = 32**3  # multiplications; below, a call costs more than the loops it saves
 
@@ -58,7 +68,10 @@ def _check_side(side: str, ndim: int, contracting: Dims, batch: Dims) -> None:
             f"number of axes of the {side} value, got {side}_batch of {batch} and "
             f"{side}_contracting of {contracting} for {side} of rank {ndim}"
         )
-    for what, axes, key in (("batch", batch, "batch"), ("contracting", contracting, "contracting")):
+    for what, axes, key in (
+        ("batch", batch, "batch"),
+        ("contracting", contracting, "contracting"),
+    ):
         if len(axes) != len(set(axes)):
             text = f"dot_general requires {side} {what} dimensions to be distinct, "
             raise TypeError(text + f"got {side}_{key} {axes}.")
@@ -80,7 +93,11 @@ def _check(x: ShapedArray, y: ShapedArray, dimension_numbers: Any) -> None:
             f"got lhs_batch {x_batch} and rhs_batch {y_batch}."
         )
     for what, mine, other in (
-        ("lhs batch dimensions and rhs batch dimensions", x_batch, y_batch),
+        (
+            "lhs batch dimensions and rhs batch dimensions",
+            x_batch,
+            y_batch,
+        ),
         ("contracting dimensions", x_contract, y_contract),
     ):
         left = tuple(x.shape[axis] for axis in mine)
@@ -96,7 +113,12 @@ class DotGeneral(Primitive):
     name = "dot_general"
 
     def abstract(
-        self, x: ShapedArray, y: ShapedArray, *, dimension_numbers: Any, **params: Any
+        self,
+        x: ShapedArray,
+        y: ShapedArray,
+        *,
+        dimension_numbers: Any,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         _check(x, y, dimension_numbers)
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
@@ -115,7 +137,12 @@ class DotGeneral(Primitive):
         rest = {key: value for key, value in params.items() if value is not None}
         return {**rest, "dimension_numbers": axes}
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         (x, y), (dx, dy) = primals, tangents
         (out,) = self.bind(x, y, **params)
         total = Zero(typeof(out).tangent())
@@ -125,7 +152,12 @@ class DotGeneral(Primitive):
             total = add_tangents(total, self.bind(x, dy, **params)[0])
         return (out,), (total,)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         (ct,), (x, y) = cotangents, args
         if isinstance(ct, Zero):
             return tuple(Zero(arg.aval) if isinstance(arg, Linear) else None for arg in args)
@@ -147,11 +179,21 @@ class DotGeneral(Primitive):
     ) -> tuple:
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
         x_dim, y_dim = dims
-        x_contract, x_batch = _skip(x_contract, x_dim), _skip(x_batch, x_dim)
-        y_contract, y_batch = _skip(y_contract, y_dim), _skip(y_batch, y_dim)
+        x_contract, x_batch = (
+            _skip(x_contract, x_dim),
+            _skip(x_batch, x_dim),
+        )
+        y_contract, y_batch = (
+            _skip(y_contract, y_dim),
+            _skip(y_batch, y_dim),
+        )
         x_ndim = len(shape_of(args[0]))
         if x_dim is not None and y_dim is not None:
-            x_batch, y_batch, out_dim = (x_dim, *x_batch), (y_dim, *y_batch), 0
+            x_batch, y_batch, out_dim = (
+                (x_dim, *x_batch),
+                (y_dim, *y_batch),
+                0,
+            )
         elif x_dim is not None:
             out_dim = len(x_batch) + _left(x_ndim, x_contract, x_batch).index(x_dim)
         else:
@@ -161,16 +203,32 @@ class DotGeneral(Primitive):
         return self.bind(*args, dimension_numbers=numbers, **params), (out_dim,)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, dimension_numbers: Any, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        dimension_numbers: Any,
+        **params: Any,
     ) -> tuple:
         plan = _Plan(args[0].shape, args[1].shape, dimension_numbers)
-        dtype = _sum_dtype(*(arg.dtype for arg in args), outs[0].dtype, params["precision"])
+        dtype = _sum_dtype(
+            *(arg.dtype for arg in args),
+            outs[0].dtype,
+            params["precision"],
+        )
         if plan.work >= SMALL and np.dtype(dtype) in BLAS_LETTER:
             return (_lower_by_blas(b, args, outs[0], plan, dtype),)
         return (_lower_by_fold(b, args, outs[0], plan, dtype),)
 
     def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, dimension_numbers: Any, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        dimension_numbers: Any,
+        **params: Any,
     ) -> tuple:
         dtype = outs[0].dtype
         args = [
@@ -201,10 +259,20 @@ class DotGeneral(Primitive):
         plan = _Plan(x.shape, y.shape, dimension_numbers)
         left = x.transpose(plan.x_batch + plan.x_left + plan.x_contract)
         right = y.transpose(plan.y_batch + plan.y_contract + plan.y_left)
-        dtype = _sum_dtype(x.dtype, y.dtype, params["preferred_element_type"] or y.dtype, None)
+        dtype = _sum_dtype(
+            x.dtype,
+            y.dtype,
+            params["preferred_element_type"] or y.dtype,
+            None,
+        )
         left = left.reshape(plan.count, plan.n, plan.k).astype(dtype)
         right = right.reshape(plan.count, plan.k, plan.m).astype(dtype)
-        aval = self.abstract(typeof(x), typeof(y), dimension_numbers=dimension_numbers, **params)[0]
+        aval = self.abstract(
+            typeof(x),
+            typeof(y),
+            dimension_numbers=dimension_numbers,
+            **params,
+        )[0]
         return (np.matmul(left, right).reshape(aval.shape).astype(aval.dtype),)
 
 
@@ -254,7 +322,13 @@ def _join(x: Any, y: Any) -> Any:
 
 
 def _transposed(
-    ct: Value, aval: ShapedArray, y: Value, swapped: bool, *, dimension_numbers: Any, **params: Any
+    ct: Value,
+    aval: ShapedArray,
+    y: Value,
+    swapped: bool,
+    *,
+    dimension_numbers: Any,
+    **params: Any,
 ) -> Value:
     """Return the cotangent of the operand of type `aval`, given the other one.
 
@@ -263,7 +337,10 @@ def _transposed(
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     x_left = _left(aval.ndim, x_contract, x_batch)
     y_left = _left(len(shape_of(y)), y_contract, y_batch)
-    n_batch, n_first = len(x_batch), len(y_left if swapped else x_left)
+    n_batch, n_first = (
+        len(x_batch),
+        len(y_left if swapped else x_left),
+    )
     ct_batch = tuple(range(n_batch))
     first = tuple(range(n_batch, n_batch + n_first))
     second = tuple(range(n_batch + n_first, len(shape_of(ct))))
@@ -281,7 +358,12 @@ def _transposed(
 class _Plan:
     """The axes and sizes of a product: x is (count, n, k), y is (count, k, m)."""
 
-    def __init__(self, x: Sequence[int], y: Sequence[int], dimension_numbers: Any) -> None:
+    def __init__(
+        self,
+        x: Sequence[int],
+        y: Sequence[int],
+        dimension_numbers: Any,
+    ) -> None:
         """x, y: the operands' shapes."""
         contract, batch = dimension_numbers
         self.x_contract, self.y_contract = (tuple(map(int, axes)) for axes in contract)
@@ -294,7 +376,12 @@ class _Plan:
         self.m_shape = tuple(y[axis] for axis in self.y_left)
         self.count, self.n, self.m, self.k = (
             int(np.prod(shape, dtype=int))
-            for shape in (self.batch_shape, self.n_shape, self.m_shape, self.k_shape)
+            for shape in (
+                self.batch_shape,
+                self.n_shape,
+                self.m_shape,
+                self.k_shape,
+            )
         )
         self.work = self.n * self.m * self.k
 
@@ -323,10 +410,16 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, dtype:
         def element(inner: Sequence[Any]) -> Any:
             """Return one product."""
             x_index = _place(
-                len(x.shape), (plan.x_batch, batch), (plan.x_left, left), (plan.x_contract, inner)
+                len(x.shape),
+                (plan.x_batch, batch),
+                (plan.x_left, left),
+                (plan.x_contract, inner),
             )
             y_index = _place(
-                len(y.shape), (plan.y_batch, batch), (plan.y_contract, inner), (plan.y_left, right)
+                len(y.shape),
+                (plan.y_batch, batch),
+                (plan.y_contract, inner),
+                (plan.y_left, right),
             )
             p, q = (b.convert(v.at(*i), dtype) for v, i in ((x, x_index), (y, y_index)))
             return b.and_(p, q) if logical else b.mul(p, q)
@@ -368,7 +461,14 @@ def _lower_by_blas(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, dtype:
     x, flip_x = _matrix(b, args[0], x_groups, (plan.count, plan.n, plan.k), dtype)
     y, flip_y = _matrix(b, args[1], y_groups, (plan.count, plan.k, plan.m), dtype)
     result = b.buffer(ShapedArray((plan.count, plan.n, plan.m), dtype))
-    gemm(b, x, y, result, (plan.count, plan.n, plan.m, plan.k), (flip_x, flip_y))
+    gemm(
+        b,
+        x,
+        y,
+        result,
+        (plan.count, plan.n, plan.m, plan.k),
+        (flip_x, flip_y),
+    )
     shaped = b.reshape(result, ShapedArray(out.shape, dtype))
     if dtype == out.dtype:
         return shaped
@@ -447,4 +547,9 @@ def batch_matmul(lhs: Value, rhs: Value, precision: PrecisionLike = None) -> Val
     if left != right:
         raise ValueError(f"Arguments to batch_matmul must have same ndim, got {left}, {right}")
     batch = tuple(range(left - 2))
-    return dot_general(lhs, rhs, (((left - 1,), (right - 2,)), (batch, batch)), precision)
+    return dot_general(
+        lhs,
+        rhs,
+        (((left - 1,), (right - 2,)), (batch, batch)),
+        precision,
+    )

@@ -42,7 +42,12 @@ from tapeless.prims.rules import (
     tangent_of,
 )
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import array_text, broadcast_in_dim, reshape, squeeze
+from tapeless.prims.structural import (
+    array_text,
+    broadcast_in_dim,
+    reshape,
+    squeeze,
+)
 
 __all__ = [
     "Reduction",
@@ -138,13 +143,27 @@ class Reduction(Primitive):
         return (ShapedArray(_without(x.shape, axes), x.dtype, x.weak_type),)
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence, *, axes: Axes, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        *,
+        axes: Axes,
+        **params: Any,
     ) -> tuple:
         (x,), (dim,) = args, dims
         outs = self.bind(x, axes=batched_axes(axes, dim), **params)
         return outs, (dim - sum(reduced < dim for reduced in axes),)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axes: Axes,
+        **params: Any,
+    ) -> tuple:
         (x,), (out,) = args, outs
         extents = tuple(x.shape[axis] for axis in axes)
         wide = _accumulator(x.dtype)
@@ -163,7 +182,15 @@ class Reduction(Primitive):
 
         return (b.virtual(out, pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axes: Axes,
+        **params: Any,
+    ) -> tuple:
         identity = self.identity(outs[0].dtype)
         return (b.reduce(self.hlo_name, args[0], identity, axes, outs[0]),)
 
@@ -202,10 +229,21 @@ class ReduceSum(Reduction):
 
     def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
         outs = self.bind(*primals, **params)
-        return outs, (tangent_of(lambda t: self.bind(t, **params)[0], tangents[0], outs[0]),)
+        return outs, (
+            tangent_of(
+                lambda t: self.bind(t, **params)[0],
+                tangents[0],
+                outs[0],
+            ),
+        )
 
     def transpose(
-        self, cotangents: Sequence, args: Sequence, *, axes: Axes, **params: Any
+        self,
+        cotangents: Sequence,
+        args: Sequence,
+        *,
+        axes: Axes,
+        **params: Any,
     ) -> tuple:
         (ct,), (x,) = cotangents, args
         kept = _kept(x.aval.ndim, axes)
@@ -229,16 +267,32 @@ class ReduceChoice(Reduction):
             return self.combine
         return lambda best, new: _choose_complex(b, self.combine, best, new)
 
-    def jvp(self, primals: Values, tangents: Sequence, *, axes: Axes, **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence,
+        *,
+        axes: Axes,
+        **params: Any,
+    ) -> tuple:
         (x,), (t,) = primals, tangents
         (out,) = self.bind(x, axes=axes, **params)
-        return (out,), (tangent_of(lambda t: _mean_where_attained(x, t, out, axes), t, out),)
+        return (out,), (
+            tangent_of(
+                lambda t: _mean_where_attained(x, t, out, axes),
+                t,
+                out,
+            ),
+        )
 
 
 def _choose_complex(b: Any, combine: str, best: Any, new: Any) -> Any:
     """Return the greater or lesser of two complex numbers, by real, then imaginary parts."""
     better = b.gt if combine == "max" else b.lt
-    wins = b.or_(better(new.re, best.re), b.and_(b.eq(new.re, best.re), better(new.im, best.im)))
+    wins = b.or_(
+        better(new.re, best.re),
+        b.and_(b.eq(new.re, best.re), better(new.im, best.im)),
+    )
     return b.select(wins, new, best)
 
 
@@ -402,13 +456,27 @@ class ArgChoice(WithoutTangent):
         return (ShapedArray(_without(x.shape, axes), index_dtype),)
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence, *, axes: Axes, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        *,
+        axes: Axes,
+        **params: Any,
     ) -> tuple:
         (x,), (dim,) = args, dims
         outs = self.bind(x, axes=batched_axes(axes, dim), **params)
         return outs, (dim - sum(reduced < dim for reduced in axes),)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axes: Axes,
+        **params: Any,
+    ) -> tuple:
         (x,), (out,) = args, outs
         floating = dtypes.issubdtype(x.dtype, np.floating)
 
@@ -416,7 +484,10 @@ class ArgChoice(WithoutTangent):
             """Take the new element if it is better, or a NaN after a number."""
             better = self.prefers(b, new[0], best[0])
             if floating:
-                is_nan, was_number = b.ne(new[0], new[0]), b.eq(best[0], best[0])
+                is_nan, was_number = (
+                    b.ne(new[0], new[0]),
+                    b.eq(best[0], best[0]),
+                )
                 better = b.or_(better, b.and_(is_nan, was_number))
             return tuple(b.select(better, n, o) for n, o in zip(new, best, strict=True))
 
@@ -434,19 +505,41 @@ class ArgChoice(WithoutTangent):
 
         return (b.virtual(out, pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, axes: Axes, **params: Any) -> tuple:
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axes: Axes,
+        **params: Any,
+    ) -> tuple:
         (x,), (out,) = args, outs
         value, place = x.aval.update(shape=()), out.update(shape=())
         numbers = {"iota_dimension": f"{axes[0]} : i64"}
-        places = b.op("stablehlo.iota", [], [x.aval.update(dtype=out.dtype)], numbers)
+        places = b.op(
+            "stablehlo.iota",
+            [],
+            [x.aval.update(dtype=out.dtype)],
+            numbers,
+        )
 
         def better(p: Any, i: Any, q: Any, j: Any) -> tuple:
             """Choose the pair that is better, or comes first; a NaN is better than all numbers."""
             wins = b.op(
-                "stablehlo.or", [b.compare(self.direction, p, q), b.compare("NE", p, p)], [_BOOL]
+                "stablehlo.or",
+                [
+                    b.compare(self.direction, p, q),
+                    b.compare("NE", p, p),
+                ],
+                [_BOOL],
             )
             first = [b.compare("EQ", p, q), b.compare("LT", i, j)]
-            first = b.op("stablehlo.or", [*wins, *b.op("stablehlo.and", first, [_BOOL])], [_BOOL])
+            first = b.op(
+                "stablehlo.or",
+                [*wins, *b.op("stablehlo.and", first, [_BOOL])],
+                [_BOOL],
+            )
             return (
                 *b.op("stablehlo.select", [*wins, p, q], [value]),
                 *b.op("stablehlo.select", [*first, i, j], [place]),
@@ -457,7 +550,13 @@ class ArgChoice(WithoutTangent):
         inits = [b.constant(worst, value), b.constant(0, place)]
         kinds = [x.aval.update(shape=out.shape), out]
         axis = {"dimensions": array_text(axes)}
-        return b.op("stablehlo.reduce", [x, *places, *inits], kinds, axis, [region])[1:]
+        return b.op(
+            "stablehlo.reduce",
+            [x, *places, *inits],
+            kinds,
+            axis,
+            [region],
+        )[1:]
 
 
 class ArgMax(ArgChoice):

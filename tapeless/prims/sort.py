@@ -88,7 +88,12 @@ def _line(index: Sequence[Any], axis: int, i: Any) -> tuple[Any, ...]:
 
 
 def _insert(
-    b: Any, targets: Sequence, place: Callable, last: Any, elements: Sequence, before: Callable
+    b: Any,
+    targets: Sequence,
+    place: Callable,
+    last: Any,
+    elements: Sequence,
+    before: Callable,
 ) -> None:
     """Put `elements` into the ordered lines `targets`, at `last` or further front.
 
@@ -108,7 +113,11 @@ def _insert(
         """Move it."""
         here = spot.at()
         for target in targets:
-            b.store(target, place(here), b.let(target.at(*place(b.sub(here, 1)))))
+            b.store(
+                target,
+                place(here),
+                b.let(target.at(*place(b.sub(here, 1)))),
+            )
         b.store(spot, (), b.sub(spot.at(), 1))
 
     b.while_loop(blocked, move)
@@ -137,7 +146,11 @@ def _insertion_sort(b: Any, targets: Sequence, axis: int, num_keys: int) -> None
             def before(j: Any) -> Any:
                 """Compare with the element at j."""
                 theirs = (targets[k].at(*place(j)) for k in range(num_keys))
-                return _less(b, mine, [key for x in theirs for key in _keys_of(b, x)])
+                return _less(
+                    b,
+                    mine,
+                    [key for x in theirs for key in _keys_of(b, x)],
+                )
 
             _insert(b, targets, place, at, elements, before)
 
@@ -158,7 +171,12 @@ class _Counting:
         self.positions = [b.buffer(shape), b.buffer(shape)] if follow else []
         self.words: dict[Any, list[Any]] = {}
 
-    def sort(self, raw: Callable[[Any], Any], key: Callable[[Any], Any], first: bool) -> Any:
+    def sort(
+        self,
+        raw: Callable[[Any], Any],
+        key: Callable[[Any], Any],
+        first: bool,
+    ) -> Any:
         """Sort by one key; return the stored line of what `raw` gives.
 
         raw(i): the element at position i of the operand; key: from such an element to an unsigned
@@ -167,7 +185,10 @@ class _Counting:
         b = self.b
         dtype = raw(0).dtype
         shape = ShapedArray((self.size,), dtype)
-        lines = self.words.setdefault(dtype, None) or [b.buffer(shape), b.buffer(shape)]
+        lines = self.words.setdefault(dtype, None) or [
+            b.buffer(shape),
+            b.buffer(shape),
+        ]
         self.words[dtype] = lines
 
         def start(i: Any) -> None:
@@ -186,7 +207,13 @@ class _Counting:
             self.positions.reverse()
         return lines[0]
 
-    def _pass(self, lines: Sequence, key: Callable[[Any], Any], shift: int, width: int) -> None:
+    def _pass(
+        self,
+        lines: Sequence,
+        key: Callable[[Any], Any],
+        shift: int,
+        width: int,
+    ) -> None:
         """Move the elements of lines[0] to lines[1], in the order of the digit at bit `shift`."""
         b, counts = self.b, self.counts
         n_digits = 1 << width
@@ -274,7 +301,11 @@ def _in_turn(b: Any, shape: Sequence[int], body: Callable[[tuple], None]) -> Non
         elif shape[len(index)] == 1:
             level((*index, 0))
         else:
-            b.loop(shape[len(index)], lambda i: level((*index, i)), independent=False)
+            b.loop(
+                shape[len(index)],
+                lambda i: level((*index, i)),
+                independent=False,
+            )
 
     level(())
 
@@ -285,14 +316,23 @@ class Sort(Primitive):
     name = "sort"
 
     def abstract(
-        self, *avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int
+        self,
+        *avals: ShapedArray,
+        dimension: int,
+        is_stable: bool,
+        num_keys: int,
     ) -> tuple[ShapedArray, ...]:
         if any(aval.shape != avals[0].shape for aval in avals):
             shapes = " ".join(str(aval.shape) for aval in avals)
             raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
         return avals
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         shape, axis = shape_of(primals[0]), params["dimension"]
         dtype = np.uint32 if shape[axis] < 2**32 else np.uint64
         numbers = broadcasted_iota(dtype, shape, axis)
@@ -305,7 +345,13 @@ class Sort(Primitive):
         )
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, dimension: int, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        dimension: int,
+        **params: Any,
     ) -> tuple:
         dim = next(dim for dim in dims if dim is not None)
         args = [batch_dim_to(x, d, dim, axis.size) for x, d in zip(args, dims, strict=True)]
@@ -313,7 +359,14 @@ class Sort(Primitive):
         return outs, (dim,) * len(outs)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, dimension: int, num_keys: int, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        dimension: int,
+        num_keys: int,
+        **params: Any,
     ) -> tuple:
         size = outs[0].shape[dimension] if outs[0].shape else 1
         if size > SHORT and outs[0].size:
@@ -326,7 +379,14 @@ class Sort(Primitive):
         return tuple(targets)
 
     def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, dimension: int, num_keys: int, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        dimension: int,
+        num_keys: int,
+        **params: Any,
     ) -> tuple:
         """Compare the keys of two places one after the other, until one pair differs."""
         scalars = [out.update(shape=()) for out in outs for _ in range(2)]
@@ -347,10 +407,20 @@ class Sort(Primitive):
             "dimension": f"{dimension} : i64",
             "is_stable": str(params["is_stable"]).lower(),
         }
-        return b.op("stablehlo.sort", args, outs, attributes, [b.region(scalars, less)])
+        return b.op(
+            "stablehlo.sort",
+            args,
+            outs,
+            attributes,
+            [b.region(scalars, less)],
+        )
 
     def reference(
-        self, *arrays: np.ndarray, dimension: int, is_stable: bool, num_keys: int
+        self,
+        *arrays: np.ndarray,
+        dimension: int,
+        is_stable: bool,
+        num_keys: int,
     ) -> tuple:
         keys = [array + np.zeros((), array.dtype) for array in reversed(arrays[:num_keys])]
         order = np.lexsort(keys, axis=dimension)
@@ -409,15 +479,26 @@ class TopK(Primitive):
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
         return ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _I32)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         values, places = self.bind(*primals, **params)
         no_tangent = Zero(typeof(places).tangent())
         if isinstance(tangents[0], Zero):
-            return (values, places), (Zero(typeof(values).tangent()), no_tangent)
+            return (values, places), (
+                Zero(typeof(values).tangent()),
+                no_tangent,
+            )
         axis, shape = params["axis"], shape_of(places)
         others = tuple(other for other in range(len(shape)) if other != axis)
         column = reshape(places, (*shape, 1))
-        return (values, places), (_follow(tangents[0], column, axis, others), no_tangent)
+        return (values, places), (
+            _follow(tangents[0], column, axis, others),
+            no_tangent,
+        )
 
     def batch(
         self,
@@ -432,7 +513,14 @@ class TopK(Primitive):
         return self.bind(*args, axis=axis + (dim <= axis), **params), (dim, dim)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, axis: int, is_stable: bool, k: int
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axis: int,
+        is_stable: bool,
+        k: int,
     ) -> tuple:
         (x,) = args
         targets = [b.buffer(out) for out in outs]
@@ -524,7 +612,10 @@ top_k_p = TopK()
 
 
 def sort(
-    operand: Value | Sequence[Value], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+    operand: Value | Sequence[Value],
+    dimension: int = -1,
+    is_stable: bool = True,
+    num_keys: int = 1,
 ) -> Value | tuple[Value, ...]:
     """Return `operand` sorted along `dimension`: (n,) -> (n,).
 
@@ -538,12 +629,20 @@ def sort(
         text = f"num_keys={num_keys} must be between 1 and len(operand)={len(operands)}"
         raise ValueError(text)
     axis = canonical_axis(dimension, len(shape_of(operands[0])))
-    outs = sort_p.bind(*operands, dimension=axis, is_stable=is_stable, num_keys=num_keys)
+    outs = sort_p.bind(
+        *operands,
+        dimension=axis,
+        is_stable=is_stable,
+        num_keys=num_keys,
+    )
     return tuple(outs) if several else outs[0]
 
 
 def sort_key_val(
-    keys: Value, values: Value, dimension: int = -1, is_stable: bool = True
+    keys: Value,
+    values: Value,
+    dimension: int = -1,
+    is_stable: bool = True,
 ) -> tuple[Value, Value]:
     """Return `keys` sorted along `dimension`, and `values` in the same order: (n,), (n,)."""
     return sort((keys, values), dimension, is_stable)

@@ -30,6 +30,7 @@ from tapeless.prims.slice import pad
 
 __all__ = [
     "Windows",
+    "batched_window",
     "fold_window",
     "padtype_to_pads",
     "reduce_window_max",

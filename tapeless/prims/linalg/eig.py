@@ -44,7 +44,15 @@ from tapeless.prims.parts import conj, real
 from tapeless.prims.unary import reciprocal
 from tapeless.util import lazy
 
-__all__ = ["EigImplementation", "eig", "eig_p", "hessenberg", "hessenberg_p", "schur", "schur_p"]
+__all__ = [
+    "EigImplementation",
+    "eig",
+    "eig_p",
+    "hessenberg",
+    "hessenberg_p",
+    "schur",
+    "schur_p",
+]
 
 _dense = lazy.load("scipy.linalg")
 _lapack = lazy.load("scipy.linalg.lapack")
@@ -67,7 +75,11 @@ def _solve(a: Value, y: Value) -> Value:
     """Return a^-1 y."""
     factors, _, order = lu(a)
     inner = triangular_solve(
-        factors, permuted_rows(y, order), left_side=True, lower=True, unit_diagonal=True
+        factors,
+        permuted_rows(y, order),
+        left_side=True,
+        lower=True,
+        unit_diagonal=True,
     )
     return triangular_solve(factors, inner, left_side=True, lower=False)
 
@@ -82,9 +94,17 @@ class Eig(Factorisation):
         check_square(self.name, a.shape)
         vectors = ShapedArray(a.shape, _complex_of(a.dtype))
         wanted = _wanted(params)
-        return (vectors.update(shape=a.shape[:-1]), *(vectors for flag in wanted if flag))
+        return (
+            vectors.update(shape=a.shape[:-1]),
+            *(vectors for flag in wanted if flag),
+        )
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         outs = self.bind(*primals, **params)
         if isinstance(tangents[0], Zero):
             return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
@@ -96,7 +116,11 @@ class Eig(Factorisation):
                 "jax.lax.linalg.eig). Pass enable_eigvec_derivs=True to jax.lax.linalg.eig to opt "
                 "in. See https://github.com/jax-ml/jax/issues/2748 for discussion."
             )
-        whole = {**params, "compute_left_eigenvectors": left, "compute_right_eigenvectors": True}
+        whole = {
+            **params,
+            "compute_left_eigenvectors": left,
+            "compute_right_eigenvectors": True,
+        }
         w, *_, v = self.bind(*primals, **whole)
         inner = matmul(_solve(v, convert(tangents[0], dtype_of(v))), v)
         results = [diagonal(inner)]
@@ -125,13 +149,28 @@ class Eig(Factorisation):
             """Decompose one matrix."""
             routines.columns(matrix, source, i)
             jobs = "V" if left else "N", "V" if right else "N"
-            sizes = (n, matrix, max(1, n), *values, vl, max(1, n), vr, max(1, n))
+            sizes = (
+                n,
+                matrix,
+                max(1, n),
+                *values,
+                vl,
+                max(1, n),
+                vr,
+                max(1, n),
+            )
             routines.call("geev", *jobs, *sizes, *work)
             w = flats[0]
             b.loop(n, lambda j: b.store(w, (i, j), _joined(b, values, j)))
             asked = [scratch for flag, scratch in ((left, vl), (right, vr)) if flag]
             for target, scratch in zip(flats[1:], asked, strict=True):
-                _store_vectors(b, i, target, scratch, None if routines.complex else values[1])
+                _store_vectors(
+                    b,
+                    i,
+                    target,
+                    scratch,
+                    None if routines.complex else values[1],
+                )
             routines.spoil(i, *flats)
 
         if outs[0].size:
@@ -218,21 +257,34 @@ class Schur(Factorisation):
     name = "schur"
 
     def abstract(
-        self, a: ShapedArray, *, compute_schur_vectors: bool, **params: Any
+        self,
+        a: ShapedArray,
+        *,
+        compute_schur_vectors: bool,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a)
         check_square(self.name, a.shape)
         return (a, a) if compute_schur_vectors else (a,)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, compute_schur_vectors: bool, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        compute_schur_vectors: bool,
+        **params: Any,
     ) -> tuple:
         routines = Lapack(b, args[0].dtype)
         source = routines.flat(args[0])
         results = [routines.out(out) for out in outs]
         flats = [flat for _, flat in results]
         count, n, _ = source.shape
-        matrix, vectors = routines.scratch(n, n), routines.scratch(n, n)
+        matrix, vectors = (
+            routines.scratch(n, n),
+            routines.scratch(n, n),
+        )
         values = [routines.scratch(n) for _ in range(1 if routines.complex else 2)]
         room = max(1, (3 + 64) * n)
         work = [routines.scratch(room), room]
@@ -244,7 +296,16 @@ class Schur(Factorisation):
             """Decompose one matrix."""
             routines.columns(matrix, source, i)
             job = "V" if compute_schur_vectors else "N"
-            sizes = (n, matrix, max(1, n), found, *values, vectors, max(1, n), *work)
+            sizes = (
+                n,
+                matrix,
+                max(1, n),
+                found,
+                *values,
+                vectors,
+                max(1, n),
+                *work,
+            )
             routines.call("gees", job, "N", chosen, *sizes, chosen)
             for flat, scratch in zip(flats, (matrix, vectors), strict=False):
                 routines.rows(flat, i, scratch)
@@ -254,7 +315,13 @@ class Schur(Factorisation):
             routines.each(count, one)
         return tuple(value for value, _ in results)
 
-    def reference(self, a: np.ndarray, *, compute_schur_vectors: bool, **params: Any) -> tuple:
+    def reference(
+        self,
+        a: np.ndarray,
+        *,
+        compute_schur_vectors: bool,
+        **params: Any,
+    ) -> tuple:
         t, q = np.empty_like(a), np.empty_like(a)
         for index in np.ndindex(*a.shape[:-2]):
             t[index], q[index] = _dense.schur(a[index])
@@ -284,9 +351,22 @@ class Hessenberg(Factorisation):
         def one(i: Any) -> None:
             """Reduce one matrix."""
             routines.columns(matrix, source, i)
-            routines.call("gehrd", n, 1, n, matrix, max(1, n), scales, work, room)
+            routines.call(
+                "gehrd",
+                n,
+                1,
+                n,
+                matrix,
+                max(1, n),
+                scales,
+                work,
+                room,
+            )
             routines.rows(flat, i, matrix)
-            b.loop(max(n - 1, 0), lambda j: b.store(taus_flat, (i, j), scales.at(j)))
+            b.loop(
+                max(n - 1, 0),
+                lambda j: b.store(taus_flat, (i, j), scales.at(j)),
+            )
 
         if outs[0].size:
             routines.each(count, one)
@@ -294,7 +374,10 @@ class Hessenberg(Factorisation):
 
     def reference(self, a: np.ndarray) -> tuple:
         routine = _lapack.get_lapack_funcs("gehrd", (a,))
-        out, taus = np.empty_like(a), np.empty((*a.shape[:-2], a.shape[-1] - 1), a.dtype)
+        out, taus = (
+            np.empty_like(a),
+            np.empty((*a.shape[:-2], a.shape[-1] - 1), a.dtype),
+        )
         for index in np.ndindex(*a.shape[:-2]):
             out[index], taus[index], _ = routine(a[index])
         return out, taus

@@ -27,7 +27,10 @@ Arg = Any  # a character, an int, a kernel value, a pair (value, flat index)
 
 def real_part(dtype: Any) -> np.dtype:
     """Return the dtype of the real numbers that belong to a BLAS dtype."""
-    single = np.dtype(dtype) in (np.dtype(np.float32), np.dtype(np.complex64))
+    single = np.dtype(dtype) in (
+        np.dtype(np.float32),
+        np.dtype(np.complex64),
+    )
     return np.dtype(np.float32 if single else np.float64)
 
 
@@ -57,7 +60,13 @@ class Lapack:
         """Return scratch memory for int32."""
         return self.scratch(size, dtype=_I32)
 
-    def call(self, routine: str, *args: Arg, info: bool = True, library: str = "lapack") -> None:
+    def call(
+        self,
+        routine: str,
+        *args: Arg,
+        info: bool = True,
+        library: str = "lapack",
+    ) -> None:
         """Call a routine; `routine` is the name without its letter.
 
         Strings are characters, ints are integers by reference, the rest is memory; all memory
@@ -101,11 +110,21 @@ class Lapack:
         def store(index: Sequence[Any]) -> None:
             """Store one element."""
             element = x.at(i, index[1], index[0])
-            b.store(target, index, b.conj(element) if conjugate else element)
+            b.store(
+                target,
+                index,
+                b.conj(element) if conjugate else element,
+            )
 
         b.nest((x.shape[2], x.shape[1]), store)
 
-    def rows(self, target: Any, i: Any, source: Any, keep: Callable | None = None) -> None:
+    def rows(
+        self,
+        target: Any,
+        i: Any,
+        source: Any,
+        keep: Callable | None = None,
+    ) -> None:
         """Store a matrix by columns, source (m', n'), as matrix i of target (count, n, m).
 
         keep: tells for (row, column) whether the element is kept; 0 is stored where it is not.
@@ -133,6 +152,9 @@ class Lapack:
                 value = complex(np.nan, np.nan) if is_complex(target.dtype) else np.nan
                 nan = b.const(value, target.dtype)
                 shape = target.shape[1:]
-                b.nest(shape, lambda index, t=target, nan=nan: b.store(t, (i, *index), nan))
+                b.nest(
+                    shape,
+                    lambda index, t=target, nan=nan: b.store(t, (i, *index), nan),
+                )
 
         b.when(failed, fill)

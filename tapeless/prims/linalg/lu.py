@@ -32,7 +32,9 @@ from tapeless.prims.linalg.matrices import (
     tril,
     triu,
 )
-from tapeless.prims.linalg.triangular import triangular_solve
+from tapeless.prims.linalg.triangular import (
+    triangular_solve,
+)
 from tapeless.prims.rules import WithoutTangent
 from tapeless.prims.slice import pad, slice_in_dim
 from tapeless.prims.structural import expand_dims
@@ -53,13 +55,19 @@ def _permute(b: Any, pivots: Any, order: Any, count: int) -> None:
 
     def one(i: Any) -> None:
         """Start with the identity and exchange."""
-        b.loop(order.shape[1], lambda j: b.store(order, (i, j), b.convert(j, _I32)))
+        b.loop(
+            order.shape[1],
+            lambda j: b.store(order, (i, j), b.convert(j, _I32)),
+        )
 
         def exchange(j: Any) -> None:
             """Exchange elements j and pivots[j]."""
             other = b.convert(pivots.at(i, j), np.dtype(np.int64))
             other = b.let(b.max(b.min(other, order.shape[1] - 1), 0))
-            mine, theirs = b.let(order.at(i, j)), b.let(order.at(i, other))
+            mine, theirs = (
+                b.let(order.at(i, j)),
+                b.let(order.at(i, other)),
+            )
             b.store(order, (i, j), theirs)
             b.store(order, (i, other), mine)
 
@@ -79,7 +87,11 @@ class LU(Factorisation):
         pivots = ShapedArray((*batch, min(n, m)), _I32)
         return a, pivots, ShapedArray((*batch, n), _I32)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero]) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+    ) -> tuple:
         factors, pivots, order = self.bind(*primals)
         nothing = tuple(Zero(typeof(x).tangent()) for x in (pivots, order))
         if isinstance(tangents[0], Zero):
@@ -104,7 +116,10 @@ class LU(Factorisation):
             raw = routines.integers(min(n, m))
             routines.call("getrf", n, m, scratch, max(1, n), raw)
             routines.rows(flat, i, scratch)
-            b.loop(min(n, m), lambda j: b.store(steps, (i, j), b.sub(raw.at(j), 1)))
+            b.loop(
+                min(n, m),
+                lambda j: b.store(steps, (i, j), b.sub(raw.at(j), 1)),
+            )
 
         if outs[0].size:
             routines.each(count, factor)
@@ -122,7 +137,10 @@ class LU(Factorisation):
             for j in range(min(n, m)):
                 p = j + int(np.argmax(np.abs(work[j:, j])))
                 pivots[(*index, j)] = p
-                work[[j, p]], rows[[j, p]] = work[[p, j]], rows[[p, j]]
+                work[[j, p]], rows[[j, p]] = (
+                    work[[p, j]],
+                    rows[[p, j]],
+                )
                 if work[j, j] != 0:
                     work[j + 1 :, j] /= work[j, j]
                 work[j + 1 :, j + 1 :] -= np.outer(work[j + 1 :, j], work[j, j + 1 :])
@@ -142,15 +160,25 @@ def _tangent(factors: Value, order: Value, da: Value) -> Value:
     batch, (n, m) = shape[:-2], shape[-2:]
     k, rank = min(n, m), len(shape)
     left = tril(slice_in_dim(factors, 0, k, axis=rank - 1), -1)
-    left = add(_padded(left, 0, (0, n - k)), eye((*batch, n, n), dtype))
+    left = add(
+        _padded(left, 0, (0, n - k)),
+        eye((*batch, n, n), dtype),
+    )
     right = triu(slice_in_dim(factors, 0, k, axis=rank - 2))
     rest = _padded(eye((*batch, m - k, m - k), dtype), k, (0, 0))
     right = add(_padded(right, 0, (m - k, 0)), rest)
     inner = triangular_solve(
-        left, permuted_rows(da, order), left_side=True, lower=True, unit_diagonal=True
+        left,
+        permuted_rows(da, order),
+        left_side=True,
+        lower=True,
+        unit_diagonal=True,
     )
     inner = triangular_solve(right, inner, left_side=False, lower=False)
-    return add(matmul(left, tril(inner, -1)), matmul(triu(inner), right))
+    return add(
+        matmul(left, tril(inner, -1)),
+        matmul(triu(inner), right),
+    )
 
 
 def permuted_rows(x: Value, order: Value) -> Value:
@@ -187,13 +215,23 @@ class PivotsToPermutation(WithoutTangent, Factorisation):
             )
         return (ShapedArray((*pivots.shape[:-1], permutation_size), _I32),)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, permutation_size: int) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        permutation_size: int,
+    ) -> tuple:
         count = int(np.prod(outs[0].shape[:-1], dtype=int))
         target = b.buffer(outs[0])
         if outs[0].size:
             shape = ShapedArray((count, args[0].shape[-1]), _I32)
             pivots = b.reshape(b.stored(args[0]), shape)
-            order = b.reshape(target, ShapedArray((count, permutation_size), _I32))
+            order = b.reshape(
+                target,
+                ShapedArray((count, permutation_size), _I32),
+            )
             _permute(b, pivots, order, count)
         return (target,)
 

@@ -39,12 +39,25 @@ from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import real
 from tapeless.prims.rules import is_complex
 
-__all__ = ["householder_product", "householder_product_p", "ormqr", "ormqr_p", "qr", "qr_p"]
+__all__ = [
+    "householder_product",
+    "householder_product_p",
+    "ormqr",
+    "ormqr_p",
+    "qr",
+    "qr_p",
+]
 
 BLOCK = 64  # columns that LAPACK treats together; sizes its work space
 
 
-def _factor(routines: Lapack, matrix: Any, taus: Any, sizes: Sequence[int], pivots: Any) -> None:
+def _factor(
+    routines: Lapack,
+    matrix: Any,
+    taus: Any,
+    sizes: Sequence[int],
+    pivots: Any,
+) -> None:
     """Factor a matrix (n, m) by columns in place; pivots: memory (m), or None."""
     n, m = sizes
     room = max(1, 2 * m + (m + 1) * BLOCK)
@@ -53,9 +66,23 @@ def _factor(routines: Lapack, matrix: Any, taus: Any, sizes: Sequence[int], pivo
         routines.call("geqrf", n, m, matrix, max(1, n), taus, work, room)
         return
     b = routines.b
-    b.loop(m, lambda j: b.store(pivots, j, b.const(0, np.dtype(np.int32))))
+    b.loop(
+        m,
+        lambda j: b.store(pivots, j, b.const(0, np.dtype(np.int32))),
+    )
     extra = (routines.scratch(2 * m, dtype=routines.real),) if routines.complex else ()
-    routines.call("geqp3", n, m, matrix, max(1, n), pivots, taus, work, room, *extra)
+    routines.call(
+        "geqp3",
+        n,
+        m,
+        matrix,
+        max(1, n),
+        pivots,
+        taus,
+        work,
+        room,
+        *extra,
+    )
 
 
 def _make_q(routines: Lapack, matrix: Any, taus: Any, sizes: Sequence[int]) -> None:
@@ -73,17 +100,30 @@ class QR(Factorisation):
     name = "qr"
 
     def abstract(
-        self, a: ShapedArray, *, full_matrices: bool, pivoting: bool, **params: Any
+        self,
+        a: ShapedArray,
+        *,
+        full_matrices: bool,
+        pivoting: bool,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a)
         batch, (n, m) = a.shape[:-2], a.shape[-2:]
         k = n if full_matrices else min(n, m)
-        factors = a.update(shape=(*batch, n, k)), a.update(shape=(*batch, k, m))
+        factors = (
+            a.update(shape=(*batch, n, k)),
+            a.update(shape=(*batch, k, m)),
+        )
         if not pivoting:
             return factors
         return *factors, ShapedArray((*batch, m), np.dtype(np.int32))
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         outs = self.bind(*primals, **params)
         if isinstance(tangents[0], Zero):
             return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
@@ -98,13 +138,24 @@ class QR(Factorisation):
         skew = sub(low, adjoint(low))
         if is_complex(dtype_of(inner)):
             phase = sub(inner, convert(real(inner), dtype_of(inner)))
-            skew = add(skew, mul(eye(shape_of(inner), dtype_of(inner)), phase))
+            skew = add(
+                skew,
+                mul(eye(shape_of(inner), dtype_of(inner)), phase),
+            )
         dq = add(matmul(q, sub(skew, inner)), right)
         dr = matmul(sub(inner, skew), r)
         rest = tuple(Zero(typeof(x).tangent()) for x in order)
         return outs, (dq, dr, *rest)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, pivoting: bool, **params: Any) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        pivoting: bool,
+        **params: Any,
+    ) -> tuple:
         routines = Lapack(b, outs[0].dtype)
         source = routines.flat(args[0])
         q, q_flat = routines.out(outs[0])
@@ -121,12 +172,20 @@ class QR(Factorisation):
             """Factor one matrix."""
             routines.columns(scratch, source, i)
             _factor(routines, scratch, taus, (n, m), pivots)
-            routines.rows(r_flat, i, scratch, lambda row, column: b.le(_index(b, row), column))
+            routines.rows(
+                r_flat,
+                i,
+                scratch,
+                lambda row, column: b.le(_index(b, row), column),
+            )
             if columns:
                 _make_q(routines, scratch, taus, (n, columns, k))
             routines.rows(q_flat, i, scratch)
             if pivoting:
-                b.loop(m, lambda j: b.store(places, (i, j), b.sub(pivots.at(j), 1)))
+                b.loop(
+                    m,
+                    lambda j: b.store(places, (i, j), b.sub(pivots.at(j), 1)),
+                )
 
         if source.aval.size or outs[0].size:
             routines.each(count, one)
@@ -160,7 +219,10 @@ class HouseholderProduct(Factorisation):
 
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         routines = Lapack(b, outs[0].dtype)
-        source, taus = routines.flat(args[0]), routines.flat(args[1], 1)
+        source, taus = (
+            routines.flat(args[0]),
+            routines.flat(args[1], 1),
+        )
         q, flat = routines.out(outs[0])
         count, n, m = source.shape
         k = taus.shape[1]
@@ -194,7 +256,13 @@ class OrmQR(Factorisation):
     name = "ormqr"
 
     def abstract(
-        self, a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
+        self,
+        a: ShapedArray,
+        taus: ShapedArray,
+        c: ShapedArray,
+        *,
+        left: bool,
+        transpose: bool,
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a)
         check_matrix(self.name, c, 2)
@@ -202,7 +270,15 @@ class OrmQR(Factorisation):
             raise ValueError(f"ormqr got incompatible shapes {a.shape} and {c.shape}.")
         return (c,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, left: bool, transpose: bool) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        left: bool,
+        transpose: bool,
+    ) -> tuple:
         routines = Lapack(b, outs[0].dtype)
         source, taus, other = (
             routines.flat(args[0]),
@@ -217,14 +293,28 @@ class OrmQR(Factorisation):
         room = max(1, max(n, m) * BLOCK)
         work = routines.scratch(room)
         name = "unmqr" if routines.complex else "ormqr"
-        flags = "L" if left else "R", ("C" if routines.complex else "T") if transpose else "N"
+        flags = (
+            "L" if left else "R",
+            ("C" if routines.complex else "T") if transpose else "N",
+        )
 
         def one(i: Any) -> None:
             """Multiply one matrix."""
             routines.columns(reflectors, source, i)
             routines.columns(scratch, other, i)
             tau = (taus, b.imul(i, k))
-            sizes = (n, m, k, reflectors, max(1, order), tau, scratch, max(1, n), work, room)
+            sizes = (
+                n,
+                m,
+                k,
+                reflectors,
+                max(1, order),
+                tau,
+                scratch,
+                max(1, n),
+                work,
+                room,
+            )
             routines.call(name, *flags, *sizes)
             routines.rows(flat, i, scratch)
 
@@ -233,7 +323,13 @@ class OrmQR(Factorisation):
         return (result,)
 
     def reference(
-        self, a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
+        self,
+        a: np.ndarray,
+        taus: np.ndarray,
+        c: np.ndarray,
+        *,
+        left: bool,
+        transpose: bool,
     ) -> tuple:
         n = a.shape[-2]
         square = np.zeros((*a.shape[:-1], n), a.dtype)
@@ -249,13 +345,24 @@ ormqr_p = OrmQR()
 
 
 def qr(
-    x: Value, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+    x: Value,
+    *,
+    pivoting: bool = False,
+    full_matrices: bool = True,
+    use_magma: bool | None = None,
 ) -> tuple[Value, ...]:
     """Return Q and R with x = Q R, and the permutation of columns if `pivoting`.
 
     x: (..., n, m) -> (..., n, n), (..., n, m), or not `full_matrices` (..., n, k), (..., k, m).
     """
-    return tuple(qr_p.bind(x, full_matrices=full_matrices, pivoting=pivoting, use_magma=use_magma))
+    return tuple(
+        qr_p.bind(
+            x,
+            full_matrices=full_matrices,
+            pivoting=pivoting,
+            use_magma=use_magma,
+        )
+    )
 
 
 def householder_product(a: Value, taus: Value) -> Value:
@@ -263,6 +370,13 @@ def householder_product(a: Value, taus: Value) -> Value:
     return householder_product_p.bind(a, taus)[0]
 
 
-def ormqr(a: Value, taus: Value, c: Value, *, left: bool = True, transpose: bool = False) -> Value:
+def ormqr(
+    a: Value,
+    taus: Value,
+    c: Value,
+    *,
+    left: bool = True,
+    transpose: bool = False,
+) -> Value:
     """Return Q c (`left`) or c Q, Q (`transpose`: Q') the product of the reflectors a, taus."""
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)[0]

@@ -22,13 +22,22 @@ from tapeless.core.trace import Value
 from tapeless.prims.binary import mul
 from tapeless.prims.common import add_tangents, dtype_of, shape_of
 from tapeless.prims.linalg.lapack import Lapack, real_part
-from tapeless.prims.linalg.matrices import Factorisation, check_matrix, check_square
+from tapeless.prims.linalg.matrices import (
+    Factorisation,
+    check_matrix,
+    check_square,
+)
 from tapeless.prims.slice import pad
 from tapeless.prims.structural import expand_dims
 from tapeless.prims.unary import neg
 from tapeless.util import lazy
 
-__all__ = ["tridiagonal", "tridiagonal_p", "tridiagonal_solve", "tridiagonal_solve_p"]
+__all__ = [
+    "tridiagonal",
+    "tridiagonal_p",
+    "tridiagonal_solve",
+    "tridiagonal_solve_p",
+]
 
 _lapack = lazy.load("scipy.linalg.lapack")
 
@@ -44,7 +53,12 @@ class Tridiagonal(Factorisation):
         batch, n = a.shape[:-2], a.shape[-1]
         real = real_part(a.dtype)
         off = (*batch, max(n - 1, 0))
-        return a, ShapedArray((*batch, n), real), ShapedArray(off, real), a.update(shape=off)
+        return (
+            a,
+            ShapedArray((*batch, n), real),
+            ShapedArray(off, real),
+            a.update(shape=off),
+        )
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, lower: bool) -> tuple:
         routines = Lapack(b, args[0].dtype)
@@ -63,7 +77,18 @@ class Tridiagonal(Factorisation):
             """Reduce one matrix."""
             routines.columns(matrix, source, i)
             triangle = "L" if lower else "U"
-            routines.call(name, triangle, n, matrix, max(1, n), d, e, taus, work, room)
+            routines.call(
+                name,
+                triangle,
+                n,
+                matrix,
+                max(1, n),
+                d,
+                e,
+                taus,
+                work,
+                room,
+            )
             routines.rows(flats[0], i, matrix)
             for flat, scratch in zip(flats[1:], (d, e, taus), strict=True):
                 _store_line(b, i, flat, scratch)
@@ -77,14 +102,21 @@ class Tridiagonal(Factorisation):
         routine = _lapack.get_lapack_funcs(name, (a,))
         outs = [np.empty(aval.shape, aval.dtype) for aval in self.abstract(typeof(a), lower=lower)]
         for index in np.ndindex(*a.shape[:-2]):
-            for out, value in zip(outs, routine(a[index], lower=int(lower)), strict=False):
+            for out, value in zip(
+                outs,
+                routine(a[index], lower=int(lower)),
+                strict=False,
+            ):
                 out[index] = value
         return tuple(outs)
 
 
 def _store_line(b: Any, i: Any, target: Any, scratch: Any) -> None:
     """Store a vector as row i of `target`."""
-    b.loop(target.shape[1], lambda j: b.store(target, (i, j), scratch.at(j)))
+    b.loop(
+        target.shape[1],
+        lambda j: b.store(target, (i, j), scratch.at(j)),
+    )
 
 
 class TridiagonalSolve(Factorisation):
@@ -93,7 +125,12 @@ class TridiagonalSolve(Factorisation):
     name = "tridiagonal_solve"
 
     def abstract(
-        self, dl: ShapedArray, d: ShapedArray, du: ShapedArray, y: ShapedArray, **params: Any
+        self,
+        dl: ShapedArray,
+        d: ShapedArray,
+        du: ShapedArray,
+        y: ShapedArray,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, y, 3)
         if not dl.shape == d.shape == du.shape:
@@ -107,7 +144,12 @@ class TridiagonalSolve(Factorisation):
             )
         return (y,)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         dl, d, du, y = primals
         (x,) = self.bind(*primals, **params)
         total = tangents[3]
@@ -119,66 +161,43 @@ class TridiagonalSolve(Factorisation):
             return (x,), (Zero(typeof(x).tangent()),)
         return (x,), self.bind(dl, d, du, total, **params)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         (ct,), (dl, d, du, y) = cotangents, args
         if any(isinstance(x, Linear) for x in (dl, d, du)):
             raise NotImplementedError("tridiagonal_solve is linear in its last argument only")
         if isinstance(ct, Zero):
             return None, None, None, Zero(y.aval)
         below, above = _line_shifted(du, -1), _line_shifted(dl, 1)
-        return None, None, None, self.bind(below, d, above, ct, **params)[0]
+        return (
+            None,
+            None,
+            None,
+            self.bind(below, d, above, ct, **params)[0],
+        )
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         (out,) = outs
-        dl, d, du, y = args
         target = b.buffer(out)
-        n, m = out.shape[-2:]
-        lines = ShapedArray(out.shape[:-1], out.dtype)
-        scaled = b.buffer(lines)
-        if out.size == 0:
-            return (target,)
-
-        def one(batch: Sequence[Any]) -> None:
-            """Solve one system: down, then up."""
-
-            def down(i: Any) -> None:
-                """Eliminate the element below the diagonal of row i."""
-                above = b.max(b.sub(b.affine(i), 1), 0)
-                first = b.eq(b.affine(i), 0)
-                low = b.select(first, b.const(0, out.dtype), dl.at(*batch, i))
-                before = b.select(first, b.const(0, out.dtype), scaled.at(*batch, above))
-                pivot = b.let(b.sub(d.at(*batch, i), b.mul(low, before)))
-                low = b.let(low)
-                b.store(scaled, (*batch, i), b.div(du.at(*batch, i), pivot))
-
-                def element(j: Any) -> None:
-                    """Change one element of the right-hand side."""
-                    old = b.select(first, b.const(0, out.dtype), target.at(*batch, above, j))
-                    new = b.div(b.sub(y.at(*batch, i, j), b.mul(low, old)), pivot)
-                    b.store(target, (*batch, i, j), new)
-
-                b.loop(m, element)
-
-            def up(i: Any) -> None:
-                """Substitute row i + 1 in row i."""
-                at = b.iadd(n - 2, b.imul(i, -1))
-
-                def element(j: Any) -> None:
-                    """Change one element of the solution."""
-                    later = target.at(*batch, b.iadd(at, 1), j)
-                    part = b.mul(scaled.at(*batch, at), later)
-                    b.store(target, (*batch, at, j), b.sub(target.at(*batch, at, j), part))
-
-                b.loop(m, element)
-
-            b.loop(n, down, independent=False)
-            b.loop(n - 1, up, independent=False)
-
-        b.nest(out.shape[:-2], one)
+        if out.size:
+            scaled = b.buffer(ShapedArray(out.shape[:-1], out.dtype))
+            b.nest(
+                out.shape[:-2],
+                lambda batch: _solve_one(b, args, target, scaled, batch),
+            )
         return (target,)
 
     def reference(
-        self, dl: np.ndarray, d: np.ndarray, du: np.ndarray, y: np.ndarray, **params: Any
+        self,
+        dl: np.ndarray,
+        d: np.ndarray,
+        du: np.ndarray,
+        y: np.ndarray,
+        **params: Any,
     ) -> tuple:
         n = d.shape[-1]
         full = np.zeros((*d.shape, n), d.dtype)
@@ -188,6 +207,55 @@ class TridiagonalSolve(Factorisation):
                 full[..., i, i - 1] = dl[..., i]
                 full[..., i - 1, i] = du[..., i - 1]
         return (np.linalg.solve(full, y).astype(y.dtype),)
+
+
+def _solve_one(
+    b: Any,
+    args: Sequence,
+    target: Any,
+    scaled: Any,
+    batch: Sequence[Any],
+) -> None:
+    """Solve one system: down the rows, eliminating, then up, substituting.
+
+    scaled: memory (..., n) for du, divided by the pivots.
+    """
+    dl, d, du, y = args
+    n, m = target.shape[-2:]
+    zero = b.const(0, target.dtype)
+
+    def down(i: Any) -> None:
+        """Eliminate the element below the diagonal of row i."""
+        above = b.max(b.sub(b.affine(i), 1), 0)
+        first = b.eq(b.affine(i), 0)
+        low = b.let(b.select(first, zero, dl.at(*batch, i)))
+        before = b.select(first, zero, scaled.at(*batch, above))
+        pivot = b.let(b.sub(d.at(*batch, i), b.mul(low, before)))
+        b.store(scaled, (*batch, i), b.div(du.at(*batch, i), pivot))
+
+        def element(j: Any) -> None:
+            """Change one element of the right-hand side."""
+            old = b.select(first, zero, target.at(*batch, above, j))
+            new = b.div(b.sub(y.at(*batch, i, j), b.mul(low, old)), pivot)
+            b.store(target, (*batch, i, j), new)
+
+        b.loop(m, element)
+
+    def up(i: Any) -> None:
+        """Substitute row i + 1 in row i."""
+        at = b.iadd(n - 2, b.imul(i, -1))
+
+        def element(j: Any) -> None:
+            """Change one element of the solution."""
+            later = target.at(*batch, b.iadd(at, 1), j)
+            part = b.mul(scaled.at(*batch, at), later)
+            old = target.at(*batch, at, j)
+            b.store(target, (*batch, at, j), b.sub(old, part))
+
+        b.loop(m, element)
+
+    b.loop(n, down, independent=False)
+    b.loop(n - 1, up, independent=False)
 
 
 def _rows_shifted(x: Value, offset: int) -> Value:
@@ -223,7 +291,12 @@ def tridiagonal(a: Value, *, lower: bool = True) -> tuple[Value, Value, Value, V
 
 
 def tridiagonal_solve(
-    dl: Value, d: Value, du: Value, b: Value, *, perturb_singular: bool = False
+    dl: Value,
+    d: Value,
+    du: Value,
+    b: Value,
+    *,
+    perturb_singular: bool = False,
 ) -> Value:
     """Solve tridiagonal systems: dl, d, du (..., n), b (..., n, m) -> (..., n, m).
 
