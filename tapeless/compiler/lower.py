@@ -26,6 +26,7 @@ from tapeless.compiler import buffers
 from tapeless.compiler.fuse import Plan, describe, plan_program
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
+from tapeless.compiler.rows import fuse_rows
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.kernel.build import KernelBuilder
@@ -50,7 +51,7 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
-    body = prune(b.finish(), outputs)
+    body = fuse_rows(b, prune(b.finish(), outputs))
     program = buffers.assemble(
         name,
         inputs,

@@ -1,0 +1,199 @@
+"""Row by row: neighbouring loops over the same rows become one.
+
+    for i: for j: e[i, j] = exp(x[i, j] - max of x[i, :])
+    for i: for j: y[i, j] = e[i, j] / sum of e[i, :]
+
+Both loops run over rows, and the second needs of the first what is in its own row. As one loop, a row
+of x and e is used while it is in the cache, and the program passes over memory once. That is legal
+when everything that one loop writes and the other touches is indexed `s * i + rest` with
+`0 <= rest < s` by both, for one step s.
+
+It pays when the loops do more than store an element per iteration. A loop that only stores joins
+others if it reduces along contiguous rows; reductions along columns want the loop's own variable as
+vector lanes, and stay alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tapeless.kernel.graph import substitute, walk
+from tapeless.kernel.ir import (
+    Affine,
+    Block,
+    Buffer,
+    If,
+    Index,
+    Load,
+    Loop,
+    Reduce,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
+from tapeless.kernel.nodes import Nodes
+
+__all__ = ["fuse_rows"]
+
+MAX_STATEMENTS = 24
+
+
+def fuse_rows(nodes: Nodes, body: Block) -> Block:
+    """Return the block with neighbouring row loops joined, in nested blocks, too."""
+    result: list[Statement] = []
+    for statement in body:
+        statement = _inside(nodes, statement)
+        joined = _joined(nodes, result[-1], statement) if result else None
+        if joined is None:
+            result.append(statement)
+        else:
+            result[-1] = joined
+    return tuple(result)
+
+
+def _inside(nodes: Nodes, statement: Statement) -> Statement:
+    """Join loops in the blocks of a statement."""
+    if isinstance(statement, Loop) and any(not isinstance(s, Store) for s in statement.body):
+        inner = fuse_rows(nodes, statement.body)
+        if inner != statement.body:
+            flags = (statement.independent, statement.reverse)
+            return Loop(statement.var, statement.extent, inner, *flags)
+    if isinstance(statement, While):
+        body = fuse_rows(nodes, statement.body)
+        return While(fuse_rows(nodes, statement.before), statement.condition, body)
+    if isinstance(statement, If):
+        branches = tuple(fuse_rows(nodes, branch) for branch in statement.branches)
+        return If(statement.which, branches)
+    return statement
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What a loop touches: the indices per buffer, and the extents of the variables inside."""
+
+    reads: dict[Buffer, set[Affine]] = field(default_factory=dict)
+    writes: dict[Buffer, set[Affine]] = field(default_factory=dict)
+    extents: dict[Index, int] = field(default_factory=dict)
+    n_statements: int = 0
+    plain: bool = True
+
+
+def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
+    """Return one loop for two, or None if that is illegal or does not pay."""
+    if not (_is_candidate(first) and _is_candidate(second) and first.extent == second.extent):
+        return None
+    one, other = _survey(first), _survey(second)
+    if not (one.plain and other.plain) or one.n_statements + other.n_statements > MAX_STATEMENTS:
+        return None
+    if not (_pays(first, second) and _is_aligned(first, one, second, other)):
+        return None
+    body = (*first.body, *_renamed(nodes, second.body, {second.var: nodes.affine(first.var)}))
+    return Loop(first.var, first.extent, body)
+
+
+def _is_candidate(statement: Statement) -> bool:
+    """Tell whether a statement is a loop whose iterations are independent."""
+    if not isinstance(statement, Loop) or not isinstance(statement.extent, int):
+        return False
+    return statement.independent and not statement.reverse
+
+
+def _pays(first: Loop, second: Loop) -> bool:
+    """Tell whether joining saves memory traffic without costing vector lanes."""
+    flat = [all(isinstance(s, Store) for s in loop.body) for loop in (first, second)]
+    if all(flat):
+        return False
+    return all(
+        not is_flat or _reduces_rows(loop)
+        for loop, is_flat in zip((first, second), flat, strict=True)
+    )
+
+
+def _reduces_rows(loop: Loop) -> bool:
+    """Tell whether every store of a loop reduces, with contiguous loads only."""
+    for store in loop.body:
+        reductions = [node for node in walk((store.value,)) if isinstance(node, Reduce)]
+        if not reductions:
+            return False
+        for reduction in reductions:
+            for node in walk(reduction.elements):
+                if isinstance(node, Load) and node.index.stride(reduction.var) not in (0, 1):
+                    return False
+    return True
+
+
+def _survey(loop: Loop) -> _Rows:
+    """Collect what a loop touches."""
+    rows = _Rows()
+    stack: list[Statement] = list(loop.body)
+    while stack:
+        statement = stack.pop()
+        rows.n_statements += 1
+        if isinstance(statement, Loop) and isinstance(statement.extent, int):
+            rows.extents[statement.var] = statement.extent
+            stack.extend(statement.body)
+        elif isinstance(statement, Store):
+            rows.writes.setdefault(statement.buffer, set()).add(statement.index)
+            guard = () if statement.guard is None else (statement.guard,)
+            _note_reads(rows, (statement.index, statement.value, *guard))
+        else:
+            rows.plain = False
+    return rows
+
+
+def _note_reads(rows: _Rows, roots: Sequence[Scalar]) -> None:
+    """Collect the loads of some expressions, and the extents of their reductions."""
+    for node in walk(roots):
+        if isinstance(node, Load):
+            rows.reads.setdefault(node.buffer, set()).add(node.index)
+        elif isinstance(node, Reduce):
+            rows.extents[node.var] = node.extent
+
+
+def _is_aligned(first: Loop, one: _Rows, second: Loop, other: _Rows) -> bool:
+    """Tell whether the loops meet in memory only within a row."""
+    shared = {*one.writes, *other.writes}
+    for buffer in shared:
+        mine = one.writes.get(buffer, set()) | one.reads.get(buffer, set())
+        others = other.writes.get(buffer, set()) | other.reads.get(buffer, set())
+        if not mine or not others:
+            continue
+        steps = {_step(index, first.var, one.extents) for index in mine}
+        steps |= {_step(index, second.var, other.extents) for index in others}
+        if len(steps) > 1 or None in steps:
+            return False
+    return True
+
+
+def _step(index: Affine, var: Index, extents: dict[Index, int]) -> int | None:
+    """Return s if the index is s * var + rest, 0 <= rest < s; else None."""
+    step, low, high = 0, index.const, index.const
+    for term, coefficient in index.terms:
+        if term is var:
+            step = coefficient
+        elif isinstance(term, Index) and term in extents:
+            reach = coefficient * (extents[term] - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        else:
+            return None
+    return step if 0 <= low and high < step else None
+
+
+def _renamed(nodes: Nodes, body: Block, mapping: dict[Index, Affine]) -> Block:
+    """Return the block with a loop variable replaced."""
+    result: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, Loop):
+            inner = _renamed(nodes, statement.body, mapping)
+            flags = (statement.independent, statement.reverse)
+            result.append(Loop(statement.var, statement.extent, inner, *flags))
+            continue
+        assert isinstance(statement, Store), "the loops that are joined have only loops and stores"
+        guard = () if statement.guard is None else (statement.guard,)
+        roots = substitute(nodes, (statement.index, statement.value, *guard), mapping)
+        index, value, *guards = roots
+        kept = guards[0] if guards else None
+        result.append(Store(statement.buffer, index, value, kept, statement.accumulate))
+    return tuple(result)
