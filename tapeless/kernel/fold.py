@@ -86,9 +86,9 @@ def round_constant(value: Number, dtype: np.dtype) -> Number:
 
 def fold_constants(name: str, operands: tuple[Scalar, ...], dtype: np.dtype) -> Number | None:
     """Return the value of the operation if all operands are constants and it folds, else None."""
-    if not all(isinstance(operand, Const) for operand in operands):
+    values = [operand.value for operand in operands if isinstance(operand, Const)]
+    if len(values) < len(operands):
         return None
-    values = [operand.value for operand in operands]
     source = operands[0].dtype
     if any(value != value for value in values):
         return None

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class Nodes:
     def __init__(self) -> None:
         """Start an empty family."""
         self._interned: dict[object, Scalar] = {}
+        self._constants: dict[object, Const] = {}
+        self._affines: dict[object, Affine] = {}
+        self._groups: dict[object, object] = {}
         self._serial: dict[Scalar, int] = {}
         self._ranges: dict[Scalar, Range] = {}
 
@@ -63,14 +67,15 @@ class Nodes:
 
     def const(self, value: Number, dtype: np.dtype) -> Const:
         """Make the constant `value`, rounded to `dtype` if that is a floating-point dtype."""
-        key = ("number", _identity(value), dtype)
-        node = self._interned.get(key)
+        key = (_identity(value), dtype)
+        node = self._constants.get(key)
         if node is None:
-            dtype = np.dtype(dtype)
-            exact = round_constant(value, dtype)
-            inner = ("const", _identity(exact), dtype)
-            node = self._intern(inner, lambda: Const(exact, dtype))
-            self._interned[key] = node
+            exact = round_constant(value, np.dtype(dtype))
+            rounded = (_identity(exact), np.dtype(dtype), "rounded")
+            node = self._constants.get(rounded)
+            if node is None:
+                node = self._constants[rounded] = Const(exact, np.dtype(dtype))
+            self._constants[key] = node
         return node
 
     def index(self, name: str, extent: int | None = None) -> Index:
@@ -113,7 +118,7 @@ class Nodes:
         parts = (*elements, *inits)
         free = frozenset().union(*(part.free for part in parts)) - {var}
         key = ("reduce", var, extent, elements, inits, combine)
-        group: object = self._interned.setdefault((*key, "group"), object())
+        group = self._groups.setdefault(key, object())
         return tuple(
             self._intern(
                 (*key, which),
@@ -315,7 +320,7 @@ class Nodes:
 
     # Private parts
 
-    def _intern(self, key: object, make: object) -> Scalar:
+    def _intern(self, key: object, make: Callable[[], Scalar]) -> Scalar:
         """Return the node of `key`, made by `make()` if it is new."""
         node = self._interned.get(key)
         if node is None:
@@ -368,7 +373,9 @@ class Nodes:
     ) -> np.dtype:
         """Check the operands' dtypes and give the dtype of the result."""
         if name in _CONVERSION:
-            _check(dtype is not None and len(operands) == 1, name, operands)
+            _check(len(operands) == 1, name, operands)
+            if dtype is None:
+                raise TypeError(f"{name} needs a dtype; this is a bug in tapeless")
             if name == "bitcast":
                 _check(dtype.itemsize == operands[0].dtype.itemsize, name, operands)
             return dtype
@@ -408,8 +415,7 @@ class Nodes:
             return x if condition.value else y
         if x is y:
             return x
-        negated = isinstance(condition, Op) and condition.name == "not"
-        if negated and name == "select":
+        if isinstance(condition, Op) and condition.name == "not" and name == "select":
             return self.op("select", condition.args[0], y, x)
         if x.dtype != _BOOL:
             return None
@@ -425,9 +431,8 @@ class Nodes:
         """Simplify an operation whose second operand is a constant."""
         value = constant.value
         if is_floating(x.dtype):
-            neutral = {"mul": 1.0, "div": 1.0, "add": -0.0, "sub": 0.0}.get(name)
-            same = value == neutral and math.copysign(1, value) == math.copysign(1, neutral)
-            return x if neutral is not None and same else None
+            neutral = _NEUTRAL.get(name)
+            return x if neutral is not None and _identity(float(value)) == neutral else None
         if value == 0:
             if name in ("mul", "and"):
                 return constant
@@ -453,7 +458,10 @@ class Nodes:
             if terms[term] != 0
         )
         free = frozenset().union(*(term.free for term, _ in kept))
-        return self._intern(("affine", kept, const), lambda: Affine(kept, const, free))
+        node = self._affines.get((kept, const))
+        if node is None:
+            node = self._affines[kept, const] = Affine(kept, const, free)
+        return node
 
     def _rejoin(self, terms: dict[Scalar, int]) -> int:
         """Replace (x // d) * (d * k) + (x % d) * k by x * k in `terms`; return the constant."""
@@ -539,6 +547,14 @@ def _identity(value: Number) -> object:
     if isinstance(value, int | np.integer):
         return type(value) is bool, int(value)
     return struct.pack("<d", value)
+
+
+_NEUTRAL = {
+    "mul": _identity(1.0),
+    "div": _identity(1.0),
+    "add": _identity(-0.0),
+    "sub": _identity(0.0),
+}
 
 
 def _check(holds: bool, name: str, operands: tuple[Scalar, ...]) -> None:

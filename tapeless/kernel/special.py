@@ -276,10 +276,10 @@ def erf_inv(b: Nodes, x: Scalar) -> Scalar:
     if x.dtype == FLOAT32.dtype:
         near = b.lt(w, 5.0)
         shifted = b.select(near, b.sub(w, 2.5), b.sub(root, 3.0))
-        ratio: Scalar | None = None
-        for low, high in zip(*(table[::-1] for table in _GILES_SINGLE), strict=True):
-            coefficient = choose(b, near, low, high, x)
-            ratio = coefficient if ratio is None else b.fma(ratio, shifted, coefficient)
+        pairs = list(zip(*_GILES_SINGLE, strict=True))
+        ratio = choose(b, near, *pairs[-1], x)
+        for low, high in pairs[-2::-1]:
+            ratio = b.fma(ratio, shifted, choose(b, near, low, high, x))
     else:
         middle, far = b.sub(root, 3.25), b.sub(root, 5.0)
         outer = b.select(
