@@ -37,15 +37,21 @@ class FoldNodes(PartNodes):
         super().__init__()
         self._n_names = 0
         self._level = 0
+        self._flat: dict[tuple[tuple, tuple], Affine] = {}
         self._fold_variables: dict[tuple[int, int, int], Index] = {}
 
     # Indices
 
     def flat_index(self, index: Sequence[IndexLike], shape: Sequence[int]) -> Affine:
         """Return the row-major position of `index`."""
-        flat = self.affine(0)
-        for i, extent in zip(index, shape, strict=True):
-            flat = self.index_add(self.index_mul(flat, extent), i) if extent != 1 else flat
+        key = (tuple(index), tuple(shape))
+        flat = self._flat.get(key)
+        if flat is None:
+            flat = self.affine(0)
+            for i, extent in zip(index, shape, strict=True):
+                if extent != 1:
+                    flat = self.index_add(self.index_mul(flat, extent), i)
+            self._flat[key] = flat
         return flat
 
     def iadd(self, x: IndexLike, y: IndexLike) -> Affine:
