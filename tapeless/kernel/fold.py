@@ -99,7 +99,7 @@ def fold_constants(name: str, operands: tuple[Scalar, ...], dtype: np.dtype) -> 
     if source.name == "bool":
         return _LOGICAL[name](*values) if name in _LOGICAL else None
     if is_integer(source):
-        return _fold_integer(name, values, source)
+        return _fold_integer(name, [int(value) for value in values], source)
     return _fold_floating(name, values, source)
 
 
