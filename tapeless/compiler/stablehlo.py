@@ -1,7 +1,7 @@
 """Programs as StableHLO text, the format in which JAX shows and exports them.
 
     module @jit_f attributes {...} {
-      func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32> {jax.result_info = "result"}) {
+      func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32> {...}) {
         %0 = stablehlo.sine %arg0 : tensor<3xf32>
         return %0 : tensor<3xf32>
       }
@@ -9,7 +9,7 @@
 
 The text is for eyes and for other compilers; this package's own does not read it.  Each primitive
 has an `hlo` rule, which is given a `Writer` and writes operations through it; one that has none is
-written by its decomposition.  A nested `jit` is a function of the module, called where it stands, and
+written by its decomposition.  A nested `jit` is a function of the module, called where it stands and
 written once however often it is called.  Captured arrays are constants.
 
 Operations are written in MLIR's generic form, `"name"(operands) <{attributes}> ({regions}) : type`,
@@ -169,7 +169,7 @@ class Writer:
         return self.assign(f"{text} : {function_type(inputs, outs)}", outs)
 
     def constant(self, value: object, aval: ShapedArray) -> Value:
-        """Write a constant: a number for a type of rank 0, an array, or a number for all elements."""
+        """Write a constant: an array of this type, or a number for all its elements."""
         text = f"stablehlo.constant {dense(value, physical(aval))} : {tensor_type(aval)}"
         name = self.fresh("cst" if aval.dtype.kind in "fcV" else "c")
         self.write(f"{name} = {text}{self.location}")
@@ -259,8 +259,8 @@ class Writer:
         init = self.constant(identity, scalar)
         dims = ", ".join(map(str, axes))
         kind = function_type([x.aval, scalar], [out])
-        text = f"stablehlo.reduce({x.name} init: {init.name}) applies {name} across dimensions = [{dims}]"
-        return self.assign(f"{text} : {kind}", [out])[0]
+        text = f"stablehlo.reduce({x.name} init: {init.name}) applies {name} across"
+        return self.assign(f"{text} dimensions = [{dims}] : {kind}", [out])[0]
 
     def row(self, x: Value, i: Value) -> Value:
         """Write x[i] along the first axis."""

@@ -140,6 +140,38 @@ class Cumulative(Primitive):
             )
         return (target,)
 
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axis: int,
+        reverse: bool,
+    ) -> tuple:
+        """Fold a window that ends at each element, over padding on one side."""
+        (out,) = outs
+        if not out.size:
+            return (b.constant(0, out),)
+        scalar = out.update(shape=())
+        widths = [out.shape[i] if i == axis else 1 for i in range(out.ndim)]
+        margins = [[0, width - 1] if reverse else [width - 1, 0] for width in widths]
+        ones = array_text([1] * out.ndim)
+        attributes = {
+            "window_dimensions": array_text(widths),
+            "padding": f"dense<{margins}> : tensor<{out.ndim}x2xi64>",
+            "window_strides": ones,
+            "base_dilations": ones,
+            "window_dilations": ones,
+        }
+        operands = [*args, b.constant(self.start(out.dtype), scalar)]
+        region = b.region([scalar, scalar], lambda x, y: self.hlo_combine(b, x, y))
+        return b.op("stablehlo.reduce_window", operands, outs, attributes, [region])
+
+    def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
+        """Combine two scalars of StableHLO."""
+        return b.op(self.hlo_name, [x, y], [x.aval])
+
     def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:
         line = np.flip(x, axis) if reverse else x
         out = self.ufunc.accumulate(line, axis, dtype=x.dtype)
@@ -248,25 +280,23 @@ def _prefixes(combine: Callable[[Pair, Pair], Pair], pair: Pair, axis: int) -> P
         even = combine(before, even)
     first = part(pair, 0, 1)
     evens = tuple(concatenate((f, e), axis) for f, e in zip(first, even, strict=True))
-    return tuple(_interleave(e, o, axis) for e, o in zip(evens, odd, strict=True))
+    return _interleave(evens, odd, axis)
 
 
-def _interleave(even: Value, odd: Value, axis: int) -> Value:
-    """Alternate the elements of two arrays along `axis`; `even` comes first."""
-    n_even, n_odd = shape_of(even)[axis], shape_of(odd)[axis]
-    rank = len(shape_of(even))
-    zero = typeof(even).dtype.type(0)
+def _interleave(evens: Pair, odds: Pair, axis: int) -> Pair:
+    """Alternate the elements of arrays along `axis`; those of `evens` come first."""
+    n_even, n_odd = shape_of(evens[0])[axis], shape_of(odds[0])[axis]
+    rank = len(shape_of(evens[0]))
 
     def spread(value: Value, before: int, after: int) -> Value:
         """Put zeros between the elements, before and after."""
         config = [(0, 0, 0)] * rank
         config[axis] = (before, after, 1)
-        return pad(value, zero, tuple(config))
+        return pad(value, typeof(value).dtype.type(0), tuple(config))
 
-    return add(
-        spread(even, 0, int(n_even == n_odd)),
-        spread(odd, 1, int(n_even != n_odd)),
-    )
+    evens = tuple(spread(value, 0, int(n_even == n_odd)) for value in evens)
+    odds = tuple(spread(value, 1, int(n_even != n_odd)) for value in odds)
+    return tuple(add(even, odd) for even, odd in zip(evens, odds, strict=True))
 
 
 class CumSum(LinearUnary, Cumulative):
@@ -339,8 +369,9 @@ class CumExtreme(Cumulative):
 
     def _weight(self, p: Value, q: Value) -> Value:
         """Return 1 where p wins, 1/2 where it equals q, else 0."""
-        tie = select(eq(p, q), full_like(p, 0.5), zeros_like(p))
-        return select(self.better(p, q), full_like(p, 1), tie)
+        wins, ties = self.better(p, q), eq(p, q)
+        one, zero, half = full_like(p, 1), zeros_like(p), full_like(p, 0.5)
+        return select(wins, one, select(ties, half, zero))
 
 
 class CumMax(CumExtreme):

@@ -10,7 +10,7 @@ import tapeless.lax as lax
 from tapeless.core.jaxpr import Builder, Literal
 from tapeless.core.pprint import jaxpr_text, letters
 from tapeless.prims.binary import mul_p
-from tests.core.programs import F32, ROW, equation, sine_of_product, sum_with_constant
+from tests.core.programs import F32, equation, sine_of_product, sum_with_constant
 
 X = np.ones(3, np.float32)
 

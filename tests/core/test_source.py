@@ -1,0 +1,62 @@
+"""Where equations come from."""
+
+import numpy as np
+
+import tapeless as jax
+import tapeless.lax as lax
+from tapeless.core.source import (
+    UNKNOWN_SOURCE,
+    Source,
+    current_source,
+    name_scope,
+    override_source,
+)
+
+X = np.ones(3, np.float32)
+
+
+def line_of(function, offset):
+    """Return the number of the line `offset` lines below the function's first."""
+    return function.__code__.co_firstlineno + offset
+
+
+def test_equations_know_their_lines():
+    def f(x):
+        y = lax.sin(x)
+        return lax.neg(y)
+
+    sine, negation = jax.make_jaxpr(f)(X).eqns
+    assert sine.source.frame.filename == __file__
+    assert sine.source.frame.line == line_of(f, 1)
+    assert negation.source.frame.line == line_of(f, 2)
+    assert sine.source.summary().startswith(f"{__file__}:{line_of(f, 1)}:")
+
+
+def test_names_of_scopes_nest_and_end():
+    def f(x):
+        with name_scope("outer"), name_scope("inner"):
+            x = lax.sin(x)
+        return lax.neg(x)
+
+    sine, negation = jax.make_jaxpr(f)(X).eqns
+    assert sine.source.names == ("outer", "inner")
+    assert negation.source.names == ()
+
+
+def test_a_pass_attributes_what_it_makes_to_the_older_equation():
+    def f(x):
+        return lax.mul(lax.sin(x), 2.0)
+
+    lines = {
+        eqn.source.frame.line
+        for eqn in jax.make_jaxpr(jax.vmap(jax.jit(f)))(X).eqns[0].params["jaxpr"].eqns
+    }
+    assert lines == {line_of(f, 1)}
+    older = Source(None, ("older",))
+    with override_source(older):
+        assert current_source() is older
+    assert current_source() is not older
+
+
+def test_an_unknown_source_says_so():
+    assert UNKNOWN_SOURCE.summary() == "unknown"

@@ -1,0 +1,106 @@
+"""Traces: one is current, ownership is identity, and leaks are found."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.lax as lax
+from tapeless.core.trace import (
+    Axis,
+    Context,
+    Tag,
+    Trace,
+    bind_axis,
+    context,
+    current_trace,
+    find_axis,
+    under,
+)
+
+X = np.ones(3, np.float32)
+
+
+class Recorder(Trace):
+    """Notes the names of the operations and lets its parent do them."""
+
+    def __init__(self):
+        super().__init__(current_trace(), Tag("recorder"))
+        self.names = []
+
+    def process(self, prim, args, params):
+        self.names.append(prim.name)
+        return self.parent.process(prim, args, params)
+
+
+def test_operations_go_to_the_current_trace():
+    recorder = Recorder()
+    out = under(recorder, lambda: lax.sin(lax.neg(X)))
+    assert recorder.names == ["neg", "sin"]
+    np.testing.assert_allclose(out, np.sin(-X), rtol=1e-6)
+    assert current_trace() is Context.base
+
+
+def test_the_trace_is_restored_after_an_error():
+    with pytest.raises(ZeroDivisionError):
+        under(Recorder(), lambda: 1 / 0)
+    assert current_trace() is Context.base
+
+
+def test_threads_start_at_the_base_trace():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append((current_trace(), context.axes)))
+    with bind_axis(Axis(3, "i")):
+        under(Recorder(), lambda: (thread.start(), thread.join()))
+    assert seen == [(Context.base, ())]
+
+
+def test_perturbations_are_not_confused():
+    def inner(x, y):
+        return lax.mul(x, y)
+
+    def outer(x):
+        return lax.mul(x, jax.grad(lambda y: inner(x, y))(1.0))
+
+    assert float(jax.grad(outer)(2.0)) == 4.0
+
+
+def test_the_innermost_axis_of_a_name_is_found():
+    with bind_axis(Axis(3, "i")), bind_axis(Axis(5, "i")), bind_axis(Axis(7)):
+        assert find_axis("i").size == 5
+    with pytest.raises(NameError, match="unbound axis name: i"):
+        find_axis("i")
+
+
+def leak(transform):
+    """Return a tracer that outlives its transformation."""
+    kept = []
+
+    def f(x):
+        kept.append(lax.sin(x))
+        return x
+
+    transform(f)
+    return kept[0]
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [lambda f: jax.jit(f)(X), lambda f: jax.jvp(f, (X,), (X,)), lambda f: jax.vmap(f)(X)],
+    ids=["jit", "jvp", "vmap"],
+)
+def test_leaked_tracers_are_refused(transform):
+    tracer = leak(transform)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="unexpected tracer"):
+        lax.neg(tracer)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="unexpected tracer"):
+        jax.jit(lambda: lax.neg(tracer))()
+
+
+def test_tracers_say_what_they_are():
+    texts = []
+    jax.jit(lambda x: texts.append(repr(x)) or x)(X)
+    assert texts == ["StageTracer<f32[3]>"]
+    with pytest.raises(AttributeError, match="StageTracer has no attribute missing"):
+        jax.jit(lambda x: x.missing)(X)
