@@ -13,7 +13,14 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import instantiate, is_float0
+from tapeless.prims.common import (
+    Avals,
+    Dims,
+    Tangents,
+    instantiate,
+    is_float0,
+    no_tangents,
+)
 from tapeless.prims.structural import stop_gradient_p
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 
@@ -25,37 +32,33 @@ class OptimizationBarrier(Primitive):
 
     name = "optimization_barrier"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Return the operands' types."""
         return avals
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Pass the tangents through a barrier of their own."""
         outs = self.bind(*primals)
         there = [k for k, t in enumerate(tangents) if not isinstance(t, Zero)]
         passed = dict(zip(there, self.bind(*(tangents[k] for k in there)), strict=True))
-        zeros = [Zero(typeof(out).tangent()) for out in outs]
+        zeros = no_tangents(outs)
         return outs, tuple(passed.get(k, zero) for k, zero in enumerate(zeros))
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Pass the cotangents through a barrier."""
-        wanted = [k for k, x in enumerate(args) if isinstance(x, Linear) and not is_float0(x.aval)]
-        passed = self.bind(*(instantiate(cotangents[k]) for k in wanted))
-        found = dict(zip(wanted, passed, strict=True))
-        return tuple(
-            found.get(k, cotangents[k] if isinstance(x, Linear) else None)
-            for k, x in enumerate(args)
-        )
+        passed = self.bind(*map(instantiate, cotangents))
+        pairs = zip(passed, args, strict=True)
+        return tuple(ct if isinstance(x, Linear) else None for ct, x in pairs)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Leave the batch axes where they are."""
         return self.bind(*args), tuple(dims)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Store every operand before going on."""
         return tuple(map(b.stored, args))
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         return b.op("stablehlo.optimization_barrier", args, outs, {})
 
@@ -70,10 +73,14 @@ optimization_barrier_p = OptimizationBarrier()
 def optimization_barrier(operand: Any, /) -> Any:
     """Return `operand`, a pytree, as values that nothing may be moved across."""
     leaves, structure = tree_flatten(operand)
-    return tree_unflatten(structure, optimization_barrier_p.bind(*leaves)) if leaves else operand
+    if not leaves:
+        return operand
+    passed = optimization_barrier_p.bind(*leaves)
+    return tree_unflatten(structure, passed)
 
 
 def stop_gradient(x: Any) -> Any:
     """Return `x`, a pytree, as a constant for differentiation."""
     leaves, structure = tree_flatten(x)
-    return tree_unflatten(structure, [stop_gradient_p.bind(leaf)[0] for leaf in leaves])
+    constants = [stop_gradient_p.bind(leaf)[0] for leaf in leaves]
+    return tree_unflatten(structure, constants)

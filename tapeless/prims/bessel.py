@@ -87,7 +87,7 @@ class BesselI0e(Elementwise):
         """Compute with SciPy."""
         return scipy_special.i0e(x)
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Sum the series for |x| <= 8, or that for sqrt(|x|) times the function."""
         x = _at_least_float32(args[0])
         near, far, is_far, root = _series(x, _I0E_NEAR, _I0E_FAR)
@@ -115,7 +115,7 @@ class BesselI1e(Elementwise):
         """Compute with SciPy."""
         return scipy_special.i1e(x)
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Sum the series for the function over x, or that for sqrt(|x|) times the function."""
         x = _at_least_float32(args[0])
         near, far, is_far, root = _series(x, _I1E_NEAR, _I1E_FAR)

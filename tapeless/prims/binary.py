@@ -30,7 +30,10 @@ from tapeless.prims.common import (
     INEXACT,
     INTEGER,
     NUMBER,
+    Avals,
+    Dims,
     Elementwise,
+    Tangents,
     apply,
     broadcast_elements,
     full_like,
@@ -38,6 +41,7 @@ from tapeless.prims.common import (
     ones_like,
     scalar_like,
     unbroadcast,
+    zero_cotangents,
 )
 from tapeless.prims.compare import eq, gt
 from tapeless.prims.convert import convert
@@ -92,7 +96,7 @@ class Sum(Elementwise):
         """Return the second operand's contribution; `sub` negates it."""
         return t
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Combine the tangents as the operands; stretch a single one to the result."""
         (out,) = self.bind(*primals)
         aval = typeof(out).tangent()
@@ -104,11 +108,11 @@ class Sum(Elementwise):
             return (out,), (broadcast_elements(t, aval),)
         return (out,), (broadcast_elements(self.second(u), aval),)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Give each operand the cotangent, summed where the operand was stretched."""
         (ct,), (x, y) = cotangents, args
         if isinstance(ct, Zero):
-            return tuple(Zero(a.aval) if isinstance(a, Linear) else None for a in args)
+            return zero_cotangents(args)
         first = unbroadcast(ct, x.aval) if isinstance(x, Linear) else None
         second = unbroadcast(self.second(ct), y.aval) if isinstance(y, Linear) else None
         return first, second
@@ -141,7 +145,7 @@ class AddAny(Sum):
     hlo_name = "stablehlo.add"
     numpy = np.add
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Add with one batch axis; stretch an operand without one."""
         if None not in dims:
             x, y = args
@@ -191,7 +195,7 @@ class Mul(Elementwise):
         wanted = params.get("out_dtype")
         return operands[0] if wanted is None else dtypes.canonicalize_dtype(wanted)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Multiply the cotangent by the other operand."""
         (ct,), (x, y) = cotangents, args
         wanted, other = (x, y) if isinstance(x, Linear) else (y, x)
@@ -210,7 +214,7 @@ class Mul(Elementwise):
             x, y = b.convert(x, dtype), b.convert(y, dtype)
         return b.mul(x, y)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Convert first if another dtype is asked for."""
         args = [
             arg
@@ -249,7 +253,7 @@ class Div(Elementwise):
     kernel_name = "div"
     hlo_name = "stablehlo.divide"
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Divide the cotangent; a quotient is linear in its numerator only."""
         (ct,), (x, y) = cotangents, args
         if isinstance(ct, Zero):
@@ -326,7 +330,7 @@ class Pow(Elementwise):
         x, y = scalars
         return b.pow(x, b.convert(y, x.dtype))
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Convert an integer exponent first."""
         x, y = args
         if y.aval.dtype != x.aval.dtype:

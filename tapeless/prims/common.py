@@ -37,6 +37,7 @@ from tapeless.core.trace import Axis, Value
 
 __all__ = [
     "ANY",
+    "Avals",
     "BITS",
     "COMPLEX",
     "COUNTABLE",
@@ -47,7 +48,9 @@ __all__ = [
     "PARTS",
     "REAL",
     "SIGNED",
+    "Dims",
     "Elementwise",
+    "Tangents",
     "add_tangents",
     "apply",
     "batch_dim_to",
@@ -56,20 +59,27 @@ __all__ = [
     "dtype_of",
     "expand_to",
     "full_like",
+    "inserted",
     "instantiate",
     "is_float0",
-    "linear_positions",
     "move_dim",
+    "no_tangents",
     "ones_like",
+    "removed",
+    "replaced",
     "scalar_like",
     "shape_of",
     "stretched_hlo",
     "unbroadcast",
     "widened",
+    "zero_cotangents",
     "zeros",
     "zeros_like",
 ]
 
+Avals = tuple[ShapedArray, ...]
+Dims = Sequence[int | None]
+Tangents = Sequence["Value | Zero"]
 Kinds = tuple[type, ...]
 Partial = Callable[..., "Value | Zero"]
 
@@ -161,12 +171,40 @@ def ones_like(x: Value) -> Value:
     return full_like(x, 1)
 
 
+# Shapes, indices and other tuples
+
+
+def inserted(items: Sequence, position: int, item: Any) -> tuple:
+    """Return the items with one more at `position`."""
+    return (*items[:position], item, *items[position:])
+
+
+def removed(items: Sequence, position: int) -> tuple:
+    """Return the items without the one at `position`."""
+    return (*items[:position], *items[position + 1 :])
+
+
+def replaced(items: Sequence, position: int, item: Any) -> tuple:
+    """Return the items with another one at `position`."""
+    return (*items[:position], item, *items[position + 1 :])
+
+
 # Tangents and cotangents
 
 
 def instantiate(x: Value | Zero) -> Value:
     """Return `x` itself, or an array of zeros for a `Zero`."""
     return zeros(x.aval) if isinstance(x, Zero) else x
+
+
+def no_tangents(outs: Values) -> tuple[Zero, ...]:
+    """Return the zero tangents of results."""
+    return tuple(Zero(typeof(out).tangent()) for out in outs)
+
+
+def zero_cotangents(args: Sequence) -> tuple[Zero | None, ...]:
+    """Return zeros for the arguments of a transpose rule that want cotangents."""
+    return tuple(Zero(x.aval) if isinstance(x, Linear) else None for x in args)
 
 
 def add_tangents(x: Value | Zero, y: Value | Zero) -> Value | Zero:
@@ -230,7 +268,7 @@ def batch_dim_to(x: Value, dim: int | None, destination: int, size: int) -> Valu
         return move_dim(x, dim, destination)
     shape = shape_of(x)
     rank = len(shape) + 1
-    target = (*shape[:destination], size, *shape[destination:])
+    target = inserted(shape, destination, size)
     return apply(
         "broadcast_in_dim",
         x,
@@ -291,7 +329,7 @@ class Elementwise(Primitive):
                 )
             raise TypeError(text)
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check the dtypes and stretch the shapes."""
         shape = self._out_shape(avals)
         self._check_kinds(avals)
@@ -300,7 +338,7 @@ class Elementwise(Primitive):
         weak = all(aval.weak_type for aval in avals)
         return (ShapedArray(shape, self.out_dtype(*operands, **params), weak),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Add up the contributions of the operands with a tangent."""
         partials = self._partials()
         out = self.bind(*primals, **params)[0]
@@ -314,7 +352,7 @@ class Elementwise(Primitive):
         ]
         return (out,), (reduce(add_tangents, parts, Zero(aval)),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Align the batch axes: in place when nothing forbids it, else in front."""
         batched = [(dim, shape_of(x)) for x, dim in zip(args, dims, strict=True) if dim is not None]
         loose = all(dim is not None or shape_of(x) == () for x, dim in zip(args, dims, strict=True))
@@ -328,7 +366,7 @@ class Elementwise(Primitive):
         """Return the result for one element; by default, by the kernel's operation."""
         return getattr(b, self.kernel_name)(*scalars)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Pull the operands' elements at the result's index."""
         if not self.kernel_name and type(self).scalar is Elementwise.scalar:
             return NotImplemented
@@ -339,7 +377,7 @@ class Elementwise(Primitive):
 
         return (b.virtual(outs[0], pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Stretch the operands, which StableHLO does not, and apply `hlo_name`."""
         if not self.hlo_name:
             return NotImplemented
@@ -421,8 +459,3 @@ def stretched_hlo(b: Any, arg: Any, shape: tuple[int, ...]) -> Any:
     aval = arg.aval.update(shape=shape)
     attributes = {"broadcast_dimensions": f"array<i64: {dims}>" if dims else "array<i64>"}
     return b.op("stablehlo.broadcast_in_dim", [arg], (aval,), attributes)[0]
-
-
-def linear_positions(args: Sequence) -> tuple[int, ...]:
-    """Return which arguments of a transpose rule are `Linear`."""
-    return tuple(position for position, x in enumerate(args) if isinstance(x, Linear))

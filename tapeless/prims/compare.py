@@ -13,7 +13,13 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Value
-from tapeless.prims.common import ANY, REAL, Elementwise, stretched_hlo
+from tapeless.prims.common import (
+    ANY,
+    REAL,
+    Avals,
+    Elementwise,
+    stretched_hlo,
+)
 
 __all__ = [
     "Comparison",
@@ -42,7 +48,7 @@ class Comparison(Elementwise):
         """Return bool."""
         return np.dtype(np.bool_)
 
-    def hlo(self, b: Any, args: Any, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Any, outs: Avals, **params: Any) -> tuple:
         """Write `compare` with the direction and the kind of comparison."""
         dtype = args[0].aval.dtype
         kind = "SIGNED"

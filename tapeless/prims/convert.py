@@ -26,7 +26,18 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value, current_trace
-from tapeless.prims.common import ANY, FLOAT, Elementwise, dtype_of, is_float0, move_dim
+from tapeless.prims.common import (
+    ANY,
+    FLOAT,
+    Avals,
+    Dims,
+    Elementwise,
+    Tangents,
+    dtype_of,
+    is_float0,
+    move_dim,
+    no_tangents,
+)
 
 __all__ = [
     "bitcast_convert_type",
@@ -47,11 +58,11 @@ class ConvertElementType(Elementwise):
     accepts = (ANY,)
     hlo_name = "stablehlo.convert"
 
-    def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, x: ShapedArray, **params: Any) -> Avals:
         """Return the new type; every dtype converts to every other."""
         return (ShapedArray(x.shape, params["new_dtype"], params["weak_type"]),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Convert the tangent, unless an integer dtype cuts the dependence."""
         (out,) = self.bind(*primals, **params)
         aval = typeof(out).tangent()
@@ -59,7 +70,7 @@ class ConvertElementType(Elementwise):
             return (out,), (Zero(aval),)
         return (out,), self.bind(tangents[0], **params)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Convert the cotangent back."""
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
@@ -80,7 +91,8 @@ class ConvertElementType(Elementwise):
         low, high = int(dtypes.iinfo(dtype).min), int(dtypes.iinfo(dtype).max)
         whole = np.trunc(np.nan_to_num(x.real.astype(np.float64), posinf=np.inf, neginf=-np.inf))
         clipped = [min(max(v, low), high) for v in np.ravel(whole).tolist()]
-        return (np.array([int(v) for v in clipped], object).astype(dtype).reshape(x.shape),)
+        exact = np.array([int(v) for v in clipped], object)
+        return (exact.astype(dtype).reshape(x.shape),)
 
 
 convert_element_type_p = ConvertElementType()
@@ -128,7 +140,7 @@ class BitcastConvertType(Primitive):
 
     name = "bitcast_convert_type"
 
-    def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, x: ShapedArray, **params: Any) -> Avals:
         """Return the type with a last axis added or removed when the widths differ."""
         dtype = params["new_dtype"]
         old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
@@ -158,12 +170,12 @@ class BitcastConvertType(Primitive):
             )
         return (ShapedArray(shape, dtype),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Return a zero tangent: bits are not differentiable."""
         (out,) = self.bind(*primals, **params)
-        return (out,), (Zero(typeof(out).tangent()),)
+        return (out,), no_tangents((out,))
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Keep the batch axis where it is, but not last when a last axis is consumed."""
         (x,), (dim,) = args, dims
         aval = typeof(x)
@@ -172,7 +184,7 @@ class BitcastConvertType(Primitive):
             x, dim = move_dim(x, dim, 0), 0
         return self.bind(x, **params), (dim,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Cut the bits of an element up, or put those of several together."""
         (x,), (out,) = args, outs
         old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(out.dtype)
@@ -201,7 +213,7 @@ class BitcastConvertType(Primitive):
         pull = same if old_bits == new_bits else narrower if old_bits > new_bits else wider
         return (b.virtual(out, pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         return b.op("stablehlo.bitcast_convert", args, outs, {})
 
@@ -233,7 +245,7 @@ class ReducePrecision(Elementwise):
     partials = (lambda t, out, x, **params: reduce_precision(t, **params),)
     hlo_name = "stablehlo.reduce_precision"
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Round the cotangent."""
         (ct,) = cotangents
         return (ct,) if isinstance(ct, Zero) else self.bind(ct, **params)
@@ -246,7 +258,8 @@ class ReducePrecision(Elementwise):
         bits = b.bitcast(x, word)
         dropped = mantissa_bits - params["mantissa_bits"]
         if dropped > 0:
-            last = b.and_(b.shift_right_logical(bits, b.const(dropped, word)), b.const(1, word))
+            down = b.shift_right_logical(bits, b.const(dropped, word))
+            last = b.and_(down, b.const(1, word))
             bias = b.add(last, b.const((1 << (dropped - 1)) - 1, word))
             kept = ((1 << word.itemsize * 8) - 1) ^ ((1 << dropped) - 1)
             bits = b.and_(b.add(bits, bias), b.const(kept, word))
@@ -267,8 +280,10 @@ class ReducePrecision(Elementwise):
             y = np.ldexp(np.round(mantissa * scale) / scale, exponent)
             if params["exponent_bits"] < _format_of(arrays[0].dtype)[0]:
                 bias = (1 << (params["exponent_bits"] - 1)) - 1
-                y = np.where(np.abs(y) >= 2.0 ** (bias + 1), np.copysign(np.inf, y), y)
-                y = np.where(np.abs(y) < 2.0 ** (1 - bias), np.copysign(0.0, y), y)
+                too_large = np.abs(y) >= 2.0 ** (bias + 1)
+                too_small = np.abs(y) < 2.0 ** (1 - bias)
+                y = np.where(too_large, np.copysign(np.inf, y), y)
+                y = np.where(too_small, np.copysign(0.0, y), y)
             return (np.where(np.isfinite(x), y, x).astype(arrays[0].dtype),)
 
 
@@ -291,10 +306,22 @@ def reduce_precision(operand: Value, exponent_bits: int, mantissa_bits: int) -> 
 # Helpers
 
 _PLAIN_DTYPES = frozenset(
-    np.dtype(name)
-    for name in (
-        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64", "complex64", "complex128", dtypes.bfloat16),
+    (
+        np.dtype("bool"),
+        np.dtype("int8"),
+        np.dtype("int16"),
+        np.dtype("int32"),
+        np.dtype("int64"),
+        np.dtype("uint8"),
+        np.dtype("uint16"),
+        np.dtype("uint32"),
+        np.dtype("uint64"),
+        np.dtype("float16"),
+        np.dtype(dtypes.bfloat16),
+        np.dtype("float32"),
+        np.dtype("float64"),
+        np.dtype("complex64"),
+        np.dtype("complex128"),
     )
 )
 

@@ -16,7 +16,10 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Value
-from tapeless.prims.common import shape_of
+from tapeless.prims.common import (
+    Avals,
+    shape_of,
+)
 from tapeless.prims.convert import convert
 from tapeless.prims.structural import broadcast, shape_argument
 
@@ -36,7 +39,7 @@ class Iota(Primitive):
 
     name = "iota"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check dtype and axis."""
         shape, dtype, dimension = params["shape"], params["dtype"], params["dimension"]
         if not dtypes.issubdtype(dtype, np.number):
@@ -55,13 +58,18 @@ class Iota(Primitive):
         """Never reached: there is no operand that could have a tangent."""
         raise AssertionError("iota has no operands; this is a bug in tapeless")
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Convert the index."""
         (out,) = outs
         dimension = params["dimension"]
-        return (b.virtual(out, lambda index: b.convert(index[dimension], out.dtype)),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+        def pull(index: tuple) -> Any:
+            """Convert one index."""
+            return b.convert(b.affine(index[dimension]), out.dtype)
+
+        return (b.virtual(out, pull),)
+
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"iota_dimension": f"{params['dimension']} : i64"}
         return b.op("stablehlo.iota", args, outs, attributes)
@@ -103,11 +111,11 @@ class Empty(Primitive):
 
     name = "empty"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Return the type asked for."""
         return (ShapedArray(params["shape"], np.dtype(params["dtype"])),)
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Fill with zeros."""
         return (full(params["shape"], 0, np.dtype(params["dtype"])),)
 

@@ -25,7 +25,18 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values, registry
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add
-from tapeless.prims.common import const, instantiate, shape_of, zeros
+from tapeless.prims.common import (
+    Avals,
+    Dims,
+    Tangents,
+    const,
+    instantiate,
+    no_tangents,
+    replaced,
+    shape_of,
+    zero_cotangents,
+    zeros,
+)
 from tapeless.prims.compare import lt
 from tapeless.prims.convert import convert
 from tapeless.prims.indexing import (
@@ -35,8 +46,13 @@ from tapeless.prims.indexing import (
 )
 from tapeless.prims.join import concatenate, unstack
 from tapeless.prims.select import select_n
-from tapeless.prims.slice import axis_argument
-from tapeless.prims.structural import array_text, broadcast_in_dim, expand_dims, squeeze
+from tapeless.prims.structural import (
+    array_text,
+    axis_argument,
+    broadcast_in_dim,
+    expand_dims,
+    squeeze,
+)
 
 __all__ = [
     "dynamic_index_in_dim",
@@ -58,7 +74,7 @@ class DynamicSlice(Primitive):
 
     name = "dynamic_slice"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check sizes and indices."""
         (x, *indices), sizes = avals, params["slice_sizes"]
         _check_indices("dynamic_slice", x, indices)
@@ -78,16 +94,16 @@ class DynamicSlice(Primitive):
             )
         return (ShapedArray(sizes, x.dtype, x.weak_type),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Take the window of the tangent."""
         (x, *indices) = primals
         found = None
         if not isinstance(tangents[0], Zero):
             found = self.bind(tangents[0], *indices, **params)
         (out,) = self.bind(x, *indices, **params)
-        return (out,), found or (Zero(typeof(out).tangent()),)
+        return (out,), found or no_tangents((out,))
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Write the cotangent into zeros."""
         (ct,), (x, *indices) = cotangents, args
         nothing = (None,) * len(indices)
@@ -95,7 +111,7 @@ class DynamicSlice(Primitive):
             return (Zero(x.aval), *nothing)
         return (dynamic_update_slice_p.bind(zeros(x.aval), ct, *indices)[0], *nothing)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Gather a window per row."""
         (x, *indices), (dim, *index_dims) = args, dims
         places, place_dim = _index_vectors(indices, index_dims, axis.size)
@@ -112,7 +128,7 @@ class DynamicSlice(Primitive):
             unique_indices=dim is not None,
         )
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Shift the index by the clamped starts."""
         (x, *indices), sizes = args, params["slice_sizes"]
 
@@ -123,7 +139,7 @@ class DynamicSlice(Primitive):
 
         return (b.virtual(outs[0], pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"slice_sizes": array_text(params["slice_sizes"])}
         return b.op("stablehlo.dynamic_slice", args, outs, attributes)
@@ -142,7 +158,7 @@ class DynamicUpdateSlice(Primitive):
 
     name = "dynamic_update_slice"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check update and indices."""
         x, update, *indices = avals
         if len(update.shape) != len(x.shape):
@@ -163,22 +179,21 @@ class DynamicUpdateSlice(Primitive):
             )
         return (ShapedArray(x.shape, x.dtype, x.weak_type and update.weak_type),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Write the tangent of the update into that of the operand."""
         (x, update, *indices) = primals
         (out,) = self.bind(x, update, *indices)
         if isinstance(tangents[0], Zero) and isinstance(tangents[1], Zero):
-            return (out,), (Zero(typeof(out).tangent()),)
+            return (out,), no_tangents((out,))
         t, u = map(instantiate, tangents[:2])
         return (out,), self.bind(t, u, *indices)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Clear the window for the operand; take it for the update."""
         (ct,), (x, update, *indices) = cotangents, args
         nothing = (None,) * len(indices)
         if isinstance(ct, Zero):
-            found = [Zero(a.aval) if isinstance(a, Linear) else None for a in (x, update)]
-            return (*found, *nothing)
+            return zero_cotangents(args)
         window = update.aval if isinstance(update, Linear) else typeof(update)
         first = second = None
         if isinstance(x, Linear):
@@ -187,7 +202,7 @@ class DynamicUpdateSlice(Primitive):
             (second,) = dynamic_slice_p.bind(ct, *indices, slice_sizes=window.shape)
         return (first, second, *nothing)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Scatter a window per row."""
         (x, update, *indices), (dim, update_dim, *index_dims) = args, dims
         places, place_dim = _index_vectors(indices, index_dims, axis.size)
@@ -204,7 +219,7 @@ class DynamicUpdateSlice(Primitive):
             update_consts=(),
         )
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Store the window in place, where the operand may be overwritten."""
         x, update, *indices = args
         starts = [b.let(start) for start in window_starts(b, indices, x.shape, update.shape)]
@@ -218,7 +233,7 @@ class DynamicUpdateSlice(Primitive):
         b.nest(update.shape, write)
         return (buffer,)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         return b.op("stablehlo.dynamic_update_slice", args, outs, {})
 
@@ -282,7 +297,7 @@ def dynamic_slice_in_dim(
     shape = shape_of(operand)
     axis = axis_argument(axis, len(shape))
     starts, allowed = _one_axis(start_index, axis, len(shape), allow_negative_indices)
-    sizes = (*shape[:axis], operator.index(slice_size), *shape[axis + 1 :])
+    sizes = replaced(shape, axis, operator.index(slice_size))
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allowed)
 
 
@@ -337,9 +352,7 @@ def dynamic_update_index_in_dim(
 # Helpers
 
 
-def _index_vectors(
-    indices: Values, dims: Sequence[int | None], size: int
-) -> tuple[Value, int | None]:
+def _index_vectors(indices: Values, dims: Dims, size: int) -> tuple[Value, int | None]:
     """Return the vectors (size, n) of the n indices, or (n,) when none has a batch axis."""
     if all(dim is None for dim in dims):
         parts = [broadcast_in_dim(x, (1,), ()) for x in indices]

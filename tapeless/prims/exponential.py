@@ -57,7 +57,7 @@ class Exp2(Accurate):
     partials = (lambda t, out, x, **params: mul(log(const(x, 2)), mul(t, out)),)
     kernel_name = "exp2"
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Change the base."""
         (x,) = args
         return (exp(mul(const(x, float(np.log(2))), x)),)
@@ -116,7 +116,7 @@ class Log2(Accurate):
     partials = (lambda t, out, x, **params: div(t, mul(x, log(const(x, 2)))),)
     kernel_name = "log2"
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Change the base."""
         (x,) = args
         return (mul(log(x), const(x, float(1 / np.log(2)))),)

@@ -19,8 +19,20 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import instantiate, move_dim, shape_of
-from tapeless.prims.structural import array_text, broadcast, expand_dims, squeeze
+from tapeless.prims.common import (
+    Avals,
+    Dims,
+    Tangents,
+    inserted,
+    instantiate,
+    move_dim,
+    no_tangents,
+    removed,
+    replaced,
+    shape_of,
+    zero_cotangents,
+)
+from tapeless.prims.structural import array_text, axis_argument, broadcast, expand_dims, squeeze
 
 __all__ = [
     "concatenate",
@@ -40,37 +52,36 @@ SELECTED_SIZE = 16  # up to this size an element of a concatenation is found by 
 class Joining(Primitive):
     """Linear in all operands together, with one result."""
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Join the tangents."""
         (out,) = self.bind(*primals, **params)
         if all(isinstance(t, Zero) for t in tangents):
-            return (out,), (Zero(typeof(out).tangent()),)
+            return (out,), no_tangents((out,))
         return (out,), self.bind(*map(instantiate, tangents), **params)
 
-    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+    def parts(self, ct: Value, avals: Sequence, **params: Any) -> Values:
         """Take a cotangent of the result apart."""
         raise NotImplementedError
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Give each operand its part."""
         (ct,) = cotangents
         if isinstance(ct, Zero):
-            return tuple(Zero(x.aval) if isinstance(x, Linear) else None for x in args)
+            return zero_cotangents(args)
         avals = [x.aval if isinstance(x, Linear) else typeof(x) for x in args]
         parts = self.parts(ct, avals, **params)
-        return tuple(
-            part if isinstance(x, Linear) else None for part, x in zip(parts, args, strict=True)
-        )
+        pairs = zip(parts, args, strict=True)
+        return tuple(part if isinstance(x, Linear) else None for part, x in pairs)
 
 
 class Parting(Primitive):
     """Linear, with one operand and several results."""
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Take the tangent apart."""
         outs = self.bind(*primals, **params)
         if isinstance(tangents[0], Zero):
-            return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
+            return outs, no_tangents(outs)
         return outs, self.bind(tangents[0], **params)
 
 
@@ -79,7 +90,7 @@ class Concatenate(Joining):
 
     name = "concatenate"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check that the other extents agree; add up those of the axis."""
         dimension = params["dimension"]
         shapes = [aval.shape for aval in avals]
@@ -105,27 +116,27 @@ class Concatenate(Joining):
         )
         _check_dtypes("concatenate", avals, tip)
         total = sum(shape[dimension] for shape in shapes)
-        shape = (*shapes[0][:dimension], total, *shapes[0][dimension + 1 :])
-        return (ShapedArray(shape, avals[0].dtype, all(aval.weak_type for aval in avals)),)
+        shape = replaced(shapes[0], dimension, total)
+        weak = all(aval.weak_type for aval in avals)
+        return (ShapedArray(shape, avals[0].dtype, weak),)
 
-    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+    def parts(self, ct: Value, avals: Sequence, **params: Any) -> Values:
         """Split."""
         dimension = params["dimension"]
         return split(ct, [aval.shape[dimension] for aval in avals], dimension)
 
-    def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
-    ) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, /, **params: Any) -> tuple:
         """Put all batch axes in front."""
         rows = _rows(args, dims, axis.size)
         return self.bind(*rows, dimension=params["dimension"] + 1), (0,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write the operands side by side; select by the index in a small array."""
         (out,), dimension = outs, params["dimension"]
         if out.size > SELECTED_SIZE:
             return (_joined_in_memory(b, args, out, dimension),)
-        parts = [x for x in args if x.shape[dimension]] or list(args[:1])
+        filled = [x for x in args if x.shape[dimension]]
+        parts = filled or list(args[:1])
 
         def pull(index: tuple) -> Any:
             """Return the element of the operand in whose range the index is."""
@@ -135,7 +146,7 @@ class Concatenate(Joining):
                 local = b.iadd(position, -start)
                 if len(parts) > 1:
                     local = b.max(b.min(local, extent - 1), 0)
-                element = x.at(*index[:dimension], local, *index[dimension + 1 :])
+                element = x.at(*replaced(index, dimension, local))
                 if result is None:
                     result = element
                 else:
@@ -145,7 +156,7 @@ class Concatenate(Joining):
 
         return (b.virtual(out, pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"dimension": f"{params['dimension']} : i64"}
         return b.op("stablehlo.concatenate", args, outs, attributes)
@@ -172,7 +183,7 @@ class Split(Parting):
 
     name = "split"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check that the sizes add up."""
         (x,), sizes, axis = avals, params["sizes"], params["axis"]
         if sum(sizes) != x.shape[axis]:
@@ -181,26 +192,24 @@ class Split(Parting):
                 f"shape {list(x.shape)}"
             )
         return tuple(
-            ShapedArray((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype, x.weak_type)
-            for size in sizes
+            ShapedArray(replaced(x.shape, axis, size), x.dtype, x.weak_type) for size in sizes
         )
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Concatenate."""
         if all(isinstance(ct, Zero) for ct in cotangents):
             return (Zero(args[0].aval),)
-        return (concatenate([instantiate(ct) for ct in cotangents], params["axis"]),)
+        parts = list(map(instantiate, cotangents))
+        return (concatenate(parts, params["axis"]),)
 
-    def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
-    ) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, /, **params: Any) -> tuple:
         """Renumber the axis."""
         (dim,), split_axis = dims, params["axis"]
         moved = split_axis + (split_axis >= dim)
         outs = self.bind(*args, sizes=params["sizes"], axis=moved)
         return outs, (dim,) * len(outs)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Shift the index."""
         (x,), axis = args, params["axis"]
         values, start = [], 0
@@ -209,7 +218,7 @@ class Split(Parting):
             start += size
         return tuple(values)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write a slice for each part."""
         (x,), axis = args, params["axis"]
         values, start = [], 0
@@ -228,7 +237,8 @@ class Split(Parting):
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Split with NumPy."""
         ends = np.cumsum(params["sizes"])[:-1]
-        return tuple(part.copy() for part in np.split(arrays[0], ends, params["axis"]))
+        parts = np.split(arrays[0], ends, params["axis"])
+        return tuple(part.copy() for part in parts)
 
 
 split_p = Split()
@@ -236,11 +246,9 @@ split_p = Split()
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value]:
     """Return the list of consecutive parts of extents `sizes` along `axis`."""
-    rank = len(shape_of(operand))
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    axis = axis_argument(axis, len(shape_of(operand)))
     sizes = tuple(map(operator.index, sizes))
-    return list(split_p.bind(operand, sizes=sizes, axis=operator.index(axis) % rank))
+    return list(split_p.bind(operand, sizes=sizes, axis=axis))
 
 
 class Stack(Joining):
@@ -248,7 +256,7 @@ class Stack(Joining):
 
     name = "stack"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check that the shapes agree."""
         axis, shape = params["axis"], avals[0].shape
         listed = ", ".join(str(aval.shape) for aval in avals)
@@ -260,15 +268,14 @@ class Stack(Joining):
             raise TypeError(f"All input arrays to stack must have the same shape, got {listed}.")
         _check_dtypes("stack", avals, "")
         weak = all(aval.weak_type for aval in avals)
-        return (ShapedArray((*shape[:axis], len(avals), *shape[axis:]), avals[0].dtype, weak),)
+        stacked = inserted(shape, axis, len(avals))
+        return (ShapedArray(stacked, avals[0].dtype, weak),)
 
-    def parts(self, ct: Value, avals: Sequence[ShapedArray], **params: Any) -> Sequence[Value]:
+    def parts(self, ct: Value, avals: Sequence, **params: Any) -> Values:
         """Unstack."""
         return unstack(ct, params["axis"])
 
-    def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
-    ) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, /, **params: Any) -> tuple:
         """Leave equal batch axes in place; else put them in front."""
         position = params["axis"]
         if len(set(dims)) == 1:
@@ -278,28 +285,29 @@ class Stack(Joining):
         rows = _rows(args, dims, axis.size)
         return self.bind(*rows, axis=position + 1), (0,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Select by the index along the new axis."""
         axis = params["axis"]
 
         def pull(index: tuple) -> Any:
             """Return the element of the operand that the index names."""
-            rest = (*index[:axis], *index[axis + 1 :])
+            rest = removed(index, axis)
             result = args[0].at(*rest)
             for position, x in enumerate(args[1:], 1):
-                result = b.select(b.ge(index[axis], position), x.at(*rest), result)
+                reached = b.ge(b.affine(index[axis]), position)
+                result = b.select(reached, x.at(*rest), result)
             return result
 
         if len(args) == 1:
-            return (
-                b.virtual(outs[0], lambda index: args[0].at(*index[:axis], *index[axis + 1 :])),
-            )
+            (x,) = args
+            return (b.virtual(outs[0], lambda index: x.at(*removed(index, axis))),)
         return (b.virtual(outs[0], pull),)
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Insert the axis in each and concatenate."""
         axis = params["axis"]
-        return (concatenate([expand_dims(x, (axis,)) for x in args], axis),)
+        slices = [expand_dims(x, (axis,)) for x in args]
+        return (concatenate(slices, axis),)
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Stack with NumPy."""
@@ -316,10 +324,8 @@ def stack(operands: Sequence[Value], axis: int = 0) -> Value:
     """
     if len(operands) == 0:
         raise ValueError("stack requires at least one operand")
-    rank = len(shape_of(operands[0])) + 1
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
-    return stack_p.bind(*operands, axis=operator.index(axis) % rank)[0]
+    axis = axis_argument(axis, len(shape_of(operands[0])) + 1)
+    return stack_p.bind(*operands, axis=axis)[0]
 
 
 class Unstack(Parting):
@@ -327,39 +333,37 @@ class Unstack(Parting):
 
     name = "unstack"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Return one type for each index of the axis."""
         (x,), axis = avals, params["axis"]
-        shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+        shape = removed(x.shape, axis)
         return (ShapedArray(shape, x.dtype, x.weak_type),) * x.shape[axis]
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Stack."""
         if all(isinstance(ct, Zero) for ct in cotangents):
             return (Zero(args[0].aval),)
-        return (stack([instantiate(ct) for ct in cotangents], params["axis"]),)
+        slices = list(map(instantiate, cotangents))
+        return (stack(slices, params["axis"]),)
 
-    def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], /, **params: Any
-    ) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, /, **params: Any) -> tuple:
         """Renumber the axis; the batch axis moves up when it lay behind."""
         (dim,), position = dims, params["axis"]
         outs = self.bind(*args, axis=position + (position >= dim))
         return outs, (dim - (position < dim),) * len(outs)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Insert a constant in the index."""
         (x,), axis = args, params["axis"]
 
         def row(position: int) -> Any:
             """Return the virtual value of one slice."""
-            return b.virtual(
-                outs[position], lambda index: x.at(*index[:axis], position, *index[axis:])
-            )
+            out = outs[position]
+            return b.virtual(out, lambda index: x.at(*inserted(index, axis, position)))
 
         return tuple(map(row, range(len(outs))))
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Split into slices of extent 1 and drop the axis."""
         (x,), axis = args, params["axis"]
         parts = split(x, (1,) * shape_of(x)[axis], axis)
@@ -375,16 +379,14 @@ unstack_p = Unstack()
 
 def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
     """Return the slices of `x` along `axis`, without that axis."""
-    rank = len(shape_of(x))
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
-    return tuple(unstack_p.bind(x, axis=operator.index(axis) % rank))
+    axis = axis_argument(axis, len(shape_of(x)))
+    return tuple(unstack_p.bind(x, axis=axis))
 
 
 # Helpers
 
 
-def _rows(args: Values, dims: Sequence[int | None], size: int) -> list[Value]:
+def _rows(args: Values, dims: Dims, size: int) -> list[Value]:
     """Put batch axes in front; repeat operands without one."""
     return [
         broadcast(x, (size,)) if dim is None else move_dim(x, dim, 0)
@@ -400,7 +402,7 @@ def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) 
         def copy(index: tuple, x: Any = x, start: int = start) -> None:
             """Store one element in its place."""
             place = b.iadd(index[dimension], start)
-            target = (*index[:dimension], place, *index[dimension + 1 :])
+            target = replaced(index, dimension, place)
             b.store(buffer, target, x.at(*index))
 
         b.nest(x.shape, copy)
@@ -410,7 +412,13 @@ def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) 
 
 def _shifted(b: Any, x: Any, axis: int, start: int) -> Any:
     """Return the pull that reads `x` from `start` on along `axis`."""
-    return lambda index: x.at(*index[:axis], b.iadd(index[axis], start), *index[axis + 1 :])
+
+    def pull(index: tuple) -> Any:
+        """Return the element `start` further on."""
+        place = b.iadd(index[axis], start)
+        return x.at(*replaced(index, axis, place))
+
+    return pull
 
 
 def _check_dtypes(name: str, avals: Sequence[ShapedArray], tip: str) -> None:

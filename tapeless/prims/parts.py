@@ -21,10 +21,12 @@ from tapeless.prims.common import (
     COMPLEX,
     PARTS,
     Elementwise,
+    Tangents,
     broadcast_elements,
     const,
     dtype_of,
     unbroadcast,
+    zero_cotangents,
 )
 from tapeless.prims.unary import neg
 
@@ -44,7 +46,7 @@ class Part(Elementwise):
         """Return the complex cotangent."""
         raise NotImplementedError
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Put the cotangent in its place in a complex number."""
         (ct,), (x,) = cotangents, args
         return (Zero(x.aval) if isinstance(ct, Zero) else self.back(ct),)
@@ -106,7 +108,7 @@ class Complex(Elementwise):
         """Return the complex dtype."""
         return dtypes.to_complex_dtype(operands[0])
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Combine the tangents; a missing one is the scalar 0."""
         (out,) = self.bind(*primals)
         t, u = tangents
@@ -117,11 +119,11 @@ class Complex(Elementwise):
         u = const(primals[1], 0) if isinstance(u, Zero) else u
         return (out,), (broadcast_elements(complex(t, u), aval),)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Take the parts: of ct for x, of -ct for y."""
         (ct,), (x, y) = cotangents, args
         if isinstance(ct, Zero):
-            return tuple(Zero(a.aval) if isinstance(a, Linear) else None for a in args)
+            return zero_cotangents(args)
         first = unbroadcast(real(ct), x.aval) if isinstance(x, Linear) else None
         second = unbroadcast(imag(neg(ct)), y.aval) if isinstance(y, Linear) else None
         return first, second
@@ -153,7 +155,7 @@ class Conj(Elementwise):
         """Return the complex dtype."""
         return dtypes.to_complex_dtype(operands[0])
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Conjugate the cotangent; for a real operand, take its real part."""
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
@@ -167,7 +169,7 @@ class Conj(Elementwise):
         (x,) = scalars
         return b.pair(b.re(x), b.neg(b.im(x)))
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Negate the imaginary part."""
         (x,) = args
         if dtypes.issubdtype(params["input_dtype"], np.complexfloating):

@@ -20,12 +20,17 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import (
     ANY,
+    Avals,
+    Dims,
     Elementwise,
+    Tangents,
     apply,
     batch_dim_to,
     move_dim,
+    no_tangents,
     scalar_like,
     shape_of,
+    zero_cotangents,
     zeros,
 )
 from tapeless.prims.compare import eq, gt, lt
@@ -39,7 +44,7 @@ class SelectN(Primitive):
 
     name = "select_n"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check that the cases agree and that `which` fits."""
         which, *cases = avals
         shapes = [case.shape for case in cases]
@@ -66,24 +71,25 @@ class SelectN(Primitive):
         weak = all(case.weak_type for case in cases)
         return (ShapedArray(shapes[0], cases[0].dtype, weak),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Choose among the tangents."""
         (out,) = self.bind(*primals)
         if all(isinstance(t, Zero) for t in tangents[1:]):
-            return (out,), (Zero(typeof(out).tangent()),)
+            return (out,), no_tangents((out,))
         nothing = zeros(typeof(out).tangent())
         parts = [nothing if isinstance(t, Zero) else t for t in tangents[1:]]
         return (out,), self.bind(primals[0], *parts)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Give each case the cotangents of the elements taken from it."""
         (ct,), (which, *cases) = cotangents, args
         if isinstance(ct, Zero):
-            return (None, *(Zero(x.aval) if isinstance(x, Linear) else None for x in cases))
+            return zero_cotangents(args)
         nothing = zeros(typeof(ct))
         if typeof(which).dtype != np.bool_ and len(cases) > 2:
             last = typeof(which)
-            which = clamp(scalar_like(last, 0), which, scalar_like(last, len(cases) - 1))
+            first, final = scalar_like(last, 0), scalar_like(last, len(cases) - 1)
+            which = clamp(first, which, final)
         found = []
         for position, case in enumerate(cases):
             if not isinstance(case, Linear):
@@ -97,7 +103,7 @@ class SelectN(Primitive):
                 found.append(select_n(which, *parts))
         return (None, *found)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Give the cases batch axes, and `which` too unless it chooses for all rows at once."""
         (which, *cases), (which_dim, *case_dims) = args, dims
         same_place = len(set(case_dims)) == 1 and case_dims[0] is not None
@@ -119,7 +125,7 @@ class SelectN(Primitive):
             which = broadcast_in_dim(which, shape_of(cases[0]), (0,))
         return self.bind(which, *cases), (0,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Select, from the last case backwards."""
         which, *cases = args
 
@@ -137,14 +143,14 @@ class SelectN(Primitive):
 
         return (b.virtual(outs[0], pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write `select` for two cases of a bool; else leave it to `decompose`."""
         if len(args) != 3 or args[0].aval.dtype != np.bool_:
             return NotImplemented
         which, on_false, on_true = args
         return b.op("stablehlo.select", [which, on_true, on_false], outs, {})
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Choose between two at a time."""
         which, *cases = args
         result = cases[-1]
@@ -156,7 +162,8 @@ class SelectN(Primitive):
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Choose with NumPy."""
         which, *cases = arrays
-        position = np.clip(np.broadcast_to(which, cases[0].shape).astype(int), 0, len(cases) - 1)
+        everywhere = np.broadcast_to(which, cases[0].shape)
+        position = np.clip(everywhere.astype(int), 0, len(cases) - 1)
         return (np.choose(position, cases).astype(cases[0].dtype),)
 
 
@@ -187,13 +194,13 @@ class Clamp(Elementwise):
     name = "clamp"
     accepts = (ANY, ANY, ANY)
     partials = (
-        lambda t, out, low, x, high: _where(apply("and", gt(low, x), lt(low, high)), _like(t, out)),
-        lambda t, out, low, x, high: _where(apply("and", gt(x, low), lt(x, high)), t),
-        lambda t, out, low, x, high: _where(lt(high, x), _like(t, out)),
+        lambda t, out, low, x, high: _low_tangent(t, out, low, x, high),
+        lambda t, out, low, x, high: _inner_tangent(t, low, x, high),
+        lambda t, out, low, x, high: _high_tangent(t, out, x, high),
     )
     hlo_name = "stablehlo.clamp"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check that the bounds fit."""
         low, x, high = avals
         self.same_dtypes(*(aval.dtype for aval in avals))
@@ -203,20 +210,24 @@ class Clamp(Elementwise):
                     f"clamp requires {name}.shape == operand.shape or {name}.shape == (), "
                     f"got {name}.shape={bound.shape}, operand.shape={x.shape}."
                 )
-        return (ShapedArray(x.shape, x.dtype, all(aval.weak_type for aval in avals)),)
+        weak = all(aval.weak_type for aval in avals)
+        return (ShapedArray(x.shape, x.dtype, weak),)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Leave shared scalar bounds alone; else give all operands the batch axis and one shape."""
         low, x, high = args
-        shared = all(dims[k] is None and not shape_of(args[k]) for k in (0, 2))
+        loose = [dims[k] is None and not shape_of(args[k]) for k in (0, 2)]
+        shared = all(loose)
         if shared and dims[1] is not None:
             return self.bind(*args), (dims[1],)
         x = batch_dim_to(x, dims[1], 0, axis.size)
-        bounds = {k: _repeated(args[k], shape_of(x)) for k in (0, 2) if dims[k] is None}
+        shape = shape_of(x)
+        bounds = {k: _repeated(args[k], shape) for k in (0, 2) if dims[k] is None}
         for k in (0, 2):
             if dims[k] is not None:
                 bound = move_dim(args[k], dims[k], 0)
-                bounds[k] = broadcast_in_dim(bound, shape_of(x), range(len(shape_of(bound))))
+                rank = len(shape_of(bound))
+                bounds[k] = broadcast_in_dim(bound, shape, range(rank))
         return self.bind(bounds[0], x, bounds[2]), (0,)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
@@ -245,6 +256,26 @@ def _repeated(bound: Value, shape: tuple[int, ...]) -> Value:
     """Stretch a bound without batch axis to the shape of the batched operand."""
     rows = range(len(shape) - len(shape_of(bound)), len(shape))
     return broadcast_in_dim(bound, shape, tuple(map(np.int64, rows)))
+
+
+def _low_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `low` where the result is `low`."""
+    below = gt(low, x)
+    ordered = lt(low, high)
+    return _where(apply("and", below, ordered), _like(t, out))
+
+
+def _inner_tangent(t: Value, low: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `x` where it lies between the bounds."""
+    above = gt(x, low)
+    below = lt(x, high)
+    return _where(apply("and", above, below), t)
+
+
+def _high_tangent(t: Value, out: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `high` where the result is `high`."""
+    above = lt(high, x)
+    return _where(above, _like(t, out))
 
 
 def _where(condition: Value, t: Value) -> Value:

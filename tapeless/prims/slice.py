@@ -22,13 +22,19 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims.binary import add, sub
 from tapeless.prims.common import (
+    Avals,
+    Dims,
+    Tangents,
     apply,
     const,
     full_like,
+    inserted,
     instantiate,
     move_dim,
+    no_tangents,
     scalar_like,
     shape_of,
+    zero_cotangents,
     zeros,
 )
 from tapeless.prims.compare import lt
@@ -38,6 +44,7 @@ from tapeless.prims.select import select_n
 from tapeless.prims.structural import (
     Rearrangement,
     array_text,
+    axis_argument,
     broadcast,
     broadcast_in_dim,
     expand_dims,
@@ -45,7 +52,6 @@ from tapeless.prims.structural import (
 )
 
 __all__ = [
-    "axis_argument",
     "index_in_dim",
     "pad",
     "pad_p",
@@ -83,7 +89,7 @@ class Slice(Rearrangement):
             config = zip(starts, highs, np.subtract(strides, 1), strict=True)
         return pad(ct, const(ct, 0), tuple(config))
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Take the whole batch axis."""
         (x,), (dim,) = args, dims
         starts, limits, strides = (
@@ -93,9 +99,9 @@ class Slice(Rearrangement):
         )
         out = self.bind(
             x,
-            start_indices=(*starts[:dim], 0, *starts[dim:]),
-            limit_indices=(*limits[:dim], shape_of(x)[dim], *limits[dim:]),
-            strides=None if strides is None else (*strides[:dim], 1, *strides[dim:]),
+            start_indices=inserted(starts, dim, 0),
+            limit_indices=inserted(limits, dim, shape_of(x)[dim]),
+            strides=None if strides is None else inserted(strides, dim, 1),
         )
         return out, (dim,)
 
@@ -107,7 +113,7 @@ class Slice(Rearrangement):
             for i, start, stride in zip(index, starts, strides, strict=True)
         )
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         starts, limits, strides = _slice_params(params)
         attributes = {
@@ -180,7 +186,7 @@ class Pad(Primitive):
 
     name = "pad"
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check the configuration."""
         (x, value), config = avals, params["padding_config"]
         if x.dtype != value.dtype:
@@ -213,18 +219,18 @@ class Pad(Primitive):
             )
         return (ShapedArray(shape, x.dtype, x.weak_type and value.weak_type),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Pad the tangents: it is linear in operand and value together."""
         (out,) = self.bind(*primals, **params)
         if all(isinstance(t, Zero) for t in tangents):
-            return (out,), (Zero(typeof(out).tangent()),)
+            return (out,), no_tangents((out,))
         return (out,), self.bind(*map(instantiate, tangents), **params)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Cut the operand's part out; the value gets the sum of what is left."""
         (ct,), (x, value) = cotangents, args
         if isinstance(ct, Zero):
-            return tuple(Zero(a.aval) if isinstance(a, Linear) else None for a in args)
+            return zero_cotangents(args)
         lows, highs, interiors = _columns(params["padding_config"])
         negated = zip(np.negative(lows), np.negative(highs), np.zeros_like(interiors), strict=True)
         cut = pad(ct, const(ct, 0), tuple(negated))
@@ -236,11 +242,11 @@ class Pad(Primitive):
         taken = apply("reduce_sum", found, axes=everywhere, out_sharding=None)
         return (found if isinstance(x, Linear) else None), sub(total, taken)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Do not pad the batch axis; batched padding values are selected in afterwards."""
         (x, value), (dim, value_dim), config = args, dims, params["padding_config"]
         if value_dim is None:
-            config = (*config[:dim], (0, 0, 0), *config[dim:])
+            config = inserted(config, dim, (0, 0, 0))
             return (pad(x, value, config),), (dim,)
         if dim is None:
             x, dim = broadcast(x, (axis.size,)), 0
@@ -252,7 +258,7 @@ class Pad(Primitive):
         values = broadcast_in_dim(value, shape_of(padded), (0,))
         return (select_n(mask, values, padded),), (0,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Select between the operand, pulled at a clamped index, and the value."""
         (x, value), config = args, params["padding_config"]
         if not x.aval.size:
@@ -271,7 +277,7 @@ class Pad(Primitive):
 
         return (b.virtual(outs[0], pull),)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         columns = _columns(params["padding_config"])
         names = ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -329,14 +335,6 @@ def _padded_place(
 
 
 # Helpers
-
-
-def axis_argument(axis: int, rank: int) -> int:
-    """Return a user's axis counted from the front, or raise ValueError."""
-    axis = operator.index(axis)
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
-    return axis % rank
 
 
 def _slice_params(params: dict[str, Any]) -> tuple[Shape, Shape, Shape]:

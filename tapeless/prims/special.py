@@ -25,6 +25,7 @@ from tapeless.prims.common import (
     FLOAT,
     NUMBER,
     Elementwise,
+    Tangents,
     add_tangents,
     apply,
     broadcast_elements,
@@ -215,7 +216,7 @@ class Zeta(Elementwise):
         """Compute with SciPy."""
         return scipy_special.zeta(x, q)
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Sum the first terms; the rest is an integral and corrections at its lower end."""
         x, q = _aligned(args)
         one = const(x, 1)
@@ -272,7 +273,7 @@ class Polygamma(Elementwise):
     )
     hlo_name = "chlo.polygamma"
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """(-1) ** (m + 1) m! zeta(m + 1, x)."""
         m, x = _aligned(args)
         order = add(m, const(m, 1))
@@ -312,7 +313,7 @@ class Polynomial(Elementwise):
     name = "polynomial"
     accepts = (NUMBER,)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Differentiate as a polynomial of lower degree; it is linear in the coefficients."""
         (x, *coefficients), (t, *slopes) = primals, tangents
         (out,) = self.bind(*primals, **params)
@@ -329,7 +330,7 @@ class Polynomial(Elementwise):
             total = add_tangents(total, broadcast_elements(part, aval))
         return (out,), (total,)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Multiply the cotangent by one more x from each coefficient to the next."""
         (ct,), (x, *coefficients) = cotangents, args
         found: list[Value | Zero | None] = [None]
@@ -347,7 +348,7 @@ class Polynomial(Elementwise):
             total = b.add(b.mul(total, x), c)
         return total
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Evaluate by Horner's rule."""
         x, *coefficients = args
         total = mul(ones_like(x), coefficients[-1])

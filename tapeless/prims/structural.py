@@ -26,12 +26,22 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import apply, move_dim, shape_of
+from tapeless.prims.common import (
+    Avals,
+    Dims,
+    Tangents,
+    apply,
+    inserted,
+    move_dim,
+    no_tangents,
+    shape_of,
+)
 
 __all__ = [
     "Identity",
     "Rearrangement",
     "array_text",
+    "axis_argument",
     "broadcast",
     "broadcast_in_dim",
     "broadcast_in_dim_p",
@@ -66,19 +76,19 @@ class Rearrangement(Primitive):
         """Check the operand's shape and return the result's."""
         raise NotImplementedError
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Change the shape only."""
         (x,) = avals
         return (ShapedArray(self.out_shape(x.shape, **params), x.dtype, x.weak_type),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Move the tangents alike."""
         (out,) = self.bind(*primals, **params)
         if isinstance(tangents[0], Zero):
-            return (out,), (Zero(typeof(out).tangent()),)
+            return (out,), no_tangents((out,))
         return (out,), self.bind(tangents[0], **params)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Move the cotangents back."""
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
@@ -93,7 +103,7 @@ class Rearrangement(Primitive):
         """Return the index in an operand of this shape of the result's element at `index`."""
         raise NotImplementedError
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Pull the operand's element from where it comes from."""
         (x,) = args
         return (b.virtual(outs[0], lambda index: x.at(*self.source(b, index, x.shape, **params))),)
@@ -146,7 +156,7 @@ class BroadcastInDim(Rearrangement):
         ones = [position for position, dim in enumerate(dims) if dim in stretched]
         return expand_dims(summed, ones)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Bring the batch axis to the front of operand and result."""
         x = move_dim(args[0], dims[0], 0)
         shape = (shape_of(x)[0], *params["shape"])
@@ -160,7 +170,7 @@ class BroadcastInDim(Rearrangement):
             0 if extent == 1 else index[dim] for extent, dim in zip(shape, dims, strict=True)
         )
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"broadcast_dimensions": array_text(params["broadcast_dimensions"])}
         return b.op("stablehlo.broadcast_in_dim", args, outs, attributes)
@@ -261,7 +271,7 @@ class Reshape(Rearrangement):
         permuted = reshape(ct, tuple(aval.shape[dim] for dim in dims))
         return transpose(permuted, np.argsort(dims))
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Keep the batch axis in front."""
         x = move_dim(args[0], dims[0], 0)
         order = params["dimensions"]
@@ -282,19 +292,19 @@ class Reshape(Rearrangement):
             flat = b.idiv(flat, shape[dim])
         return tuple(found[dim] for dim in range(len(shape)))
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Pull by row-major number; an array without elements has none to pull."""
         if not outs[0].size:
             return (b.virtual(outs[0], lambda index: args[0].at(*(0,) * len(args[0].shape))),)
         return super().lower(b, args, outs, **params)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write a reshape, after a transpose if the order of the axes changes."""
         if params["dimensions"] is not None:
             return NotImplemented
         return b.op("stablehlo.reshape", args, outs, {})
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Transpose, then reshape."""
         return (reshape(transpose(args[0], params["dimensions"]), params["new_sizes"]),)
 
@@ -360,7 +370,7 @@ class Transpose(Rearrangement):
         """Permute back."""
         return transpose(ct, np.argsort(params["permutation"]))
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Put the batch axis in front as part of the permutation."""
         (dim,) = dims
         order = (dim, *(i + (i >= dim) for i in params["permutation"]))
@@ -371,7 +381,7 @@ class Transpose(Rearrangement):
         found = dict(zip(params["permutation"], index, strict=True))
         return tuple(found[dim] for dim in range(len(shape)))
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"permutation": array_text(params["permutation"])}
         return b.op("stablehlo.transpose", args, outs, attributes)
@@ -411,7 +421,7 @@ class Squeeze(Rearrangement):
         """Insert the axes again."""
         return expand_dims(ct, params["dimensions"])
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Keep the batch axis in front."""
         x = move_dim(args[0], dims[0], 0)
         return (squeeze(x, tuple(dim + 1 for dim in params["dimensions"])),), (0,)
@@ -422,7 +432,7 @@ class Squeeze(Rearrangement):
         dims = params["dimensions"]
         return tuple(0 if dim in dims else next(rest) for dim in range(len(shape)))
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write a reshape."""
         return b.op("stablehlo.reshape", args, outs, {})
 
@@ -477,7 +487,7 @@ class Rev(Rearrangement):
         """Turn round again."""
         return rev(ct, params["dimensions"])
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Renumber the axes."""
         (dim,) = dims
         moved = tuple(i + (i >= dim) for i in params["dimensions"])
@@ -491,7 +501,7 @@ class Rev(Rearrangement):
             for dim, (i, extent) in enumerate(zip(index, shape, strict=True))
         )
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
         attributes = {"dimensions": array_text(params["dimensions"])}
         return b.op("stablehlo.reverse", args, outs, attributes)
@@ -535,10 +545,10 @@ class Tile(Rearrangement):
             sizes.append(extent)
         return apply("reduce_sum", reshape(ct, sizes), axes=tuple(axes), out_sharding=None)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Repeat the batch axis once."""
         (dim,), reps = dims, params["reps"]
-        return self.bind(args[0], reps=(*reps[:dim], 1, *reps[dim:])), (dim,)
+        return self.bind(args[0], reps=inserted(reps, dim, 1)), (dim,)
 
     def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
         """Take the remainder by the extent."""
@@ -547,7 +557,7 @@ class Tile(Rearrangement):
             for i, extent, count in zip(index, shape, params["reps"], strict=True)
         )
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Broadcast along a new axis before each, then join the pairs."""
         (x,), reps = args, params["reps"]
         shape = shape_of(x)
@@ -582,15 +592,15 @@ class Identity(Rearrangement):
         """Apply the identity to the cotangent."""
         return self.bind(ct, **params)[0]
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Leave the batch axis where it is."""
         return self.bind(*args, **params), tuple(dims)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Do nothing."""
         return tuple(args)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write nothing."""
         return tuple(args)
 
@@ -618,10 +628,10 @@ class StopGradient(Identity):
 
     name = "stop_gradient"
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Return a zero tangent."""
         (out,) = self.bind(*primals)
-        return (out,), (Zero(typeof(out).tangent()),)
+        return (out,), no_tangents((out,))
 
 
 stop_gradient_p = StopGradient()
@@ -633,6 +643,14 @@ stop_gradient_p = StopGradient()
 def array_text(numbers: Sequence[int]) -> str:
     """Return the StableHLO attribute of a list of integers."""
     return f"array<i64: {', '.join(map(str, numbers))}>" if len(numbers) else "array<i64>"
+
+
+def axis_argument(axis: int, rank: int) -> int:
+    """Return a user's axis counted from the front, or raise ValueError."""
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank
 
 
 def shape_argument(
@@ -653,11 +671,7 @@ def shape_argument(
 
 def _axes_argument(dimensions: Sequence[int], rank: int) -> tuple[int, ...]:
     """Return a user's axes counted from the front, in order, or raise ValueError."""
-    dims = []
-    for dim in dimensions:
-        if not -rank <= dim < rank:
-            raise ValueError(f"axis {dim} is out of bounds for array of dimension {rank}")
-        dims.append(operator.index(dim) % rank)
+    dims = [axis_argument(dim, rank) for dim in dimensions]
     if len(set(dims)) != len(dims):
         raise ValueError(f"dimensions are not unique: {tuple(dims)}")
     return tuple(sorted(dims))

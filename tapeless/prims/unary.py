@@ -24,6 +24,7 @@ from tapeless.prims.common import (
     INTEGER,
     NUMBER,
     SIGNED,
+    Avals,
     Elementwise,
     apply,
     const,
@@ -225,7 +226,7 @@ class Round(Elementwise):
         away = b.add(whole, b.copysign(b.const(1.0, x.dtype), x))
         return b.select(half, away, nearest)
 
-    def hlo(self, b: Any, args: Any, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(self, b: Any, args: Any, outs: Avals, **params: Any) -> tuple:
         """Write the operation for the method."""
         even = params["rounding_method"] is RoundingMethod.TO_NEAREST_EVEN
         name = "stablehlo.round_nearest_even" if even else "stablehlo.round_nearest_afz"
@@ -310,7 +311,7 @@ class OneMinusSquare(Elementwise):
         one = b.const(1, x.dtype)
         return b.mul(b.add(one, x), b.sub(one, x))
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Multiply the factors."""
         (x,) = args
         one = const(x, 1)
@@ -338,7 +339,7 @@ class IntegerPow(Elementwise):
     accepts = (NUMBER,)
     partials = (lambda t, out, x, y: _integer_pow_tangent(t, x, y),)
 
-    def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Refuse negative powers of integers."""
         outs = super().abstract(*avals, **params)
         if params["y"] < 0 and dtypes.issubdtype(avals[0].dtype, np.integer):
@@ -357,7 +358,7 @@ class IntegerPow(Elementwise):
             return one
         return b.div(one, power) if params["y"] < 0 else power
 
-    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, **params: Any) -> tuple:
         """Square and multiply."""
         (x,) = args
         power = _by_squaring(x, params["y"], mul)
