@@ -4,8 +4,8 @@
     reduce_window(x, 1.0, mul, (2,)): (n) -> (n - 1)
     scatter_apply(x, indices, sin, dimension_numbers): windows replaced by the function's values
 
-The function is traced once, for scalars.  Where it is one of `lax`'s own (`add`, `max`, ...) and the
-initial value is its neutral element, the operation is the named reduction; else it carries the
+The function is traced once, for scalars.  Where it is one of `lax`'s own (`add`, `max`, ...) and
+the initial value is its neutral element, the operation is the named reduction; else it carries the
 program.  Several operands are folded together: the function takes and gives a tuple.
 
 The folds go in index order.  A reduction is differentiated as the tree that halves its axes; a

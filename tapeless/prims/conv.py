@@ -359,9 +359,13 @@ def _lower_by_matrix(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide
 
 def _merge_into(x: Value, source: int, axis: int) -> Value:
     """Move axis `source` in front of the row's axis `axis`, and merge the two: (b, n) -> (b n)."""
-    x = move_dim(x, source, axis)
     shape = shape_of(x)
-    return reshape(x, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+    order = [dim for dim in range(len(shape)) if dim != source]
+    order.insert(axis, source)
+    sizes = [shape[dim] for dim in order]
+    sizes[axis : axis + 2] = [sizes[axis] * sizes[axis + 1]]
+    plain = order == sorted(order)
+    return reshape(x, tuple(sizes), None if plain else tuple(order))
 
 
 def _split_off(x: Value, axis: int, size: int) -> Value:

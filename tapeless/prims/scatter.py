@@ -520,14 +520,15 @@ class ScatterMul(CombiningScatter):
         (out,) = self.bind(x, indices, updates, **params)
         dx, _, du = tangents
         total = Zero(typeof(out).tangent())
+        if not isinstance(dx, Zero):
+            (total,) = self.bind(dx, indices, updates, **params)
         if not isinstance(du, Zero):
             if not params["unique_indices"]:
                 raise NotImplementedError(
                     "scatter_mul gradients are only implemented if `unique_indices=True`"
                 )
-            total = mul(x, _scatter_add_like(zeros_like(x), indices, du, params))
-        if not isinstance(dx, Zero):
-            total = add_tangents(self.bind(dx, indices, updates, **params)[0], total)
+            spread = _scatter_add_like(zeros_like(x), indices, du, params)
+            total = add_tangents(total, mul(x, spread))
         return (out,), (total,)
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:

@@ -3,8 +3,7 @@
     eigh: (..., n, n) -> V (..., n, n), w (..., n), ascending
 
 One triangle of A is read.  With F[i, j] = 1 / (w[j] - w[i]) off the diagonal and M = V' dA V,
-dV = V (F * M) and dw = diag(M).  LAPACK reads the rows of A as columns, thus the conjugate of A,
-whose eigenvectors are the conjugates of those of A.
+dV = V (F * M) and dw = diag(M).
 """
 
 from __future__ import annotations
@@ -109,14 +108,14 @@ class Eigh(Factorisation):
 
         def one(i: Any) -> None:
             """Decompose one matrix."""
-            b.nest((n, n), lambda index: b.store(scratch, index, source.at(i, *index)))
-            triangle = "U" if lower else "L"
+            routines.columns(scratch, source, i)
+            triangle = "L" if lower else "U"
             routines.call(name, "V", triangle, n, scratch, max(1, n), values, *spaces)
 
             def keep(index: Sequence[Any]) -> None:
                 """Store an element of an eigenvector."""
                 element = scratch.at(b.iadd(index[1], first), index[0])
-                b.store(v_flat, (i, *index), b.conj(element))
+                b.store(v_flat, (i, *index), element)
 
             b.nest(v_flat.shape[1:], keep)
             b.loop(w_flat.shape[1], lambda j: b.store(w_flat, (i, j), values.at(b.iadd(j, first))))

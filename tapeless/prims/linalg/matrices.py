@@ -94,8 +94,8 @@ def symmetrize(x: Value) -> Value:
 def _compared(shape: Sequence[int], compare: Any, offset: int = 0) -> Value:
     """Compare row number + offset with the column number: bools of `shape`."""
     matrix = tuple(shape[-2:])
-    row, column = (broadcasted_iota(np.int32, matrix, axis) for axis in (0, 1))
-    mask = compare(add(row, np.int32(offset)), column)
+    row = add(broadcasted_iota(np.int32, matrix, 0), np.int32(offset))
+    mask = compare(row, broadcasted_iota(np.int32, matrix, 1))
     if len(shape) == 2:
         return mask
     return broadcast_in_dim(mask, tuple(shape), (len(shape) - 2, len(shape) - 1))

@@ -2,8 +2,7 @@
 
     svd: (..., n, m) -> s (..., k), U (..., n, k), V' (..., k, m);  k = min(n, m), s descending
 
-With full matrices U is (..., n, n) and V' is (..., m, m).  LAPACK reads the rows of A as columns,
-and decomposes the transpose: its left vectors, by columns, are V' by rows, and its right ones U.
+With full matrices U is (..., n, n) and V' is (..., m, m).
 
 With M = U' dA V and F[i, j] = 1 / (s[j]^2 - s[i]^2) off the diagonal:
     ds = diag(M),  dU = U (F * (M S + S M') + skew part of M / s),  dV = V (F * (S M + M' S))
@@ -116,16 +115,16 @@ class SVD(Factorisation):
         results = [routines.out(out, 1 if i == 0 else 2) for i, out in enumerate(outs)]
         flats = [flat for _, flat in results]
         first = 0 if subset_by_index is None else subset_by_index[0]
-        matrix, values = routines.scratch(n, m), routines.scratch(k, dtype=routines.real)
-        u, vt = routines.scratch(n, left), routines.scratch(right, m)
+        matrix, values = routines.scratch(m, n), routines.scratch(k, dtype=routines.real)
+        u, vt = routines.scratch(left, n), routines.scratch(m, right)
         job = ("A" if full_matrices else "S") if compute_uv else "N"
         spaces = _work(routines, n, m)
 
         def one(i: Any) -> None:
             """Decompose one matrix."""
-            b.nest((n, m), lambda index: b.store(matrix, index, source.at(i, *index)))
-            sizes = (m, n, matrix, max(1, m), values)
-            vectors = (vt, max(1, m), u, max(1, left))
+            routines.columns(matrix, source, i)
+            sizes = (n, m, matrix, max(1, n), values)
+            vectors = (u, max(1, n), vt, max(1, right))
             routines.call("gesdd", job, *sizes, *vectors, *spaces)
             s = flats[0]
             b.loop(s.shape[1], lambda j: b.store(s, (i, j), values.at(b.iadd(j, first))))
@@ -161,12 +160,12 @@ def _work(routines: Lapack, n: int, m: int) -> list[Any]:
 
 
 def _keep_vectors(b: Any, i: Any, target: Any, source: Any, start: tuple[int, int]) -> None:
-    """Store part of a scratch matrix as matrix i of `target`."""
+    """Store part of a scratch matrix, kept by columns, as matrix i of `target`."""
 
     def keep(index: Sequence[Any]) -> None:
         """Store one element."""
         place = tuple(b.iadd(at, first) for at, first in zip(index, start, strict=True))
-        b.store(target, (i, *index), source.at(*place))
+        b.store(target, (i, *index), source.at(*place[::-1]))
 
     b.nest(target.shape[1:], keep)
 
