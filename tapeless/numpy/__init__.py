@@ -8,6 +8,8 @@ from tapeless.numpy.arithmetic import *
 from tapeless.numpy.ufuncs import *
 from tapeless.numpy.rounding import *
 from tapeless.numpy.creation import *
+from tapeless.numpy.shape import *
+from tapeless.numpy.joining import *
 from tapeless.numpy.methods import *
 from numpy import (  # noqa: F401
     character as character,

@@ -354,7 +354,7 @@ def linspace(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.linspace(0, 1, 5)
-    OUTPUT
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     count = _count("linspace", num)
     kind = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "linspace")
@@ -439,7 +439,7 @@ def logspace(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.logspace(0, 2, 3)
-    OUTPUT
+    Array([  1.,  10., 100.], dtype=float32)
     """
     count = _count("logspace", num)
     kind = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "logspace")
@@ -473,7 +473,7 @@ def geomspace(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.geomspace(1, 8, 4)
-    OUTPUT
+    Array([1.       , 2.       , 4.0000005, 8.       ], dtype=float32)
     """
     count = _count("geomspace", num)
     kind = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "geomspace")
