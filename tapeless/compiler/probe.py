@@ -6,10 +6,10 @@ the equation with a scratch builder, on operands that are nothing but buffers, a
 expressions: their operations give the cost, and the loads of each operand's buffer say at how
 many points it would be evaluated if it were virtual.
 
-A load is evaluated once per iteration of the innermost loop that binds one of its variables,
-since the emitter hoists what does not depend on inner loops. So a row vector that is broadcast
-along columns is evaluated once per element, while a column vector broadcast along rows is
-evaluated once per element of the result. A short last axis may be unrolled and does not count.
+How often a load is evaluated follows from the loops that bind its variables (`cost.py`): a row
+vector that is broadcast along columns is evaluated once per element of the result, a column
+vector broadcast along rows once per element of its own. A short last axis may be written out and
+does not count.
 
 Probes are cached by operation, types and parameters: a program of ten thousand equations has few
 kinds.
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tapeless.compiler.cost import evaluations, is_recipe
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
@@ -52,14 +53,6 @@ _WEIGHTS = {
     "sqrt": 5.0,
     "rare": 2.0,
 }
-_CHEAP = frozenset(
-    (
-        *("add", "sub", "mul", "neg", "abs", "sign", "min", "max", "fma", "floor", "ceil"),
-        *("trunc", "round_even", "copysign", "and", "or", "xor", "not", "shift_left"),
-        *("shift_right_logical", "shift_right_arithmetic", "popcount", "clz", "mulhi"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "is_finite", "select", "convert", "bitcast"),
-    )
-)
 _RECIPE = 15.0
 
 
@@ -228,19 +221,13 @@ class _Survey:
         bound: how often the body of the loop of each variable runs; place: the result's position.
         """
         nodes = walk(roots)
-        frees: dict[Index, frozenset[Index]] = {}
-        extents: dict[Index, int] = {}
-        for node in nodes:
-            if isinstance(node, Reduce):
-                extents[node.var] = node.extent
-                frees[node.var] = frees.get(node.var, node.free) | node.free
-        times = _counter(bound, frees, extents, short)
+        times = evaluations(bound, nodes, short)
         work = 0.0
         for node in nodes:
             if isinstance(node, Load):
                 self._note(node, times, place, serial)
             elif isinstance(node, Op):
-                weight = 1.0 if node.name in _CHEAP else _WEIGHTS.get(node.name, _RECIPE)
+                weight = _RECIPE if is_recipe(node) else _WEIGHTS.get(node.name, 1.0)
                 work += weight * times(node.free)
                 self.n_nodes += 1
             elif isinstance(node, Reduce):
@@ -255,25 +242,3 @@ class _Survey:
             return
         count = times(load.index.free) if load.guard is None else times(load.free)
         accesses.append(Access(count, load.index is place, serial))
-
-
-def _counter(
-    bound: Mapping[Index, float],
-    frees: Mapping[Index, frozenset[Index]],
-    extents: Mapping[Index, int],
-    short: frozenset[Index],
-) -> Callable[[frozenset[Index]], float]:
-    """Return the function that tells how often an expression with given variables is evaluated."""
-
-    def times(free: frozenset[Index]) -> float:
-        """Take the innermost loop; leave out short last axes that the expression does not need."""
-        counts = [1.0]
-        for var in free:
-            if var in extents:
-                outer = frees[var] - short | free & short
-                counts.append(times(outer - {var}) * extents[var])
-            else:
-                counts.append(bound.get(var, 1.0))
-        return max(counts)
-
-    return times

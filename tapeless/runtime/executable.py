@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
+from tapeless.compiler import buffers, cost
 from tapeless.compiler.engine import NativeProgram, compile_program
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.kernel.pprint import listing
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
 
@@ -71,3 +73,16 @@ class Executable:
             return np.zeros(aval.shape, dtypes.float0)
         place = places[position]
         return Array(aval, place.block if type(place) is Array else place)
+
+    @property
+    def alias_bytes(self) -> int:
+        """The bytes of results that live in donated arguments."""
+        return buffers.memory(self.program).alias
+
+    def costs(self) -> dict[str, float]:
+        """Return the operations and bytes of the emitted loops."""
+        return cost.costs(self.program)
+
+    def listing(self) -> str:
+        """Return the text of the program's loops."""
+        return listing(self.program.body)

@@ -1,0 +1,135 @@
+"""How often things happen: the arithmetic behind the fusion plan and behind `cost_analysis`.
+
+An expression is evaluated once per iteration of the innermost loop that binds one of its variables,
+since the emitter hoists what does not depend on inner loops. `evaluations` turns that into a
+function of the set of variables.
+
+`costs` counts the operations and the bytes of a whole program. Bytes are those of all loads and
+stores, whether they reach memory or the cache; a loop of unknown length counts as one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tapeless.compiler.program import Program
+from tapeless.kernel.graph import walk
+from tapeless.kernel.ir import Block, If, Index, Load, Loop, Op, Reduce, Scalar, Store, While
+
+__all__ = ["costs", "evaluations", "is_recipe", "reductions"]
+
+_ARITHMETIC = frozenset(
+    (
+        *("add", "sub", "mul", "div", "rem", "neg", "abs", "sign", "min", "max", "fma", "floor"),
+        *("ceil", "trunc", "round_even", "sqrt", "copysign"),
+    )
+)
+_MOVES = frozenset(
+    (
+        *("and", "or", "xor", "not", "shift_left", "shift_right_logical", "popcount", "clz"),
+        *("shift_right_arithmetic", "mulhi", "eq", "ne", "lt", "le", "gt", "ge", "is_finite"),
+        *("select", "rare", "convert", "bitcast"),
+    )
+)
+
+Counts = Mapping[Index, float]
+Free = frozenset[Index]
+
+
+def is_recipe(op: Op) -> bool:
+    """Tell whether an operation is a recipe of many instructions, such as exp."""
+    return op.name not in _ARITHMETIC and op.name not in _MOVES
+
+
+def reductions(nodes: Iterable[Scalar]) -> tuple[dict[Index, Free], dict[Index, int]]:
+    """Return, per variable of a reduction, the variables around it, and its extent."""
+    frees: dict[Index, Free] = {}
+    extents: dict[Index, int] = {}
+    for node in nodes:
+        if isinstance(node, Reduce):
+            extents[node.var] = node.extent
+            frees[node.var] = frees.get(node.var, node.free) | node.free
+    return frees, extents
+
+
+def evaluations(
+    bound: Counts, nodes: Iterable[Scalar], short: Free = frozenset(), base: float = 1.0
+) -> Callable[[Free], float]:
+    """Return the function that tells how often an expression with given variables is evaluated.
+
+    bound: how often the body of each variable's loop runs; short: axes that are written out, which
+    an expression that does not need them is not repeated for; base: the count without variables.
+    """
+    frees, extents = reductions(nodes)
+
+    def times(free: Free) -> float:
+        """Take the innermost loop."""
+        counts = [base]
+        for var in free:
+            if var in extents:
+                outer = (frees[var] - short) | (free & short)
+                counts.append(times(outer - {var}) * extents[var])
+            else:
+                counts.append(bound.get(var, base))
+        return max(counts)
+
+    return times
+
+
+def costs(program: Program) -> dict[str, float]:
+    """Return the floating-point operations, transcendental ones apart, and the bytes accessed."""
+    total = {"flops": 0.0, "transcendentals": 0.0, "bytes accessed": 0.0}
+    _add_block(total, program.body, _Place(1.0, 1.0, {}))
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How often a block runs; and how often the innermost loop that runs in order does, below
+    which nothing is hoisted that reads memory the loop changes.
+    """
+
+    times: float
+    serial: float
+    bound: dict[Index, float]
+
+    def inside(self, loop: Loop) -> _Place:
+        """Return the place of the body of a loop."""
+        times = self.times * (loop.extent if isinstance(loop.extent, int) else 1)
+        serial = self.serial if loop.independent else times
+        return _Place(times, serial, {**self.bound, loop.var: times})
+
+
+def _add_block(total: dict[str, float], block: Block, place: _Place) -> None:
+    """Add the costs of statements."""
+    stores = [statement for statement in block if isinstance(statement, Store)]
+    _add_stores(total, stores, place)
+    for statement in block:
+        if isinstance(statement, Loop):
+            _add_block(total, statement.body, place.inside(statement))
+        elif isinstance(statement, If):
+            for branch in statement.branches:
+                _add_block(total, branch, place)
+        elif isinstance(statement, While):
+            _add_block(total, (*statement.before, *statement.body), place)
+
+
+def _add_stores(total: dict[str, float], stores: Sequence[Store], place: _Place) -> None:
+    """Add the costs of the stores of a block, which share their expressions."""
+    roots: list[Scalar] = []
+    for store in stores:
+        total["bytes accessed"] += place.times * store.buffer.dtype.itemsize
+        roots += [store.value] if store.guard is None else [store.value, store.guard]
+    nodes = walk(roots)
+    count = evaluations(place.bound, nodes, base=place.serial)
+    for node in nodes:
+        often = count(node.free)
+        if isinstance(node, Load):
+            total["bytes accessed"] += often * node.dtype.itemsize
+        elif isinstance(node, Reduce) and node.dtype.kind in "fV":
+            total["flops"] += often * node.extent
+        elif isinstance(node, Op) and is_recipe(node):
+            total["transcendentals"] += often
+        elif isinstance(node, Op) and node.name in _ARITHMETIC and node.dtype.kind in "fV":
+            total["flops"] += often
