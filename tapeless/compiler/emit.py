@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
+from tapeless.compiler.lanes import interleaving
 from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
@@ -32,7 +33,7 @@ __all__ = ["Emitted", "emit_program"]
 _BY_REFERENCE = ("blas:", "lapack:")  # Fortran passes scalars by their addresses.
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
-_WRITTEN_ONCE = 80
+_WRITTEN_ONCE = 30
 _POLLED_COST = 1 << 14
 
 
@@ -80,9 +81,35 @@ class _Emitter:
 
     def block(self, region: Region, block: Block) -> None:
         """Emit statements in order."""
-        for statement in block:
-            self._statement(region, statement)
-            region.forget(plan.writes((statement,)))
+        position = 0
+        while position < len(block):
+            group = self._interleaved(region, block[position : position + 4])
+            if group:
+                self._values.store_interleaved(region, group)
+            else:
+                group = block[position : position + 1]
+                self._statement(region, group[0])
+            position += len(group)
+            region.forget(plan.writes(group))
+
+    def _interleaved(self, region: Region, block: Block) -> Block:
+        """Return the first statements if they store to all sequences of an interleaved buffer."""
+        first = block[0]
+        if region.lanes == 1 or not isinstance(first, Store):
+            return ()
+        step = interleaving(first.buffer, first.index, region.vector_var)
+        if step == 0 or first.index.const % step or len(block) < step:
+            return ()
+        for number, store in enumerate(block[:step]):
+            plain = isinstance(store, Store) and store.guard is None and store.accumulate is None
+            if not plain or store.buffer is not first.buffer:
+                return ()
+            index = store.index
+            if index.terms != first.index.terms or index.const != first.index.const + number:
+                return ()
+            if first.buffer in self._values.reads(store.value):
+                return ()
+        return block[:step]
 
     def _statement(self, region: Region, statement: Statement) -> None:
         """Emit one statement."""

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from tapeless.compiler.formats import Format, typed
 from tapeless.compiler.regions import Function, Region, Value
+from tapeless.kernel.ir import Affine, Buffer, Index
 
 __all__ = [
     "add",
     "carry",
     "count",
     "displace",
+    "every",
     "gather",
+    "interleave",
+    "interleaving",
     "load_lanes",
     "multiply",
     "ramp",
+    "repeated",
     "reverse",
     "scatter",
     "splat_value",
@@ -91,6 +96,59 @@ def reverse(region: Region, text: str, element: str, lanes: int) -> str:
     order = ramp("i32", -1, lanes).replace("i32 -", "i32 ")
     order = ", ".join(f"i32 {lanes - 1 - lane}" for lane in range(lanes))
     return region.emit(f"shufflevector {kind} {text}, {kind} poison, <{lanes} x i32> <{order}>")
+
+
+def interleaving(buffer: Buffer, index: Affine, var: Index) -> int:
+    """Return how many interleaved sequences the lanes of `var` pick one of; 0 if it is not so.
+
+    With a stride of 2 to 4 that divides the size of the buffer and every other step of the index, the
+    neighbours of the wanted elements are elements too, and one wide load serves all sequences.
+    """
+    stride = index.stride(var)
+    if stride is None or not 2 <= stride <= 4 or buffer.size % stride:
+        return 0
+    return stride if all(step % stride == 0 for _, step in index.terms) else 0
+
+
+def repeated(region: Region, mask: str, lanes: int, times: int) -> str:
+    """Repeat each lane of a mask."""
+    order = ", ".join(f"i32 {lane // times}" for lane in range(lanes * times))
+    kind = f"<{lanes} x i1>"
+    return region.emit(
+        f"shufflevector {kind} {mask}, {kind} poison, <{lanes * times} x i32> <{order}>"
+    )
+
+
+def every(region: Region, text: str, element: str, lanes: int, first: int, step: int) -> str:
+    """Pick `lanes` lanes, `step` apart, of a value that has `lanes * step`."""
+    kind = typed(element, lanes * step)
+    order = ", ".join(f"i32 {first + step * lane}" for lane in range(lanes))
+    return region.emit(f"shufflevector {kind} {text}, {kind} poison, <{lanes} x i32> <{order}>")
+
+
+def interleave(region: Region, texts: list[str], element: str, lanes: int) -> str:
+    """Merge values into one whose lanes come from each of them in turn."""
+    times, wide = len(texts), 1
+    while wide < times:
+        wide *= 2
+    padded, width = texts + ["poison"] * (wide - times), lanes
+    while len(padded) > 1:
+        kind = typed(element, width)
+        order = ", ".join(f"i32 {lane}" for lane in range(2 * width))
+        padded = [
+            region.emit(
+                f"shufflevector {kind} {x}, {kind} {y}, <{2 * width} x i32> <{order}>"
+            )
+            for x, y in zip(padded[::2], padded[1::2], strict=True)
+        ]
+        width *= 2
+    kind = typed(element, width)
+    order = ", ".join(
+        f"i32 {number * lanes + lane}" for lane in range(lanes) for number in range(times)
+    )
+    return region.emit(
+        f"shufflevector {kind} {padded[0]}, {kind} poison, <{times * lanes} x i32> <{order}>"
+    )
 
 
 def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str | None) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapeless.compiler.formats import format_of
+from tapeless.compiler.lanes import interleaving
 from tapeless.compiler.operations import is_operation
 from tapeless.kernel.ir import Affine, Block, Const, If, Index, Load, Loop, Op, Reduce, Scalar
 from tapeless.kernel.ir import Buffer, Call, Statement, Store, While
@@ -158,7 +159,8 @@ def local_buffers(block: Block) -> frozenset[Buffer]:
 
 def _is_contiguous(node: Load, var: Index) -> bool:
     """Tell whether lanes of `var` are one vector load."""
-    return node.index.stride(var) in (0, 1, -1)
+    stride = node.index.stride(var)
+    return stride in (0, 1, -1) or interleaving(node.buffer, node.index, var) > 0
 
 
 def _good_variables(found: Survey) -> frozenset[Index]:

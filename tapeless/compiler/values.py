@@ -26,10 +26,14 @@ from tapeless.compiler.lanes import (
     carry,
     count,
     displace,
+    every,
     gather,
+    interleave,
+    interleaving,
     load_lanes,
     multiply,
     ramp,
+    repeated,
     reverse,
     scatter,
     splat_value,
@@ -370,6 +374,11 @@ class Values:
         if var is None or var not in load.free:
             text = from_memory(region, self._load_one(region, load, form), form, 1)
             return Value(text, 1, form.register)
+        step = interleaving(load.buffer, load.index, var)
+        if step:
+            raw = self._load_interleaved(region, load, step)
+            text = from_memory(region, raw, form, region.lanes)
+            return Value(text, region.lanes, typed(form.register, region.lanes))
         lanes, mask = region.lanes, self._mask(region, load.guard)
         stride = load.index.stride(var)
         if stride in (1, -1):
@@ -385,6 +394,23 @@ class Values:
             raw = gather(region, pointers, form, lanes, mask)
         text = from_memory(region, raw, form, lanes)
         return Value(text, lanes, typed(form.register, lanes))
+
+    def _load_interleaved(self, region: Region, load: Load, step: int) -> str:
+        """Load all of `step` interleaved sequences at once, and pick one of them."""
+        form, lanes = format_of(load.dtype), region.lanes
+        first = load.index.const % step
+        key = ("wide", load.buffer, load.index.terms, load.index.const - first, load.guard, load.after)
+        reads = self.reads(load)
+        found = self.find(region, key, reads)
+        if found is None:
+            mask = self._mask(region, load.guard)
+            if mask is not None:
+                mask = repeated(region, mask, lanes, step)
+            pointer = self.address(region, load.buffer, load.index, -first)
+            text = load_lanes(region, pointer, form, lanes * step, mask)
+            value = Value(text, lanes * step, typed(form.memory, lanes * step))
+            found = self.remember(region, key, reads, value)
+        return every(region, found.text, form.memory, lanes, first, step)
 
     def _load_one(self, region: Region, load: Load, form: Format) -> str:
         """Load one element; a false guard makes it a load of the constant zero."""
@@ -450,6 +476,16 @@ class Values:
         raw = to_memory(region, value, form, lanes)
         write = store_lanes if unit else scatter
         write(region, raw, place, form, lanes, mask)
+
+    def store_interleaved(self, region: Region, stores: Sequence[Store]) -> None:
+        """Emit stores to all sequences of an interleaved buffer, in order, as one wide store."""
+        form, lanes = format_of(stores[0].buffer.dtype), region.lanes
+        values = [self.lanes(region, store.value, lanes) for store in stores]
+        raw = [to_memory(region, value, form, lanes) for value in values]
+        mask = region.mask and repeated(region, region.mask, lanes, len(stores))
+        place = self.address(region, stores[0].buffer, stores[0].index)
+        wide = interleave(region, raw, form.memory, lanes)
+        store_lanes(region, wide, place, form, lanes * len(stores), mask)
 
     def _store_one(self, region: Region, store: Store, form: Format) -> None:
         """Store one element, behind a branch if it is guarded."""

@@ -409,3 +409,31 @@ def test_constants_of_every_dtype() -> None:
         i = work.index("i", 20)
         work.body.append(Loop(i, 20, (work.put(y, (i,), Const(value, dtype)),)))
         np.testing.assert_array_equal(work.run()[0], np.full(20, value, dtype))
+
+
+@named("dtype", [F32, F64, np.dtype(np.uint8)], ids=str)
+@named("step", [2, 3, 4])
+@named("length", [4, 7, 16, 35, 150])
+def test_interleaved_sequences_are_split_and_merged(
+    length: int, step: int, dtype: np.dtype
+) -> None:
+    work = Work()
+    source = numbers(length, step, dtype=dtype)
+    x, i = work.input(source), work.index("i", length)
+    y = work.output((length + 2, step), dtype, 9)
+    parts = [work.get(x, i, part) for part in range(step)]
+    stores = [work.put(y, (work.index_add(i, 1), part), parts[part - 1]) for part in range(step)]
+    work.body.append(Loop(i, length, tuple(stores)))
+    expected = np.full((length + 2, step), 9, dtype)
+    expected[1:-1] = np.roll(source, 1, axis=1)
+    np.testing.assert_array_equal(work.run()[0], expected)
+
+
+def test_interleaved_stores_that_read_each_other_stay_in_order() -> None:
+    work = Work()
+    i = work.index("i", 40)
+    y = work.output((40, 2), F32, 3.0)
+    first = work.put(y, (i, 0), work.add(work.get(y, i, 1), 1.0))
+    second = work.put(y, (i, 1), work.mul(work.get(y, i, 0, after=1), 2.0))
+    work.body.append(Loop(i, 40, (first, second)))
+    np.testing.assert_array_equal(work.run()[0], np.broadcast_to([4.0, 8.0], (40, 2)))
