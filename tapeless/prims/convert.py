@@ -265,7 +265,8 @@ class ReducePrecision(Elementwise):
             bits = b.and_(b.add(bits, bias), b.const(kept, word))
         if params["exponent_bits"] < exponent_bits:
             bits = _clamp_exponent(b, bits, word, x.dtype, params["exponent_bits"])
-        return b.select(b.ne(x, x), x, b.bitcast(bits, x.dtype))
+        is_nan = b.ne(x, x)
+        return b.select(is_nan, x, b.bitcast(bits, x.dtype))
 
     def hlo_attributes(self, *outs: ShapedArray, **params: Any) -> dict[str, str]:
         """Write both widths."""
@@ -284,7 +285,8 @@ class ReducePrecision(Elementwise):
                 too_small = np.abs(y) < 2.0 ** (1 - bias)
                 y = np.where(too_large, np.copysign(np.inf, y), y)
                 y = np.where(too_small, np.copysign(0.0, y), y)
-            return (np.where(np.isfinite(x), y, x).astype(arrays[0].dtype),)
+            rounded = np.where(np.isfinite(x), y, x)
+            return (rounded.astype(arrays[0].dtype),)
 
 
 reduce_precision_p = ReducePrecision()

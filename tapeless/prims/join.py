@@ -128,7 +128,8 @@ class Concatenate(Joining):
     def batch(self, axis: Axis, args: Values, dims: Dims, /, **params: Any) -> tuple:
         """Put all batch axes in front."""
         rows = _rows(args, dims, axis.size)
-        return self.bind(*rows, dimension=params["dimension"] + 1), (0,)
+        dimension = params["dimension"] + 1
+        return self.bind(*rows, dimension=dimension), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write the operands side by side; select by the index in a small array."""
@@ -150,7 +151,8 @@ class Concatenate(Joining):
                 if result is None:
                     result = element
                 else:
-                    result = b.select(b.ge(b.affine(position), start), element, result)
+                    reached = b.ge(b.affine(position), start)
+                    result = b.select(reached, element, result)
                 start += extent
             return result
 
@@ -191,9 +193,8 @@ class Split(Parting):
                 f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand "
                 f"shape {list(x.shape)}"
             )
-        return tuple(
-            ShapedArray(replaced(x.shape, axis, size), x.dtype, x.weak_type) for size in sizes
-        )
+        shapes = [replaced(x.shape, axis, size) for size in sizes]
+        return tuple(x.update(shape=shape) for shape in shapes)
 
     def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Concatenate."""
@@ -281,7 +282,8 @@ class Stack(Joining):
         if len(set(dims)) == 1:
             (dim,) = set(dims)
             inner = position <= dim
-            return self.bind(*args, axis=position + (not inner)), (dim + inner,)
+            outer = not inner
+            return self.bind(*args, axis=position + outer), (dim + inner,)
         rows = _rows(args, dims, axis.size)
         return self.bind(*rows, axis=position + 1), (0,)
 
@@ -337,7 +339,7 @@ class Unstack(Parting):
         """Return one type for each index of the axis."""
         (x,), axis = avals, params["axis"]
         shape = removed(x.shape, axis)
-        return (ShapedArray(shape, x.dtype, x.weak_type),) * x.shape[axis]
+        return (x.update(shape=shape),) * x.shape[axis]
 
     def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
         """Stack."""
@@ -371,7 +373,8 @@ class Unstack(Parting):
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Index with NumPy."""
-        return tuple(np.moveaxis(arrays[0], params["axis"], 0).copy())
+        slices = np.moveaxis(arrays[0], params["axis"], 0)
+        return tuple(slices.copy())
 
 
 unstack_p = Unstack()

@@ -188,16 +188,32 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     return select_n_p.bind(pred, on_false, on_true)[0]
 
 
+def _low_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `low` where the result is `low`."""
+    below = gt(low, x)
+    ordered = lt(low, high)
+    return _where(apply("and", below, ordered), _like(t, out))
+
+
+def _inner_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `x` where it lies between the bounds."""
+    above = gt(x, low)
+    below = lt(x, high)
+    return _where(apply("and", above, below), t)
+
+
+def _high_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
+    """Return the tangent of `high` where the result is `high`."""
+    above = lt(high, x)
+    return _where(above, _like(t, out))
+
+
 class Clamp(Elementwise):
     """y = min(max(x, low), high); the bounds have the shape of x, or rank 0."""
 
     name = "clamp"
     accepts = (ANY, ANY, ANY)
-    partials = (
-        lambda t, out, low, x, high: _low_tangent(t, out, low, x, high),
-        lambda t, out, low, x, high: _inner_tangent(t, low, x, high),
-        lambda t, out, low, x, high: _high_tangent(t, out, x, high),
-    )
+    partials = (_low_tangent, _inner_tangent, _high_tangent)
     hlo_name = "stablehlo.clamp"
 
     def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
@@ -256,26 +272,6 @@ def _repeated(bound: Value, shape: tuple[int, ...]) -> Value:
     """Stretch a bound without batch axis to the shape of the batched operand."""
     rows = range(len(shape) - len(shape_of(bound)), len(shape))
     return broadcast_in_dim(bound, shape, tuple(map(np.int64, rows)))
-
-
-def _low_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
-    """Return the tangent of `low` where the result is `low`."""
-    below = gt(low, x)
-    ordered = lt(low, high)
-    return _where(apply("and", below, ordered), _like(t, out))
-
-
-def _inner_tangent(t: Value, low: Value, x: Value, high: Value) -> Value:
-    """Return the tangent of `x` where it lies between the bounds."""
-    above = gt(x, low)
-    below = lt(x, high)
-    return _where(apply("and", above, below), t)
-
-
-def _high_tangent(t: Value, out: Value, x: Value, high: Value) -> Value:
-    """Return the tangent of `high` where the result is `high`."""
-    above = lt(high, x)
-    return _where(above, _like(t, out))
 
 
 def _where(condition: Value, t: Value) -> Value:
