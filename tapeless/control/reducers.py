@@ -53,6 +53,7 @@ from tapeless.prims.rules import highest, lowest
 from tapeless.prims.scatter import scatter_p
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.structural import (
+    array_text,
     broadcast_in_dim,
     reshape,
     squeeze,
@@ -64,6 +65,7 @@ from tapeless.prims.window import (
     reduce_window_max,
     reduce_window_min,
     reduce_window_sum,
+    window_attributes,
     window_params,
 )
 from tapeless.transforms.batch import batch_flat
@@ -216,6 +218,11 @@ class Reduce(_Folding):
         axes = tuple(1 + dimension for dimension in params.pop("dimensions"))
         return self.bind(*rows, *args[n:], dimensions=axes, **params), (0,) * n
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Write a reduction whose region is the program."""
+        axes = {"dimensions": array_text(params["dimensions"])}
+        return b.op("stablehlo.reduce", args, outs, axes, [b.sub(params["jaxpr"])])
+
     def lower(
         self,
         b: Any,
@@ -360,6 +367,11 @@ class ReduceWindowProgram(_Folding):
             )
         rows = [batch_dim_to(x, dim, 0, axis.size) for x, dim in zip(args[:n], dims, strict=False)]
         return self.bind(*rows, *args[n:], **batched_window(params, 0)), (0,) * n
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Write a reduction of windows whose region is the program."""
+        region = b.sub(params["jaxpr"])
+        return b.op("stablehlo.reduce_window", args, outs, window_attributes(params), [region])
 
     def lower(
         self,

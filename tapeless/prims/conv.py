@@ -39,7 +39,7 @@ from tapeless.prims.convlayout import (
     swapped,
 )
 from tapeless.prims.precision import PrecisionLike, canonical_precision
-from tapeless.prims.structural import reshape, rev
+from tapeless.prims.structural import array_text, reshape, rev
 from tapeless.prims.window import Windows, dilated, padtype_to_pads, transposed_padding
 
 __all__ = [
@@ -197,6 +197,24 @@ class Conv(Primitive):
             return (_lower_by_fold(b, args, outs[0], plan, wide),)
         return (_lower_by_matrix(b, args, outs[0], plan, wide),)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        n = params["dimension_numbers"]
+        padding = [[int(low), int(high)] for low, high in params["padding"]]
+        text = str(padding) if padding else ""
+        shape = f"{len(padding)}x2xi64"
+        specs = (("b", "f", n.lhs_spec), ("o", "i", n.rhs_spec), ("b", "f", n.out_spec))
+        images, kernels, results = (_spec_text(*spec) for spec in specs)
+        attributes = {
+            "dimension_numbers": f"#stablehlo.conv<{images}x{kernels}->{results}>",
+            "window_strides": array_text(params["window_strides"]),
+            "padding": f"dense<{text}> : tensor<{shape}>",
+            "lhs_dilation": array_text(params["lhs_dilation"]),
+            "rhs_dilation": array_text(params["rhs_dilation"]),
+            "feature_group_count": f"{params['feature_group_count']} : i64",
+            "batch_group_count": f"{params['batch_group_count']} : i64",
+        }
+        return b.op("stablehlo.convolution", args, outs, attributes)
+
     def reference(self, x: np.ndarray, k: np.ndarray, **params: Any) -> tuple:
         (aval,) = self.abstract(typeof(x), typeof(k), **params)
         plan = _Plan(x.shape, k.shape, aval, params)
@@ -218,6 +236,14 @@ class Conv(Primitive):
                     kernel = plan.kernel_index(feature, channel, inner)
                     out[index] += x[tuple(at)] * k[tuple(kernel)]
         return (out.astype(aval.dtype),)
+
+
+def _spec_text(first: str, second: str, spec: Sequence[int]) -> str:
+    """Return which axis is what, such as `[b, 0, 1, f]`: letters, or numbers of spatial axes."""
+    names: list[object] = [None] * len(spec)
+    for axis, name in zip(spec, (first, second, *range(len(spec) - 2)), strict=True):
+        names[axis] = name
+    return f"[{', '.join(map(str, names))}]"
 
 
 class _PlainIndex:

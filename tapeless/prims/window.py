@@ -27,6 +27,7 @@ from tapeless.prims.common import batch_dim_to, shape_of
 from tapeless.prims.compare import ge_p, le_p
 from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
+from tapeless.prims.structural import array_text
 
 __all__ = [
     "Windows",
@@ -43,6 +44,7 @@ __all__ = [
     "select_and_gather_add_p",
     "select_and_scatter_add_p",
     "transposed_padding",
+    "window_attributes",
     "window_params",
 ]
 
@@ -232,10 +234,25 @@ def batched_window(params: dict[str, Any], dim: int) -> dict[str, Any]:
     return out
 
 
+def window_attributes(params: dict[str, Any]) -> dict[str, str]:
+    """Return the StableHLO attributes of windows."""
+    padding = [[int(low), int(high)] for low, high in params["padding"]]
+    attributes = {
+        "window_dimensions": array_text(params["window_dimensions"]),
+        "window_strides": array_text(params["window_strides"]),
+        "padding": f"dense<{padding}> : tensor<{len(padding)}x2xi64>",
+    }
+    for name in ("base_dilation", "window_dilation"):
+        if name in params:
+            attributes[f"{name}s"] = array_text(params[name])
+    return attributes if padding else attributes | {"padding": "dense<> : tensor<0x2xi64>"}
+
+
 class ReduceWindow(Primitive):
     """Fold the elements of every window with one binary operation."""
 
     combine: str
+    hlo_name: str
     ufunc: Any
     neutral: Callable[[Any], Any]
 
@@ -255,6 +272,13 @@ class ReduceWindow(Primitive):
         return (
             b.virtual(out, fold_window(b, Windows(x.shape, params), (x,), (init,), self.combine)),
         )
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        scalar = outs[0].update(shape=())
+        init = b.constant(type(self).neutral(scalar.dtype), scalar)
+        region = b.region([scalar] * 2, lambda x, y: b.op(self.hlo_name, [x, y], [scalar]))
+        attributes = window_attributes(params)
+        return b.op("stablehlo.reduce_window", [*args, init], outs, attributes, [region])
 
     def reference(self, x: np.ndarray, **params: Any) -> tuple:
         windows = Windows(x.shape, params)
@@ -290,6 +314,7 @@ class ReduceWindowSum(LinearUnary, ReduceWindow):
 
     name = "reduce_window_sum"
     combine = "add"
+    hlo_name = "stablehlo.add"
     ufunc = np.add
 
     @staticmethod
@@ -328,6 +353,7 @@ class ReduceWindowMax(ReduceWindowExtreme):
 
     name = "reduce_window_max"
     combine = "max"
+    hlo_name = "stablehlo.maximum"
     ufunc = np.maximum
     neutral = staticmethod(lowest)
     select_prim = ge_p
@@ -338,6 +364,7 @@ class ReduceWindowMin(ReduceWindowExtreme):
 
     name = "reduce_window_min"
     combine = "min"
+    hlo_name = "stablehlo.minimum"
     ufunc = np.minimum
     neutral = staticmethod(highest)
     select_prim = le_p
@@ -407,6 +434,27 @@ class SelectAndGatherAdd(Primitive):
         inits = (b.const(_worst(select_prim, x.dtype), x.dtype), b.const(0, t.dtype))
         fold = fold_window(b, Windows(x.shape, params), (x, t), inits, combine)
         return (b.virtual(outs[0], lambda index: fold(index)[1]),)
+
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+    ) -> tuple:
+        """Fold windows of pairs, the operand first."""
+        t, x = args
+        kinds = [x.aval.update(shape=()), t.aval.update(shape=())]
+        worst = _worst(select_prim, x.aval.dtype)
+        inits = [b.constant(worst, kinds[0]), b.constant(0, kinds[1])]
+
+        def keep_better(best: Any, old: Any, x: Any, t: Any) -> tuple:
+            """Keep the better pair."""
+            keep = b.compare(select_prim.name.upper(), best, x)
+            pairs = zip(((best, x), (old, t)), kinds, strict=True)
+            return tuple(b.op("stablehlo.select", [keep, *p], [kind])[0] for p, kind in pairs)
+
+        results = [x.aval.update(shape=outs[0].shape), outs[0]]
+        region = b.region([*kinds, *kinds], keep_better)
+        attributes = window_attributes(params)
+        operands = [x, t, *inits]
+        return b.op("stablehlo.reduce_window", operands, results, attributes, [region])[1:]
 
     def reference(
         self, t: np.ndarray, x: np.ndarray, *, select_prim: Primitive, **params: Any
@@ -501,6 +549,20 @@ class SelectAndScatterAdd(Primitive):
         if source.aval.size:
             level([])
         return (target,)
+
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+    ) -> tuple:
+        source, x = args
+        scalar, added = x.aval.update(shape=()), outs[0].update(shape=())
+        direction = select_prim.name.upper()
+        regions = [
+            b.region([scalar] * 2, lambda p, q: [b.compare(direction, p, q)]),
+            b.region([added] * 2, lambda p, q: b.op("stablehlo.add", [p, q], [added])),
+        ]
+        operands = [x, source, b.constant(0, added)]
+        attributes = window_attributes(params)
+        return b.op("stablehlo.select_and_scatter", operands, outs, attributes, regions)
 
     def reference(
         self, source: np.ndarray, x: np.ndarray, *, select_prim: Primitive, **params: Any

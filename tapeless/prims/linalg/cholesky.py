@@ -69,6 +69,9 @@ class Cholesky(Factorisation):
         routines.each(count, factor)
         return (target,)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        return b.op("stablehlo.cholesky", args, outs, {"lower": "true"})
+
     def reference(self, a: np.ndarray) -> tuple:
         lower = np.tril(a)
         full = lower + np.swapaxes(np.tril(a, -1), -1, -2).conj()

@@ -129,6 +129,23 @@ class TriangularSolve(Factorisation):
         routines.each(count, solve)
         return (target,)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        if params["conjugate_a"] and is_complex(outs[0].dtype) and not params["transpose_a"]:
+            return NotImplemented
+        change = "NO_TRANSPOSE"
+        if params["transpose_a"]:
+            change = "ADJOINT" if params["conjugate_a"] else "TRANSPOSE"
+        attributes = {
+            name: str(params[name]).lower() for name in ("left_side", "lower", "unit_diagonal")
+        }
+        attributes["transpose_a"] = f"#stablehlo<transpose {change}>"
+        return b.op("stablehlo.triangular_solve", args, outs, attributes)
+
+    def decompose(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Solve with the conjugate of the matrix."""
+        a, y = args
+        return self.bind(conj(a), y, **{**params, "conjugate_a": False})
+
     def reference(self, a: np.ndarray, y: np.ndarray, **params: Any) -> tuple:
         a = np.tril(a) if params["lower"] else np.triu(a)
         if params["unit_diagonal"]:
