@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
-from tapeless.compiler.lanes import interleaving
+from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
@@ -25,6 +25,7 @@ from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
+from tapeless.compiler.tiles import Tile, find_tile, open_rows
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Statement, Store, While
 
@@ -34,6 +35,7 @@ _BY_REFERENCE = ("blas:", "lapack:")  # Fortran passes scalars by their addresse
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
+_BLOCK_TILES = 16
 _POLLED_COST = 1 << 14
 
 
@@ -136,10 +138,13 @@ class _Emitter:
             self.block(region.instance(loop.var, "0"), loop.body)
         elif loop.extent > 1:
             lanes = self._lanes(region, loop)
-            if self._share(region, loop, lanes):
+            tile = self._tile(region, loop)
+            if self._share(region, loop, lanes, tile):
                 return
             if lanes > 1:
-                self._split(region, loop, lanes)
+                self._split(region, loop, "0", lanes)
+            elif tile is not None:
+                self._tiled_loop(region, loop, tile, "0", str(loop.extent))
             elif loop.extent <= _UNROLLED and self._is_small(loop):
                 order = range(loop.extent)
                 for position in reversed(order) if loop.reverse else order:
@@ -193,19 +198,21 @@ class _Emitter:
             return 1
         return lanes
 
-    def _split(self, region: Region, loop: Loop, lanes: int) -> None:
+    def _split(self, region: Region, loop: Loop, start: str, lanes: int) -> None:
         """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
-        whole, rest = divmod(loop.extent, lanes)
+        first = int(start)
+        whole, rest = divmod(loop.extent - first, lanes)
         if rest and whole and self._costs.block(loop.body) > _WRITTEN_ONCE:
-            self._masked_loop(region, loop, "0", str(loop.extent), lanes)
+            self._masked_loop(region, loop, start, str(loop.extent), lanes)
             return
+        last = first + whole * lanes
         if whole == 1:
-            self.block(region.instance(loop.var, "0", lanes=lanes), loop.body)
+            self.block(region.instance(loop.var, start, lanes=lanes), loop.body)
         elif whole:
-            self._vector_loop(region, loop, "0", str(whole * lanes), lanes)
+            self._vector_loop(region, loop, start, str(last), lanes)
         if rest:
-            start, mask = str(whole * lanes), tail_mask(rest, lanes)
-            self.block(region.instance(loop.var, start, lanes=lanes, mask=mask), loop.body)
+            mask = tail_mask(rest, lanes)
+            self.block(region.instance(loop.var, str(last), lanes=lanes, mask=mask), loop.body)
 
     def _vector_loop(self, region: Region, loop: Loop, start: str, stop: str, lanes: int) -> None:
         """Emit a loop over whole vectors; at least one."""
@@ -219,8 +226,7 @@ class _Emitter:
         counter = Counter(region, start, writes=plan.writes(loop.body))
         inside = counter.region
         left = inside.emit(f"sub i64 {stop}, {counter.index}")
-        left = inside.emit(f"call i64 @llvm.umin.i64(i64 {left}, i64 {lanes})")
-        inside.declare("llvm.umin.i64", "i64 (i64, i64)")
+        left = minimum(inside, left, str(lanes))
         short = inside.emit(f"trunc i64 {left} to i32")
         kind = f"<{lanes} x i32>"
         first = inside.emit(f"insertelement {kind} poison, i32 {short}, i64 0")
@@ -232,21 +238,78 @@ class _Emitter:
         self.block(copy, loop.body)
         counter.close(stop, lanes)
 
+    # Tiles
+
+    def _tile(self, region: Region, loop: Loop) -> Tile | None:
+        """Return the tile of a nest that should be tiled."""
+        return find_tile(loop, self._module.target.vector_bytes) if region.lanes == 1 else None
+
+    def _tiled_loop(
+        self, region: Region, loop: Loop, tile: Tile, start: str, stop: str
+    ) -> None:
+        """Emit rows `start` to `stop` in tiles; `start` is a multiple of the size of a tile.
+
+        `stop` is one too, or the extent of the loop; then the rows that are left over come last.
+        Columns go in blocks, so that the pages that are read stay few until their lines are used up.
+        """
+        size, inner = tile.size, tile.inner
+        whole = loop.extent // size * size
+        limit = stop
+        if whole < loop.extent:
+            limit = minimum(region, stop, str(whole))
+        after = region.function.label()
+        some = region.emit(f"icmp slt i64 {start}, {limit}")
+        inside = region.branch()
+        region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
+        written, edge = plan.writes(loop.body), inner.extent // size * size
+        blocks = Counter(inside, "0", writes=written)
+        end = add(blocks.region, blocks.index, str(_BLOCK_TILES * size))
+        end = minimum(blocks.region, end, str(edge))
+        rows = Counter(blocks.region, start)
+        columns = Counter(rows.region, blocks.index)
+        copies = open_rows(self._values, columns.region, loop, tile, rows.index, columns.index)
+        for copy in copies:
+            self.block(copy, inner.body)
+        columns.close(end, size)
+        emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
+        rows.close(limit, size)
+        blocks.close(str(edge), _BLOCK_TILES * size)
+        if edge < inner.extent:
+            strip = Counter(inside, start, writes=written, var=loop.var)
+            self._split(strip.region, inner, str(edge), size)
+            strip.close(limit, 1)
+        region.close_branch(inside, after)
+        region.code.start_block(after)
+        if whole < loop.extent:
+            self._last_rows(region, loop, str(whole), stop)
+
+    def _last_rows(self, region: Region, loop: Loop, start: str, stop: str) -> None:
+        """Emit the rows from `start` on, if `stop` is beyond it."""
+        after = region.function.label()
+        some = region.emit(f"icmp slt i64 {start}, {stop}")
+        inside = region.branch()
+        region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
+        self._plain_loop(inside, loop, start, stop)
+        region.close_branch(inside, after)
+        region.code.start_block(after)
+
     # Threads
 
-    def _share(self, region: Region, loop: Loop, lanes: int) -> bool:
+    def _share(self, region: Region, loop: Loop, lanes: int, tile: Tile | None) -> bool:
         """Emit a loop as a task of the worker pool, if it is long enough."""
         if not loop.independent or region.function.outer is not None or region.lanes > 1:
             return False
-        length = chunk_length(loop.extent, self._costs.statement(loop), lanes)
+        unit = tile.size if tile else lanes
+        length = chunk_length(loop.extent, self._costs.statement(loop), unit)
         if length is None or self._has_outer_locals(loop):
             return False
         root = open_task(region, plan.writes(loop.body))
         start = root.emit(f"mul i64 %chunk, {length}")
         stop = root.emit(f"add i64 {start}, {length}")
-        root.declare("llvm.umin.i64", "i64 (i64, i64)")
-        stop = root.emit(f"call i64 @llvm.umin.i64(i64 {stop}, i64 {loop.extent})")
-        if lanes == 1:
+        stop = minimum(root, stop, str(loop.extent))
+        if tile is not None:
+            self._tiled_loop(root, loop, tile, start, stop)
+        elif lanes == 1:
             self._plain_loop(root, loop, start, stop)
         elif loop.extent % lanes == 0:
             self._vector_loop(root, loop, start, stop, lanes)

@@ -22,6 +22,7 @@ __all__ = [
     "interleave",
     "interleaving",
     "load_lanes",
+    "minimum",
     "multiply",
     "ramp",
     "repeated",
@@ -62,6 +63,14 @@ def multiply(region: Region, x: str, factor: int) -> str:
     if not x.startswith("%"):
         return str(int(x) * factor)
     return x if factor == 1 else region.emit(f"mul nsw i64 {x}, {factor}")
+
+
+def minimum(region: Region, x: str, y: str) -> str:
+    """Give the smaller of two 64-bit integers that are not negative."""
+    if not x.startswith("%") and not y.startswith("%"):
+        return str(min(int(x), int(y)))
+    region.declare("llvm.umin.i64", "i64 (i64, i64)")
+    return region.emit(f"call i64 @llvm.umin.i64(i64 {x}, i64 {y})")
 
 
 def displace(region: Region, pointer: str, memory: str, offset: str) -> str:

@@ -1,0 +1,123 @@
+"""Tiles: loop nests that read along one variable and write along the other, such as a transpose.
+
+Whichever variable becomes the lanes, half of the accesses of such a nest are scattered, and each touches a
+cache line of its own. So the nest is cut into square tiles, as many elements a side as a register
+has lanes. In a tile the awkward operands are loaded along the outer variable, where they
+are contiguous, and transposed in registers; then each row of the tile is computed and stored with
+the inner variable as lanes, as everywhere else.
+
+The transpose of n registers takes log2(n) rounds; each exchanges off-diagonal halves of blocks of
+twice the size of the one before: rows r and r + d swap the lanes whose numbers differ in bit d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapeless.compiler.formats import format_of, typed
+from tapeless.compiler.lanes import add
+from tapeless.compiler.plan import survey, weight, writes
+from tapeless.compiler.regions import Region, Value
+from tapeless.compiler.values import Values
+from tapeless.kernel.ir import Load, Loop, Reduce, Store
+
+__all__ = ["Tile", "find_tile", "open_rows"]
+
+_MOST_WEIGHT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A nest of two loops that is worth tiling; size: elements a side; turned: what to transpose."""
+
+    inner: Loop
+    size: int
+    turned: tuple[Load, ...]
+
+
+def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
+    """Return the tile of a nest, or None if it has no awkward operand or is not simple."""
+    if len(loop.body) != 1 or not loop.independent:
+        return None
+    (inner,) = loop.body
+    if not isinstance(inner, Loop) or not inner.independent or not isinstance(inner.extent, int):
+        return None
+    stores = [statement for statement in inner.body if _is_plain(statement, inner)]
+    if len(stores) < len(inner.body):
+        return None
+    found = survey(store.value for store in stores)
+    loads = [node for node in found.nodes if isinstance(node, Load)]
+    written = writes(loop.body)
+    if any(isinstance(node, Reduce) for node in found.nodes):
+        return None
+    if any(load.buffer in written for load in loads) or sum(map(weight, found.nodes)) > _MOST_WEIGHT:
+        return None
+    turned = tuple(load for load in loads if load.index.stride(inner.var) not in (0, 1, -1))
+    sizes = {format_of(load.dtype).size for load in turned}
+    if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
+        return None
+    size = vector_bytes // sizes.pop()
+    if not 4 <= size <= 16 or min(loop.extent, inner.extent) < size:
+        return None
+    return Tile(inner, size, turned)
+
+
+def _is_plain(statement: object, inner: Loop) -> bool:
+    """Tell whether a statement stores contiguously and unconditionally."""
+    return (
+        isinstance(statement, Store)
+        and statement.guard is None
+        and statement.accumulate is None
+        and statement.index.stride(inner.var) == 1
+    )
+
+
+def _can_turn(load: Load, loop: Loop, inner: Loop) -> bool:
+    """Tell whether a load is contiguous along the outer variable."""
+    known = load.index.stride(inner.var) is not None and load.index.stride(loop.var) == 1
+    return known and load.guard is None
+
+
+def open_rows(
+    values: Values, region: Region, loop: Loop, tile: Tile, row: str, column: str
+) -> list[Region]:
+    """Load and transpose one tile's operands; return a region with lanes for each of its rows."""
+    size, inner = tile.size, tile.inner
+    columns = [
+        region.instance(inner.var, add(region, column, str(number))).instance(
+            loop.var, row, lanes=size
+        )
+        for number in range(size)
+    ]
+    rows = [
+        region.instance(loop.var, add(region, row, str(number))).instance(
+            inner.var, column, lanes=size
+        )
+        for number in range(size)
+    ]
+    for load in tile.turned:
+        kind = typed(format_of(load.dtype).register, size)
+        loaded = [values.lanes(copy, load, size) for copy in columns]
+        for copy, text in zip(rows, _transpose(region, loaded, kind), strict=True):
+            copy.cache[load] = Value(text, size, kind)
+    return rows
+
+
+def _transpose(region: Region, rows: list[str], kind: str) -> list[str]:
+    """Transpose a square of registers."""
+    size = len(rows)
+    distance = size // 2
+    while distance:
+        turned = list(rows)
+        for number in range(size):
+            if number & distance:
+                continue
+            pair = f"{kind} {rows[number]}, {kind} {rows[number | distance]}"
+            low = [n if not n & distance else size + n - distance for n in range(size)]
+            high = [n + distance if not n & distance else size + n for n in range(size)]
+            for place, order in ((number, low), (number | distance, high)):
+                lanes = ", ".join(f"i32 {lane}" for lane in order)
+                turned[place] = region.emit(f"shufflevector {pair}, <{size} x i32> <{lanes}>")
+        rows, distance = turned, distance // 2
+    return rows
+

@@ -1,0 +1,64 @@
+"""Transposes in tiles: every remainder, several operands, threads, and what is not tiled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from native import F32, F64, I32, Work
+from test_emit import numbers
+
+from tapeless.compiler.target import host_target, named_target
+from tapeless.compiler.tiles import find_tile
+from tapeless.kernel.ir import Loop
+
+named = pytest.mark.parametrize
+
+
+def turning(n: int, m: int, dtype: np.dtype) -> tuple[Work, np.ndarray]:
+    """A program that adds a transposed array, a straight one and a column; and its result."""
+    work = Work()
+    a, b, c = (numbers(*shape, dtype=dtype) for shape in ((m, n), (n, m), (n,)))
+    x, y, z = work.input(a), work.input(b), work.input(c)
+    out = work.output((n, m), dtype)
+    i, j = work.index("i", n), work.index("j", m)
+    value = work.add(work.sub(work.get(x, j, i), work.get(y, i, j)), work.get(z, i))
+    work.body.append(Loop(i, n, (Loop(j, m, (work.put(out, (i, j), value),)),)))
+    return work, a.T - b + c[:, None]
+
+
+@named("dtype", [F32, F64, I32], ids=str)
+@named("shape", [(16, 16), (17, 40), (40, 17), (8, 9), (33, 70), (64, 100)], ids=str)
+def test_every_remainder(shape: tuple[int, int], dtype: np.dtype) -> None:
+    work, expected = turning(*shape, dtype)
+    np.testing.assert_array_equal(work.run()[0], expected)
+
+
+@named("shape", [(1600, 1000), (1201, 1003)], ids=str)
+def test_tiles_are_shared_among_threads(shape: tuple[int, int]) -> None:
+    work, expected = turning(*shape, F32)
+    assert "tapeless_parallel" in work.emit(host_target()).needs
+    np.testing.assert_array_equal(work.run()[0], expected)
+
+
+@named("level", ["x86-64-v2", "x86-64-v3"])
+def test_lower_levels_use_smaller_tiles(level: str) -> None:
+    work, expected = turning(37, 41, F32)
+    target = named_target(level)
+    assert find_tile(work.body[0], target.vector_bytes).size == target.vector_bytes // 4
+    np.testing.assert_array_equal(work.run_for(target)[0], expected)
+
+
+def test_what_reads_its_own_output_is_not_tiled() -> None:
+    work = Work()
+    i, j = work.index("i", 32), work.index("j", 32)
+    y = work.output((32, 32), F32)
+    store = work.put(y, (i, j), work.get(y, j, i))
+    assert find_tile(Loop(i, 32, (Loop(j, 32, (store,)),)), 64) is None
+
+
+def test_straight_loops_are_not_tiled() -> None:
+    work = Work()
+    i, j = work.index("i", 32), work.index("j", 32)
+    x, y = work.input(numbers(32, 32)), work.output((32, 32), F32)
+    store = work.put(y, (i, j), work.get(x, i, j))
+    assert find_tile(Loop(i, 32, (Loop(j, 32, (store,)),)), 64) is None
