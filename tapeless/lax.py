@@ -6,6 +6,8 @@ from tapeless.control.loops import *
 from tapeless.control.reducers import *
 from tapeless.prims import linalg
 from tapeless.prims.accuracy import *
+from tapeless.prims.barrier import *
+from tapeless.prims.bessel import *
 from tapeless.prims.binary import *
 from tapeless.prims.bits import *
 from tapeless.prims.collective import *
@@ -30,6 +32,7 @@ from tapeless.prims.scatter import *
 from tapeless.prims.select import *
 from tapeless.prims.slice import *
 from tapeless.prims.sort import *
+from tapeless.prims.special import *
 from tapeless.prims.structural import *
 from tapeless.prims.trig import *
 from tapeless.prims.unary import *
