@@ -9,8 +9,8 @@
 
 The text is for eyes and for other compilers; this package's own does not read it.  Each primitive
 has an `hlo` rule, which is given a `Writer` and writes operations through it; one that has none is
-written by its decomposition.  A nested `jit` is a function of the module, called where it stands and
-written once however often it is called.  Captured arrays are constants.
+written by its decomposition.  A nested `jit` is a function of the module: written once, and called
+wherever it stands.  Captured arrays are constants.
 
 Operations are written in MLIR's generic form, `"name"(operands) <{attributes}> ({regions}) : type`,
 but for the frequent ones, which have a shorter form of their own.

@@ -8,8 +8,8 @@ A program is well typed when
 - every nested program is well typed, and takes and returns what its operation says
   (`Primitive.programs`).
 
-Weak types are not compared: a pass may make a type strong.  A program that fails is a fault of a pass
-or of a rule, never of the user; the error shows the equation and the user's line that it comes from.
+Weak types are not compared: a pass may make a type strong.  A program that fails is a fault of a
+pass or of a rule, never of the user; the error shows the equation and the user's line behind it.
 
 `after_pass` is what passes call on their results: it checks them while `jax_enable_checks` is on.
 """

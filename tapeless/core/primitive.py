@@ -1,8 +1,8 @@
 """Primitives: the verbs of the language, each a class with all its rules on one page.
 
-A primitive is an instance of a subclass of `Primitive`; its rules are methods, in a fixed order, and
-every rule has a default here.  A rule that is missing raises one error which says which operation
-lacks which rule and what asked for it.
+A primitive is an instance of a subclass of `Primitive`; its rules are methods, in a fixed order,
+and every rule has a default here.  A rule that is missing raises one error which says which
+operation lacks which rule and what asked for it.
 
 Arguments and results are always sequences: there is no single-result mode.  A *value* is a Python
 scalar, a NumPy array, an Array or a Tracer.  Rules are ordinary Python functions over values that

@@ -422,7 +422,13 @@ class SelectAndGatherAdd(Primitive):
         return self.bind(*args, **batched_window(params, dim)), (dim,)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        select_prim: Primitive,
+        **params: Any,
     ) -> tuple:
         t, x = args
 
@@ -436,7 +442,13 @@ class SelectAndGatherAdd(Primitive):
         return (b.virtual(outs[0], lambda index: fold(index)[1]),)
 
     def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        select_prim: Primitive,
+        **params: Any,
     ) -> tuple:
         """Fold windows of pairs, the operand first."""
         t, x = args
@@ -502,7 +514,13 @@ class SelectAndScatterAdd(Primitive):
         return self.bind(*args, **batched_window(params, dim)), (dim,)
 
     def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        select_prim: Primitive,
+        **params: Any,
     ) -> tuple:
         (source, x), (out,) = args, outs
         windows = Windows(x.shape, params)
@@ -551,7 +569,13 @@ class SelectAndScatterAdd(Primitive):
         return (target,)
 
     def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, select_prim: Primitive, **params: Any
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        select_prim: Primitive,
+        **params: Any,
     ) -> tuple:
         source, x = args
         scalar, added = x.aval.update(shape=()), outs[0].update(shape=())
