@@ -10,6 +10,7 @@ from tapeless.numpy.rounding import *
 from tapeless.numpy.creation import *
 from tapeless.numpy.shape import *
 from tapeless.numpy.joining import *
+from tapeless.numpy.reductions import *
 from tapeless.numpy.methods import *
 from numpy import (  # noqa: F401
     character as character,

@@ -1,0 +1,691 @@
+"""Reductions: sums, products, extremes, truth, means and variances, over any axes.
+
+All follow one scheme, `_reduce`: convert, mask by `where`, reduce with the primitive, combine with
+`initial`, put axes of extent 1 back for `keepdims`.  Integers narrower than the default are summed
+in the default integer; floats of 16 bits are summed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.api.jit import jit
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Value
+from tapeless.numpy.choice import where as choose
+from tapeless.numpy.common import (
+    asarray,
+    canonicalize_axes,
+    canonicalize_axis,
+    check_arraylike,
+    promote_args_inexact,
+)
+from tapeless.prims import binary, reduce
+from tapeless.prims.compare import gt, ne
+from tapeless.prims.convert import convert_element_type
+from tapeless.prims.parts import conj, imag, real
+from tapeless.prims.rules import highest, lowest
+from tapeless.prims.structural import broadcast_in_dim, reshape
+from tapeless.prims.unary import bitwise_not, sqrt, square
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
+
+Axis = int | Sequence[int] | None
+_SHORT_FLOATS = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
+
+
+def _no_out(name: str, out: Any) -> None:
+    """Refuse NumPy's `out`."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
+    """Return the dtype of a sum: as asked, or wide enough for integers."""
+    if dtype is not None:
+        return dtypes.check_user_dtype_supported(dtype, name)
+    own = typeof(x).dtype
+    if not promote:
+        return own
+    if own == np.bool_:
+        return dtypes.default_int_dtype()
+    if dtypes.issubdtype(own, np.unsignedinteger):
+        return _wider(own, dtypes.default_uint_dtype())
+    if dtypes.issubdtype(own, np.integer):
+        return _wider(own, dtypes.default_int_dtype())
+    return own
+
+
+def _wider(own: np.dtype, default: np.dtype) -> np.dtype:
+    """Return the wider of an integer dtype and the default."""
+    return default if dtypes.itemsize_bits(own) < dtypes.itemsize_bits(default) else own
+
+
+def _kept(result: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
+    """Put axes of extent 1 back where axes were reduced."""
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    full = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return broadcast_in_dim(result, full, kept) if full else result
+
+
+def _reduce(
+    x: Value,
+    axis: Axis,
+    operation: Callable,
+    neutral: Any,
+    keepdims: bool,
+    initial: Any = None,
+    where: Any = None,
+    combine: Callable | None = None,
+) -> Value:
+    """Reduce `x`: the scheme of all reductions."""
+    aval = typeof(x)
+    axes = canonicalize_axes(axis, aval.ndim)
+    if where is not None:
+        x = choose(where, x, np.asarray(neutral, aval.dtype)[()])
+    result = operation(x, axes)
+    if initial is not None:
+        start = typeof(result).dtype.type(initial) if np.ndim(initial) == 0 else initial
+        result = combine(start, result)
+    return _kept(result, aval.shape, axes) if keepdims else result
+
+
+def _add_up(
+    x: Value, axis: Axis, dtype: np.dtype, operation: Callable, neutral: int, keepdims: bool,
+    initial: Any, where: Any, combine: Callable,
+) -> Value:  # fmt: skip
+    """Sum or multiply in `dtype`; short floats in float32."""
+    short = dtype == typeof(x).dtype and dtype in _SHORT_FLOATS
+    x = convert_element_type(x, dtype)
+    if short:
+        x = convert_element_type(x, np.float32)
+    result = _reduce(x, axis, operation, neutral, keepdims, initial, where, combine)
+    return convert_element_type(result, dtype) if short else result
+
+
+def sum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = None, promote_integers: bool = True,
+) -> Value:  # fmt: skip
+    """Return the sum over axes: (..., n, ...) -> (...).
+
+    Integers are summed in at least the default integer dtype.
+
+    >>> import numpy as np
+    >>> sum(np.array([[1, 2], [3, 4]]), axis=0)
+    Array([4, 6], dtype=int32)
+    """
+    _no_out("sum", out)
+    check_arraylike("sum", a)
+    x = asarray(a)
+    dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
+    return _add_up(x, axis, dtype, reduce.reduce_sum, 0, keepdims, initial, where, binary.add)
+
+
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = None, promote_integers: bool = True,
+) -> Value:  # fmt: skip
+    """Return the product over axes.
+
+    >>> import numpy as np
+    >>> prod(np.array([1.0, 2.0, 3.0], "float32"))
+    Array(6., dtype=float32)
+    """
+    _no_out("prod", out)
+    check_arraylike("prod", a)
+    x = asarray(a)
+    dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
+    return _add_up(x, axis, dtype, reduce.reduce_prod, 1, keepdims, initial, where, binary.mul)
+
+
+def _extreme(
+    name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any,
+    operation: Callable, neutral: Callable, combine: Callable,
+) -> Value:  # fmt: skip
+    """Return the maximum or minimum over axes."""
+    _no_out(name, out)
+    check_arraylike(name, a)
+    x = asarray(a)
+    aval = typeof(x)
+    if initial is None:
+        axes = canonicalize_axes(axis, aval.ndim)
+        if 0 in [aval.shape[i] for i in axes]:
+            raise ValueError(
+                f"zero-size array to reduction operation {name} which has no identity"
+            )
+        if where is not None:
+            raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
+                             f"where mask one has to specify 'initial'")  # fmt: skip
+    fill = neutral(aval.dtype) if where is not None else None
+    return _reduce(x, axis, operation, fill, keepdims, initial, where, combine)
+
+
+def max(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the maximum over axes; NaN if there is one.
+
+    >>> import numpy as np
+    >>> max(np.array([[1, 5], [3, 4]]), axis=1)
+    Array([5, 4], dtype=int32)
+    """
+    operands = (axis, out, keepdims, initial, where)
+    return _extreme("max", a, *operands, reduce.reduce_max, lowest, binary.max)
+
+
+def min(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the minimum over axes; NaN if there is one.
+
+    >>> import numpy as np
+    >>> min(np.array([[1, 5], [3, 4]]), axis=1)
+    Array([1, 3], dtype=int32)
+    """
+    operands = (axis, out, keepdims, initial, where)
+    return _extreme("min", a, *operands, reduce.reduce_min, highest, binary.min)
+
+
+amax = max
+amin = min
+
+
+def all(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Value:
+    """Return whether all elements over axes are true.
+
+    >>> all([True, False])
+    Array(False, dtype=bool)
+    """
+    _no_out("all", out)
+    check_arraylike("all", a)
+    x = convert_element_type(asarray(a), np.bool_)
+    return _reduce(x, axis, reduce.reduce_and, True, keepdims, None, where)
+
+
+def any(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Value:
+    """Return whether some element over axes is true.
+
+    >>> any([True, False])
+    Array(True, dtype=bool)
+    """
+    _no_out("any", out)
+    check_arraylike("any", a)
+    x = convert_element_type(asarray(a), np.bool_)
+    return _reduce(x, axis, reduce.reduce_or, False, keepdims, None, where)
+
+
+def _mean_dtype(x: Value, dtype: Any, name: str) -> np.dtype:
+    """Return the dtype of a mean: as asked, or floating."""
+    if dtype is not None:
+        return dtypes.check_user_dtype_supported(dtype, name)
+    return dtypes.to_inexact_dtype(typeof(x).dtype)
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Return how many elements are reduced to one."""
+    return int(np.prod([shape[i] for i in axes], dtype=int))
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the mean over axes, in a floating dtype.
+
+    >>> import numpy as np
+    >>> mean(np.array([1, 2, 4]))
+    Array(2.3333333, dtype=float32)
+    """
+    _no_out("mean", out)
+    check_arraylike("mean", a)
+    x = asarray(a)
+    dtype = _mean_dtype(x, dtype, "mean")
+    return _mean(x, axis, dtype, keepdims, where)
+
+
+def _mean(x: Value, axis: Axis, dtype: np.dtype, keepdims: bool, where: Any) -> Value:
+    """Divide the sum by the count."""
+    shape = typeof(x).shape
+    axes = canonicalize_axes(axis, len(shape))
+    computed = np.dtype(np.float32) if dtype in _SHORT_FLOATS else dtype
+    if where is None:
+        n: Any = computed.type(_count(shape, axes))
+    else:
+        mask = broadcast_mask(where, shape)
+        n = sum(mask, axes, computed, keepdims=keepdims)
+    total = sum(x, axes, computed, keepdims=keepdims, where=where)
+    return convert_element_type(binary.div(total, n), dtype)
+
+
+def broadcast_mask(where: Any, shape: tuple[int, ...]) -> Value:
+    """Return a mask in the shape of what it masks, as integers."""
+    mask = convert_element_type(asarray(where), np.bool_)
+    own = typeof(mask).shape
+    if own != shape:
+        dims = tuple(range(len(shape) - len(own), len(shape)))
+        mask = broadcast_in_dim(mask, shape, dims)
+    return convert_element_type(mask, dtypes.default_int_dtype())
+
+
+def average(
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """Return the weighted mean over axes; with `returned`, also the sum of the weights.
+
+    >>> import numpy as np
+    >>> average(np.array([1.0, 4.0], "float32"), weights=np.array([3.0, 1.0], "float32"))
+    Array(1.75, dtype=float32)
+    """
+    if weights is None:
+        check_arraylike("average", a)
+        x = asarray(a)
+        result = mean(x, axis, keepdims=keepdims)
+        shape = typeof(x).shape
+        count = _count(shape, canonicalize_axes(axis, len(shape)))
+        total: Any = typeof(result).dtype.type(count)
+    else:
+        check_arraylike("average", a, weights)
+        x, w = (asarray(v) for v in (a, weights))
+        w = _spread_weights(w, typeof(x).shape, axis)
+        x, w = promote_args_inexact("average", x, w)
+        total = sum(w, axis, keepdims=keepdims)
+        result = binary.div(sum(binary.mul(x, w), axis, keepdims=keepdims), total)
+    if not returned:
+        return result
+    aval = typeof(result)
+    if typeof(total).shape != aval.shape:
+        total = broadcast_in_dim(total, aval.shape, tuple(range(typeof(total).ndim)))
+    return result, total
+
+
+def _spread_weights(w: Value, shape: tuple[int, ...], axis: Axis) -> Value:
+    """Bring weights along one axis to the rank of the values."""
+    own = typeof(w).shape
+    if own == shape:
+        return w
+    if axis is None:
+        raise ValueError("Axis must be specified when shapes of a and weights differ.")
+    axes = canonicalize_axes(axis, len(shape))
+    if own != tuple(shape[i] for i in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    return reshape(w, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+
+
+def var(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
+) -> Value:  # fmt: skip
+    """Return the variance over axes: the mean square distance from the mean.
+
+    ddof, correction: what is subtracted from the count that divides.
+
+    >>> import numpy as np
+    >>> var(np.array([1.0, 2.0, 4.0], "float32"))
+    Array(1.5555557, dtype=float32)
+    """
+    _no_out("var", out)
+    check_arraylike("var", a)
+    divisor = _ddof(ddof, correction, "var")
+    return _var(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
+
+
+def _ddof(ddof: Any, correction: Any, name: str) -> Any:
+    """Return the one of two arguments that the user gave."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _hashable(axis: Axis) -> Axis:
+    """Return axes as an int, a tuple or None."""
+    return tuple(axis) if isinstance(axis, (list, tuple)) else axis
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims"))
+def _var(
+    a: Value, axis: Axis, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
+) -> Value:
+    """Return the variance: a sum of squares over a count."""
+    dtype = _mean_dtype(a, dtype, "var")
+    shape = typeof(a).shape
+    axes = canonicalize_axes(axis, len(shape))
+    x = convert_element_type(a, np.float32 if dtype in _SHORT_FLOATS else dtype)
+    computed = typeof(x).dtype
+    center = mean if mean is not None else _mean(x, axes, computed, True, where)
+    centered = binary.sub(x, stretch(center, shape))
+    real_dtype = computed
+    if dtypes.issubdtype(computed, np.complexfloating):
+        squares = real(binary.mul(centered, conj(centered)))
+        real_dtype = typeof(squares).dtype
+    else:
+        squares = square(centered)
+    n: Any = real_dtype.type(_count(shape, axes))
+    if where is not None:
+        n = sum(broadcast_mask(where, shape), axes, real_dtype, keepdims=keepdims)
+    n = binary.sub(n, convert_element_type(asarray(ddof), real_dtype))
+    total = sum(squares, axes, real_dtype, keepdims=keepdims, where=where)
+    quotient = binary.div(total, n)
+    result = choose(gt(n, real_dtype.type(0)), quotient, np.nan)
+    final = dtypes.finfo(dtype).dtype
+    return convert_element_type(result, final)
+
+
+def stretch(x: Value, shape: tuple[int, ...]) -> Value:
+    """Return `x` with the rank of `shape`, for an elementwise operation."""
+    own = asarray(x)
+    missing = len(shape) - typeof(own).ndim
+    return reshape(own, (1,) * missing + typeof(own).shape) if missing else own
+
+
+def std(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
+) -> Value:  # fmt: skip
+    """Return the standard deviation over axes: the root of the variance.
+
+    >>> import numpy as np
+    >>> std(np.array([1.0, 3.0], "float32"))
+    Array(1., dtype=float32)
+    """
+    _no_out("std", out)
+    check_arraylike("std", a)
+    divisor = _ddof(ddof, correction, "std")
+    return _std(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims"))
+def _std(
+    a: Value, axis: Axis, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
+) -> Value:
+    """Return the root of the variance."""
+    return sqrt(_var(a, axis, dtype, ddof, keepdims, where, mean))
+
+
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Value:
+    """Return the range over axes, maximum minus minimum.
+
+    >>> import numpy as np
+    >>> ptp(np.array([4, 1, 9]))
+    Array(8, dtype=int32)
+    """
+    _no_out("ptp", out)
+    check_arraylike("ptp", a)
+    return _ptp(asarray(a), _hashable(axis), keepdims)
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims"))
+def _ptp(a: Value, axis: Axis, keepdims: bool) -> Value:
+    """Subtract the extremes."""
+    return binary.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims"))
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Return how many elements over axes are not zero.
+
+    >>> import numpy as np
+    >>> count_nonzero(np.array([0, 3, 0, 5]))
+    Array(2, dtype=int32)
+    """
+    check_arraylike("count_nonzero", a)
+    x = asarray(a)
+    flags = ne(x, typeof(x).dtype.type(0))
+    return sum(flags, axis, dtypes.default_int_dtype(), keepdims=keepdims)
+
+
+def _argument(
+    name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, operation: Callable
+) -> Value:
+    """Return the position of an extreme along an axis, or in the flattened array."""
+    _no_out(name, out)
+    check_arraylike(name, a)
+    x = asarray(a)
+    shape = typeof(x).shape
+    if axis is None:
+        x, place = reshape(x, (typeof(x).size,)), 0
+    else:
+        place = canonicalize_axis(axis, len(shape))
+    if typeof(x).shape[place] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    result = operation(x, place, dtypes.default_int_dtype())
+    if not keepdims:
+        return result
+    if axis is None:
+        return reshape(result, (1,) * len(shape))
+    return _kept(result, shape, (place,))
+
+
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+    """Return the position of the first maximum (of the first NaN, if there is one).
+
+    >>> import numpy as np
+    >>> argmax(np.array([1, 7, 7]))
+    Array(1, dtype=int32)
+    """
+    return _argument("argmax", a, axis, out, keepdims, reduce.argmax)
+
+
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+    """Return the position of the first minimum (of the first NaN, if there is one).
+
+    >>> import numpy as np
+    >>> argmin(np.array([4, 1, 1]))
+    Array(1, dtype=int32)
+    """
+    return _argument("argmin", a, axis, out, keepdims, reduce.argmin)
+
+
+def _is_nan(x: Value) -> Value:
+    """Return where NaN is."""
+    if dtypes.issubdtype(typeof(x).dtype, np.complexfloating):
+        return binary.bitwise_or(ne(real(x), real(x)), ne(imag(x), imag(x)))
+    return ne(x, x)
+
+
+def _inexact(x: Value) -> bool:
+    """Tell whether values may be NaN."""
+    return dtypes.issubdtype(typeof(x).dtype, np.inexact)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the sum over axes, taking NaN as 0.
+
+    >>> import numpy as np
+    >>> nansum(np.array([1.0, np.nan], "float32"))
+    Array(1., dtype=float32)
+    """
+    check_arraylike("nansum", a)
+    x = asarray(a)
+    x = choose(_is_nan(x), typeof(x).dtype.type(0), x) if _inexact(x) else x
+    return sum(x, axis, dtype, out, keepdims, initial, where)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+def nanprod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the product over axes, taking NaN as 1.
+
+    >>> import numpy as np
+    >>> nanprod(np.array([3.0, np.nan], "float32"))
+    Array(3., dtype=float32)
+    """
+    check_arraylike("nanprod", a)
+    x = asarray(a)
+    x = choose(_is_nan(x), typeof(x).dtype.type(1), x) if _inexact(x) else x
+    return prod(x, axis, dtype, out, keepdims, initial, where)
+
+
+def _nan_extreme(x: Value, axis: Axis, keepdims: bool, fill: Any, extreme: Callable, **rest: Any) -> Value:
+    """Return an extreme over what is not NaN; NaN where nothing else is."""
+    if not _inexact(x):
+        return extreme(x, axis, keepdims=keepdims, **rest)
+    fill = typeof(x).dtype.type(fill)
+    result = extreme(choose(_is_nan(x), fill, x), axis, keepdims=keepdims, **rest)
+    if rest.get("initial") is not None:
+        return result
+    return choose(all(_is_nan(x), axis, keepdims=keepdims), np.nan, result)
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
+def nanmax(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the maximum over axes of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanmax(np.array([1.0, np.nan], "float32"))
+    Array(1., dtype=float32)
+    """
+    check_arraylike("nanmax", a)
+    return _nan_extreme(asarray(a), axis, keepdims, -np.inf, max, initial=initial, where=where)
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
+def nanmin(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the minimum over axes of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanmin(np.array([1.0, np.nan], "float32"))
+    Array(1., dtype=float32)
+    """
+    check_arraylike("nanmin", a)
+    return _nan_extreme(asarray(a), axis, keepdims, np.inf, min, initial=initial, where=where)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    where: Any = None,
+) -> Value:  # fmt: skip
+    """Return the mean over axes of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanmean(np.array([1.0, np.nan, 3.0], "float32"))
+    Array(2., dtype=float32)
+    """
+    check_arraylike("nanmean", a)
+    x = asarray(a)
+    if not _inexact(x):
+        return mean(x, axis, dtype, out, keepdims, where=where)
+    dtype = typeof(x).dtype if dtype is None else np.dtype(dtype)
+    known = convert_element_type(bitwise_not(_is_nan(x)), dtypes.default_int_dtype())
+    n = sum(known, axis, dtype, keepdims=keepdims, where=where)
+    return binary.div(nansum(x, axis, dtype, keepdims=keepdims, where=where), n)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+def nanvar(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, where: Any = None, mean: Any = None,
+) -> Value:  # fmt: skip
+    """Return the variance over axes of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanvar(np.array([1.0, np.nan, 3.0], "float32"))
+    Array(1., dtype=float32)
+    """
+    check_arraylike("nanvar", a)
+    x = asarray(a)
+    if not _inexact(x):
+        return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+    known = bitwise_not(_is_nan(x))
+    mask = known if where is None else binary.bitwise_and(known, asarray(where))
+    return var(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
+
+
+@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+def nanstd(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, where: Any = None, mean: Any = None,
+) -> Value:  # fmt: skip
+    """Return the standard deviation over axes of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanstd(np.array([1.0, np.nan, 3.0], "float32"))
+    Array(1., dtype=float32)
+    """
+    return sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
+
+
+def _nan_argument(a: Any, axis: int | None, keepdims: bool | None, fill: Any, find: Callable) -> Value:
+    """Return the position of an extreme of what is not NaN; -1 where nothing else is."""
+    x = asarray(a)
+    if not _inexact(x):
+        return find(x, axis, keepdims=keepdims)
+    nan = _is_nan(x)
+    place = find(choose(nan, fill, x), axis, keepdims=keepdims)
+    return choose(all(nan, axis, keepdims=bool(keepdims)), -1, place)
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+    """Return the position of the maximum of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanargmax(np.array([1.0, np.nan, 3.0], "float32"))
+    Array(2, dtype=int32)
+    """
+    check_arraylike("nanargmax", a)
+    return _nan_argument(a, axis, keepdims, -np.inf, argmax)
+
+
+@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+    """Return the position of the minimum of what is not NaN.
+
+    >>> import numpy as np
+    >>> nanargmin(np.array([1.0, np.nan, 3.0], "float32"))
+    Array(0, dtype=int32)
+    """
+    check_arraylike("nanargmin", a)
+    return _nan_argument(a, axis, keepdims, np.inf, argmin)
