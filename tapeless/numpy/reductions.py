@@ -24,6 +24,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     promote_args_inexact,
+    value_of,
 )
 from tapeless.prims import binary, reduce
 from tapeless.prims.compare import gt, ne
@@ -148,7 +149,7 @@ def sum(
     """
     _no_out("sum", out)
     check_arraylike("sum", a)
-    x = asarray(a)
+    x = value_of(a)
     dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
     return _add_up(x, axis, dtype, reduce.reduce_sum, 0, keepdims, initial, where, binary.add)
 
@@ -165,7 +166,7 @@ def prod(
     """
     _no_out("prod", out)
     check_arraylike("prod", a)
-    x = asarray(a)
+    x = value_of(a)
     dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
     return _add_up(x, axis, dtype, reduce.reduce_prod, 1, keepdims, initial, where, binary.mul)
 
@@ -177,7 +178,7 @@ def _extreme(
     """Return the maximum or minimum over axes."""
     _no_out(name, out)
     check_arraylike(name, a)
-    x = asarray(a)
+    x = value_of(a)
     aval = typeof(x)
     if initial is None:
         axes = canonicalize_axes(axis, aval.ndim)
@@ -276,7 +277,7 @@ def mean(
     """
     _no_out("mean", out)
     check_arraylike("mean", a)
-    x = asarray(a)
+    x = value_of(a)
     dtype = _mean_dtype(x, dtype, "mean")
     return _mean(x, axis, dtype, keepdims, where)
 
@@ -316,7 +317,7 @@ def average(
     """
     if weights is None:
         check_arraylike("average", a)
-        x = asarray(a)
+        x = value_of(a)
         result = mean(x, axis, keepdims=keepdims)
         shape = typeof(x).shape
         count = _count(shape, canonicalize_axes(axis, len(shape)))
@@ -468,7 +469,7 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Value:
     Array(2, dtype=int32)
     """
     check_arraylike("count_nonzero", a)
-    x = asarray(a)
+    x = value_of(a)
     flags = ne(x, typeof(x).dtype.type(0))
     return sum(flags, axis, dtypes.default_int_dtype(), keepdims=keepdims)
 
@@ -479,7 +480,7 @@ def _argument(
     """Return the position of an extreme along an axis, or in the flattened array."""
     _no_out(name, out)
     check_arraylike(name, a)
-    x = asarray(a)
+    x = value_of(a)
     shape = typeof(x).shape
     if axis is None:
         x, place = reshape(x, (typeof(x).size,)), 0
@@ -539,7 +540,7 @@ def nansum(
     Array(1., dtype=float32)
     """
     check_arraylike("nansum", a)
-    x = asarray(a)
+    x = value_of(a)
     x = choose(_is_nan(x), typeof(x).dtype.type(0), x) if _inexact(x) else x
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
@@ -556,7 +557,7 @@ def nanprod(
     Array(3., dtype=float32)
     """
     check_arraylike("nanprod", a)
-    x = asarray(a)
+    x = value_of(a)
     x = choose(_is_nan(x), typeof(x).dtype.type(1), x) if _inexact(x) else x
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
@@ -614,7 +615,7 @@ def nanmean(
     Array(2., dtype=float32)
     """
     check_arraylike("nanmean", a)
-    x = asarray(a)
+    x = value_of(a)
     if not _inexact(x):
         return mean(x, axis, dtype, out, keepdims, where=where)
     dtype = typeof(x).dtype if dtype is None else np.dtype(dtype)
@@ -635,7 +636,7 @@ def nanvar(
     Array(1., dtype=float32)
     """
     check_arraylike("nanvar", a)
-    x = asarray(a)
+    x = value_of(a)
     if not _inexact(x):
         return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     known = bitwise_not(_is_nan(x))
@@ -659,7 +660,7 @@ def nanstd(
 
 def _nan_argument(a: Any, axis: int | None, keepdims: bool | None, fill: Any, find: Callable) -> Value:
     """Return the position of an extreme of what is not NaN; -1 where nothing else is."""
-    x = asarray(a)
+    x = value_of(a)
     if not _inexact(x):
         return find(x, axis, keepdims=keepdims)
     nan = _is_nan(x)
