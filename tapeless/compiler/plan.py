@@ -36,6 +36,7 @@ __all__ = [
 
 _WEIGHTS = {"div": 4, "rem": 8, "sqrt": 6, "convert": 1.5, "rare": 2}
 _RECIPE = 22
+_CHEAP = 8
 _INT64 = np.dtype(np.int64)
 
 
@@ -203,7 +204,13 @@ def prefers_lanes(
 def vector_lanes(
     found: Survey, stores: Iterable[Store], var: Index, extent: int, vector_bytes: int
 ) -> int:
-    """Choose the number of lanes for `var`: one register of the widest dtype, or a few if cheap."""
+    """Choose the number of lanes for `var`: one register of the widest dtype, or a few if cheap.
+
+    stores: none for a reduction whose variable becomes the lanes; it has several accumulators, to
+    hide the latency of additions. A loop around reductions is wide to use whole cache lines. What needs recipes
+    has a whole register at least, so that few variants of a recipe are needed.
+    """
+    stores = tuple(stores)
     widest, heavy, reduces = 1, 0.0, False
     for node in found.nodes:
         reduces = reduces or isinstance(node, Reduce)
@@ -217,11 +224,13 @@ def vector_lanes(
         widest = max(widest, format_of(store.buffer.dtype).size)
         heavy += 1
     lanes = vector_bytes // widest
-    several = 8 if reduces and heavy <= 6 else 4 if heavy <= 8 else 2 if heavy <= 16 else 1
+    several = 2 if heavy <= 2 * _CHEAP else 1
+    if heavy <= _CHEAP:
+        several = 8 if reduces else 2 if stores else 4
     while several > 1 and several * lanes > extent:
         several //= 2
     lanes *= several
-    while lanes > 2 and lanes // 2 >= extent:
+    while lanes > 2 and lanes // 2 >= extent and heavy < _RECIPE:
         lanes //= 2
     return lanes
 

@@ -57,7 +57,9 @@ class Module:
 
     def text(self) -> str:
         """Give the whole module; a function with few uses is inlined, its copies being cheap."""
-        lines = ["@zeros = internal constant [1024 x i8] zeroinitializer, align 64"]
+        lines = []
+        if any("@zeros" in body for _, body in self.functions.values()):
+            lines.append("@zeros = internal constant [8 x i8] zeroinitializer, align 8")
         for name, (signature, body) in self.functions.items():
             link = "" if name == self.exported else "internal "
             uses = self.uses.get(name, 0)
