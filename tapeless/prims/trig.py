@@ -248,11 +248,12 @@ def _complex_asinh_slope(x: Value) -> Value:
     size = max(abs(re), abs(im))
     inverse = _inverse_scale(size)
     re, im = mul(re, inverse), mul(im, inverse)
+    sum_ = add(square(re), one_minus_square(im))
     product = mul(const(re, 2), mul(re, im))
-    root = rsqrt(apply("complex", add(square(re), one_minus_square(im)), product))
+    root = rsqrt(apply("complex", sum_, product))
+    infinite, nothing = eq(size, const(size, float("inf"))), full_like(x, 0)
     parts = (mul(apply("real", root), inverse), mul(apply("imag", root), inverse))
-    infinite = eq(size, const(size, float("inf")))
-    return select_n(infinite, apply("complex", *parts), full_like(x, 0))
+    return select_n(infinite, apply("complex", *parts), nothing)
 
 
 def _inverse_scale(size: Value) -> Value:

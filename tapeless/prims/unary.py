@@ -156,7 +156,7 @@ def _sign_tangent(t: Value, out: Value, x: Value) -> Value | Zero:
         return Zero(typeof(t))
     across = apply("imag", mul(apply("conj", out, input_dtype=typeof(out).dtype), t))
     angle = div(across, replace_zero(abs(x)))
-    turn = apply("complex", const(angle, 0), angle)
+    turn = apply("complex", full_like(angle, 0), angle)
     return mul(out, turn)
 
 
