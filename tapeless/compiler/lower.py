@@ -23,6 +23,7 @@ import numpy as np
 
 from tapeless import config, dtypes
 from tapeless.compiler import buffers
+from tapeless.compiler.choices import branch_on_choices
 from tapeless.compiler.fuse import Plan, describe, plan_program
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
@@ -51,7 +52,7 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
-    body = fuse_rows(b, prune(b.finish(), outputs))
+    body = branch_on_choices(b, fuse_rows(b, prune(b.finish(), outputs)))
     program = buffers.assemble(
         name,
         inputs,

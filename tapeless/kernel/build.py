@@ -15,9 +15,8 @@ the same shape; the nest is written out before anything that could observe the d
 statement, or a pull of a value in it at a foreign index. Small arrays (`LOCAL_SIZE`) are local:
 their elements are stored one by one, at constant indices, and end up in registers.
 
-A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, and
-reductions over one variable in a nest become one: the three components of a force are summed in
-one loop that computes the distance once.
+A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, so that the
+reductions for its elements share their expressions.
 
 Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be
 overwritten (`may_overwrite`).
@@ -34,7 +33,7 @@ import numpy as np
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
 from tapeless.kernel.folds import FoldNodes
-from tapeless.kernel.graph import merge_reductions, substitute, walk
+from tapeless.kernel.graph import substitute, walk
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -509,7 +508,6 @@ class KernelBuilder(FoldNodes):
             variables.pop()
             targets *= len(copies)
             roots = tuple(root for copy in copies for root in copy)
-        roots = merge_reductions(self, roots)
         stores: list[Statement] = [
             Store(buffer, roots[2 * i], roots[2 * i + 1]) for i, buffer in enumerate(targets)
         ]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tapeless.kernel.ir import Affine, Const, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["children", "collapse", "loads_in", "merge_reductions", "substitute", "walk"]
+__all__ = ["children", "collapse", "loads_in", "merge_reductions", "replace", "substitute", "walk"]
 
 
 def children(node: Scalar) -> tuple[Scalar, ...]:
@@ -33,8 +33,10 @@ def children(node: Scalar) -> tuple[Scalar, ...]:
     return ()
 
 
-def walk(roots: Iterable[Scalar]) -> list[Scalar]:
-    """Return all nodes of the DAG, operands before their users."""
+def walk(
+    roots: Iterable[Scalar], below: Callable[[Scalar], tuple[Scalar, ...]] = children
+) -> list[Scalar]:
+    """Return all nodes of the DAG, operands before their users; `below` gives the operands."""
     order: list[Scalar] = []
     done: set[int] = set()
     stack = [(root, False) for root in roots]
@@ -45,8 +47,15 @@ def walk(roots: Iterable[Scalar]) -> list[Scalar]:
         elif id(node) not in done:
             done.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in children(node) if id(child) not in done)
+            stack.extend((child, False) for child in below(node) if id(child) not in done)
     return order
+
+
+def _usual_children(node: Scalar) -> tuple[Scalar, ...]:
+    """Return the operands that are always needed."""
+    if isinstance(node, Op) and node.name == "rare":
+        return (node.args[0], node.args[2])
+    return children(node)
 
 
 def loads_in(roots: Iterable[Scalar]) -> list[Load]:
@@ -66,12 +75,43 @@ def substitute(
     return tuple(replaced.get(id(root), root) for root in roots)
 
 
+def replace(
+    nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Scalar]
+) -> tuple[Scalar, ...]:
+    """Return the expressions with some nodes, given by their ids, replaced.
+
+    A replacement may contain the node that it replaces.
+    """
+    rebuilt: dict[int, Scalar] = {}
+    for node in walk(roots):
+        if any(id(child) in changes or id(child) in rebuilt for child in children(node)):
+            rebuilt[id(node)] = _rebuild(
+                nodes, node, lambda x: _changed(nodes, x, changes, rebuilt)
+            )
+    return tuple(_changed(nodes, root, changes, rebuilt) for root in roots)
+
+
+def _changed(
+    nodes: Nodes, node: Scalar, changes: Mapping[int, Scalar], rebuilt: Mapping[int, Scalar]
+) -> Scalar:
+    """Return what a user of a node sees: a replacement is built around the node's new form."""
+    new = rebuilt.get(id(node), node)
+    change = changes.get(id(node))
+    if change is None:
+        return new
+    args = [new if arg is node else rebuilt.get(id(arg), arg) for arg in children(change)]
+    return nodes.op(change.name, *args) if isinstance(change, Op) else change
+
+
 def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Let reductions over one variable that do not need each other's results run as one."""
+    """Let reductions over one variable that do not need each other's results run as one.
+
+    What stands behind a branch stays there.
+    """
     order = walk(roots)
     stages = _stages(order)
     groups: dict[object, list[Reduce]] = {}
-    for node in order:
+    for node in walk(roots, _usual_children):
         if isinstance(node, Reduce) and isinstance(node.combine, str) and len(node.elements) == 1:
             key = (stages[id(node)], node.var, node.extent, node.combine, node.dtype, node.free)
             groups.setdefault(key, []).append(node)

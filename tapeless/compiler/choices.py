@@ -1,0 +1,144 @@
+"""Selects become branches when that pays.
+
+`vmap(cond)` computes both sides for every row and selects. A side that is expensive, and that only
+the select needs, is put behind a branch: `rare(condition, side, 0)` computes the side only if
+some lane wants it. When the condition is known outside the inner loops, the branch is the same
+for a whole row and costs nothing.
+
+The emitter hoists nothing out of a branch. So when a part of a side is the same for all iterations
+of an inner loop (a sum over the row, say), that part is put behind a branch, which is hoisted
+whole, provided that the condition is known there, too; the rest of the side is always computed.
+
+Afterwards reductions over one variable that always run are merged (`merge_reductions`): the three
+components of a force are summed in one loop that computes the distance once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tapeless.compiler.cost import is_recipe
+from tapeless.kernel.graph import children, merge_reductions, replace, walk
+from tapeless.kernel.ir import Block, If, Index, Loop, Op, Reduce, Scalar, Statement, Store, While
+from tapeless.kernel.nodes import Nodes
+
+__all__ = ["branch_on_choices"]
+
+WORTH_A_BRANCH = 60.0
+_RECIPE = 15.0
+
+
+def branch_on_choices(nodes: Nodes, body: Block) -> Block:
+    """Return the block with expensive sides of selects behind branches."""
+    result: list[Statement] = []
+    run: list[Store] = []
+    for statement in body:
+        if isinstance(statement, Store):
+            run.append(statement)
+            continue
+        result += _stores(nodes, run)
+        run = []
+        result.append(_inside(nodes, statement))
+    return (*result, *_stores(nodes, run))
+
+
+def _inside(nodes: Nodes, statement: Statement) -> Statement:
+    """Go through the blocks of a statement."""
+    if isinstance(statement, Loop):
+        inner = branch_on_choices(nodes, statement.body)
+        flags = (statement.independent, statement.reverse)
+        return Loop(statement.var, statement.extent, inner, *flags)
+    if isinstance(statement, While):
+        before = branch_on_choices(nodes, statement.before)
+        return While(before, statement.condition, branch_on_choices(nodes, statement.body))
+    if isinstance(statement, If):
+        branches = tuple(branch_on_choices(nodes, branch) for branch in statement.branches)
+        return If(statement.which, branches)
+    return statement
+
+
+def _stores(nodes: Nodes, stores: Sequence[Store]) -> list[Store]:
+    """Rewrite the values of stores that share expressions."""
+    values = merge_reductions(nodes, _branched(nodes, [store.value for store in stores]))
+    return [
+        Store(store.buffer, store.index, value, store.guard, store.accumulate)
+        for store, value in zip(stores, values, strict=True)
+    ]
+
+
+def _branched(nodes: Nodes, roots: Sequence[Scalar]) -> Sequence[Scalar]:
+    """Put expensive sides of selects behind branches."""
+    order = walk(roots)
+    selects = [node for node in order if isinstance(node, Op) and node.name == "select"]
+    if not selects:
+        return roots
+    changes: dict[int, Scalar] = {}
+    users = _users(order, roots)
+    extents = {node.var: node.extent for node in order if isinstance(node, Reduce)}
+    for select in selects:
+        condition, *sides = select.args
+        flags = (condition, nodes.not_(condition))
+        for flag, side in zip(flags, sides, strict=True):
+            for part in _expensive_parts(side, select, users, extents):
+                if id(part) not in changes and flag.free <= part.free:
+                    changes[id(part)] = nodes.rare(flag, part, nodes.const(0, part.dtype))
+    return replace(nodes, roots, changes) if changes else roots
+
+
+def _users(order: Iterable[Scalar], roots: Iterable[Scalar]) -> dict[int, list[Scalar | None]]:
+    """Return the users of each node; None stands for a store."""
+    users: dict[int, list[Scalar | None]] = {}
+    for root in roots:
+        users.setdefault(id(root), []).append(None)
+    for node in order:
+        for child in children(node):
+            users.setdefault(id(child), []).append(node)
+    return users
+
+
+def _expensive_parts(
+    side: Scalar,
+    select: Op,
+    users: dict[int, list[Scalar | None]],
+    extents: dict[Index, int],
+) -> list[Scalar]:
+    """Return the parts of a side, one for each loop level, that are worth a branch.
+
+    Only what nothing but the side needs counts: it is collected users first.
+    """
+    if users[id(side)] != [select]:
+        return []
+    own: dict[int, Scalar] = {id(side): side}
+    for node in reversed(walk((side,))):
+        if node is not side and all(
+            user is not None and id(user) in own for user in users[id(node)]
+        ):
+            own[id(node)] = node
+    work: dict[int, float] = {}
+    tops: dict[int, Scalar] = {}
+    for node in own.values():
+        # A node belongs to the part of its user, unless it depends on fewer loops.
+        outer = node.free - extents.keys()
+        above = [user for user in users[id(node)] if id(user) in own]
+        inherited = {id(tops[id(user)]) for user in above if user.free - extents.keys() == outer}
+        top = tops[id(above[0])] if len(inherited) == 1 == len({*map(id, above)}) else node
+        tops[id(node)] = top
+        work[id(top)] = work.get(id(top), 0.0) + _weight(node, extents)
+    parts = [own[key] for key, amount in work.items() if amount >= WORTH_A_BRANCH]
+    if len(parts) < 2:
+        return parts
+    # In a branch nothing is hoisted, so that a part which needs another one is computed always.
+    below = {id(part): {id(node) for node in walk((part,))} for part in parts}
+    return [part for part in parts if len(below[id(part)] & below.keys()) == 1]
+
+
+def _weight(node: Scalar, extents: dict[Index, int]) -> float:
+    """Return the work of a node per point of the loops outside reductions."""
+    times = 1.0
+    for var in node.free:
+        times *= extents.get(var, 1)
+    if isinstance(node, Reduce):
+        return times * node.extent
+    if isinstance(node, Op):
+        return times * (_RECIPE if is_recipe(node) else 1.0)
+    return 0.0

@@ -1,0 +1,71 @@
+"""Selects with expensive sides become branches; the values stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapeless.compiler.program import Program
+from tapeless.kernel.graph import walk
+from tapeless.kernel.ir import Op, Store
+from tests.compiler.programs import F32, aval, bind, broadcast, exp, lowered, run, statements, total
+
+ROWS = (50, 40)
+FLAGS = aval(50, dtype=bool)
+
+
+def rares(program: Program) -> list[Op]:
+    """Return the operations of a program that stand behind branches."""
+    stores = [s for s in statements(program.body) if isinstance(s, Store)]
+    nodes = walk([s.value for s in stores])
+    return [node.args[1] for node in nodes if isinstance(node, Op) and node.name == "rare"]
+
+
+def sums(p: object, x: object) -> tuple:
+    """Choose, row by row, between two sums."""
+    return (bind("select_n", p, total(exp(x), (1,)), total(bind("log", x, accuracy=None), (1,))),)
+
+
+def scaled(p: object, x: object) -> tuple:
+    """Choose, row by row, between x and x times its row's sum."""
+    side = bind("mul", x, broadcast(total(exp(x), (1,)), ROWS, (0,)))
+    return (bind("select_n", broadcast(p, ROWS, (0,)), x, side),)
+
+
+def test_sums_that_not_every_row_needs_stand_behind_branches() -> None:
+    found = rares(lowered(sums, FLAGS, aval(*ROWS)))
+    assert len(found) == 2
+    assert len({id(node.group) for node in found}) == 2
+
+
+def test_what_a_row_needs_once_stands_behind_a_branch_of_its_own() -> None:
+    (part,) = rares(lowered(scaled, FLAGS, aval(*ROWS)))
+    assert part.extent == 40
+
+
+def test_cheap_sides_are_computed() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Choose between two elements."""
+        return (bind("select_n", p, bind("neg", x), exp(x)),)
+
+    assert rares(lowered(function, FLAGS, aval(50))) == []
+
+
+def test_a_side_that_is_needed_elsewhere_is_computed() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Return a sum, and a choice with it."""
+        both = total(exp(x), (1,))
+        return both, bind("select_n", p, both, bind("neg", both))
+
+    assert rares(lowered(function, FLAGS, aval(*ROWS))) == []
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+def test_values_do_not_change(share: float) -> None:
+    rng = np.random.default_rng(3)
+    flags = rng.uniform(size=50) < share
+    x = rng.uniform(0.1, 1, ROWS).astype(F32)
+    want = np.where(flags, np.log(x).sum(1), np.exp(x).sum(1))
+    np.testing.assert_allclose(run(sums, flags, x)[0], want, rtol=1e-4)
+    side = np.where(flags[:, None], x * np.exp(x).sum(1, keepdims=True), x)
+    np.testing.assert_allclose(run(scaled, flags, x)[0], side, rtol=1e-5)
