@@ -24,6 +24,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS, Effects
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import Source
+from tapeless.core.trace import Tracer
 
 __all__ = [
     "Atom",
@@ -240,11 +241,15 @@ class Builder:
     def constant(self, x: Any) -> Atom:
         """Return the atom of a value from outside: a literal, or a constant variable.
 
-        A value that is captured twice gets one variable; `consts` keeps it alive, so that its id
-        stays its own.
+        A concrete scalar is a literal, whatever holds it.  A value that is captured twice gets one
+        variable; `consts` keeps it alive, so that its id stays its own.
         """
         if is_literal_value(x):
             return Literal(x if not isinstance(x, np.ndarray) else x[()], typeof(x))
+        aval = typeof(x)
+        if aval.shape == () and isinstance(aval.dtype, np.dtype) and not isinstance(x, Tracer):
+            scalar = np.asarray(x)[()]
+            return Literal(scalar.item() if aval.weak_type else scalar, aval)
         var = self.const_vars.get(id(x))
         if var is None:
             var = Var(typeof(x))

@@ -4,17 +4,27 @@
 an Array can; what an Array does by itself (conversion to Python and NumPy) a tracer refuses with an
 error that says where its value comes from.  A tracer that has a concrete value behind it, as under
 `grad` outside `jit`, converts that.
+
+A method of an array is the function of the same name with the array as first argument.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
-from tapeless.core.trace import Tracer, array_methods
+import numpy as np
+
+from tapeless import dtypes, errors, lax
+from tapeless.core.trace import Tracer, array_methods, context
+from tapeless.numpy import choice, common, creation, joining, shape, ufuncs, updates
+from tapeless.numpy.common import convert
+from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
 
-__all__ = []
+__all__ = ["method_of"]
 
 
 def _of_aval(name: str, doc: str) -> property:
@@ -22,22 +32,301 @@ def _of_aval(name: str, doc: str) -> property:
     return property(lambda self: getattr(self.aval, name), doc=doc)
 
 
+def method_of(function: Callable) -> Callable:
+    """Return the method of arrays that calls `function` with the array as first argument."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    method.__doc__ = f"Return `jax.numpy.{function.__name__}` of the array.\n\n{function.__doc__}"
+    signature = inspect.signature(function)
+    (_, *rest) = signature.parameters.values()
+    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__signature__ = signature.replace(parameters=[self, *rest])
+    return method
+
+
+# Methods whose arguments are not those of the function
+
+
+def _reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
+    """Return the elements in another shape, given as one argument or as several."""
+    new_shape = args[0] if len(args) == 1 else args
+    return shape.reshape(self, new_shape, order)
+
+
+def _transpose(self: Any, *args: Any) -> Any:
+    """Return the array with its axes in another order, given as one argument or as several."""
+    if not args:
+        return shape.transpose(self)
+    order = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+    return shape.transpose(self, order)
+
+
+def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """Return the elements as an array of one axis."""
+    return shape.ravel(self, order)
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """Return the elements converted to `dtype`."""
+    return creation.astype(self, dtype, copy=copy, device=device)
+
+
+def _copy(self: Any) -> Any:
+    """Return an array with the same elements and memory of its own."""
+    return lax.copy(self)
+
+
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    """Return the elements moved into the range from `min` to `max`."""
+    return choice.clip(self, min, max)
+
+
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:  # noqa: A002 - NumPy's name
+    """Return the bits of the elements read as another dtype.
+
+    x: (n, m) -> (n, m * old width / new width)
+    """
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    if dtype is None:
+        return self
+    kind = dtypes.check_user_dtype_supported(dtype, "view")
+    old = self.dtype
+    if old == kind:
+        return self
+    if old == np.bool_ or kind == np.bool_ or self.ndim == 0 or old.kind == "c" or kind.kind == "c":
+        return _view_by_bytes(self, kind)
+    if old.itemsize < kind.itemsize:
+        ratio = kind.itemsize // old.itemsize
+        if self.shape[-1] % ratio:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in "
+                "bytes of the last axis of the array."
+            )
+        grouped = lax.reshape(self, (*self.shape[:-1], self.shape[-1] // ratio, ratio))
+        return lax.bitcast_convert_type(grouped, kind)
+    out = lax.bitcast_convert_type(self, kind)
+    if old.itemsize > kind.itemsize:
+        out = lax.reshape(out, (*self.shape[:-1], self.shape[-1] * out.shape[-1]))
+    return out
+
+
+def _view_by_bytes(self: Any, kind: Any) -> Any:
+    """Read bits of dtypes that have no bit conversion: booleans as bytes, complex as pairs."""
+    old = self.dtype
+    if old == np.bool_:
+        return _view(convert(self, np.dtype(np.uint8)), kind)
+    if kind == np.bool_:
+        return lax.ne(_view(self, np.uint8), np.uint8(0))
+    if old.kind == "c":
+        pairs = lax.stack([lax.real(self), lax.imag(self)], self.ndim)
+        flat = lax.reshape(pairs, (*self.shape[:-1], self.shape[-1] * 2) if self.ndim else (2,))
+        return _view(flat, kind)
+    if kind.kind == "c":
+        part = np.zeros((), kind).real.dtype
+        parts = _view(self, part)
+        pairs = lax.reshape(parts, (*parts.shape[:-1], parts.shape[-1] // 2, 2))
+        real, imag = lax.unstack(pairs, pairs.ndim - 1)
+        return lax.complex(real, imag)
+    if old.itemsize != kind.itemsize:
+        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+    return lax.bitcast_convert_type(self, kind)
+
+
+def _matrix_transposed(self: Any) -> Any:
+    """The array with its last two axes swapped."""
+    return shape.matrix_transpose(self)
+
+
+def _transposed(self: Any) -> Any:
+    """The array with its axes backwards."""
+    return shape.transpose(self)
+
+
+# Python's protocols
+
+
+def _len(self: Any) -> int:
+    """Return the extent of the first axis."""
+    extents = self.aval.shape
+    if not extents:
+        raise TypeError("len() of unsized object")
+    return extents[0]
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    """Return the slices along the first axis."""
+    if self.aval.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    if type(self) is Array and context.trace is context.base:
+        return iter([get_item(self, row) for row in range(self.aval.shape[0])])
+    return iter(lax.unstack(self, 0))
+
+
+def _contains(self: Any, element: Any) -> bool:
+    """Tell whether an element of the array equals `element`."""
+    if self.aval.ndim != 1:
+        raise ValueError(
+            "Array.__contains__: search array must be one-dimensional, got "
+            f"arr.shape={self.aval.shape}."
+        )
+    if self.aval.size == 0:
+        return False
+    found = lax.reduce_or(common.asarray(self == element), (0,))
+    return bool(found)
+
+
+def _reversed(self: Any) -> Iterator[Any]:
+    """Return the slices along the first axis, the last one first."""
+    if self.aval.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return iter(list(self)[::-1])
+
+
+def _setitem(self: Any, index: Any, value: Any) -> NoReturn:
+    """Refuse: arrays are immutable."""
+    raise TypeError(
+        "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = "
+        "y, use x = x.at[idx].set(y) or another .at[] method: "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+    )
+
+
+# Conversions of tracers
+
+
+def _abstract(self: Tracer) -> str:
+    """Return the words for a traced array."""
+    return f"traced array with shape {self.aval.str_short(False)}"
+
+
+def _bool(self: Tracer) -> bool:
+    """Return the truth of a concrete value; else raise."""
+    known = self.concrete()
+    if known is None:
+        raise errors.TracerBoolConversionError(
+            f"Attempted boolean conversion of {_abstract(self)}.\n{self.origin()}"
+        )
+    return bool(known)
+
+
+def _number(name: str, kind: type) -> Callable[[Tracer], Any]:
+    """Return the conversion to a Python number."""
+
+    def convert_to(self: Tracer) -> Any:
+        """Convert a concrete value; else raise."""
+        known = self.concrete()
+        if known is None:
+            raise errors.ConcretizationTypeError(
+                f"Abstract tracer value encountered where concrete value is expected: "
+                f"{_abstract(self)}\nThe problem arose with the `{name}` function. If trying to "
+                f"convert the data type of a value, try using `x.astype({name})` or "
+                f"`jnp.array(x, {name})` instead.\n{self.origin()}\n"
+            )
+        return kind(known)
+
+    return convert_to
+
+
+def _index(self: Tracer) -> int:
+    """Return a concrete value as an index; else raise."""
+    known = self.concrete()
+    if known is None:
+        raise errors.TracerIntegerConversionError(
+            f"The __index__() method was called on {_abstract(self)}\n{self.origin()}"
+        )
+    return known.__index__()
+
+
+def _array(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse: NumPy would lose what the tracer carries."""
+    raise errors.TracerArrayConversionError(
+        f"The numpy.ndarray conversion method __array__() was called on {_abstract(self)}\n"
+        f"{self.origin()}"
+    )
+
+
+def _tolist(self: Tracer) -> Any:
+    """Return a concrete value as nested lists; else raise."""
+    return np.asarray(common.concrete_value(self, "It arose in the tolist method.")).tolist()
+
+
+def _item(self: Tracer, *args: int) -> Any:
+    """Return a concrete value as a Python scalar; else raise."""
+    return np.asarray(common.concrete_value(self, "It arose in the item method.")).item(*args)
+
+
+def _bytes_of(self: Any) -> int:
+    """The bytes of all elements."""
+    return self.aval.size * self.aval.dtype.itemsize
+
+
+def _same(self: Any) -> Any:
+    """Return the array: there is nothing to wait for."""
+    return self
+
+
+_TRACER_ONLY = {
+    "__bool__": _bool,
+    "__int__": _number("int", int),
+    "__float__": _number("float", float),
+    "__complex__": _number("complex", complex),
+    "__index__": _index,
+    "__array__": _array,
+    "__hash__": object.__hash__,
+    "tolist": _tolist,
+    "item": _item,
+    "nbytes": property(_bytes_of, doc=_bytes_of.__doc__),
+    "itemsize": property(lambda self: self.aval.dtype.itemsize, doc="The bytes of one element."),
+    "block_until_ready": _same,
+}
+
+array_methods.update(operators)
 array_methods.update(
     shape=_of_aval("shape", "The extents of the axes."),
     dtype=_of_aval("dtype", "The dtype of the elements."),
     ndim=_of_aval("ndim", "The number of axes."),
     size=_of_aval("size", "The number of elements."),
     weak_type=_of_aval("weak_type", "Whether the dtype is weak, as a Python scalar's."),
-    **operators,
+    T=property(_transposed),
+    mT=property(_matrix_transposed),
+    real=property(ufuncs.real, doc="The real parts."),
+    imag=property(ufuncs.imag, doc="The imaginary parts."),
+    at=updates.at,
+    astype=_astype,
+    clip=_clip,
+    conj=method_of(ufuncs.conj),
+    conjugate=method_of(ufuncs.conjugate),
+    copy=_copy,
+    flatten=_flatten,
+    nonzero=method_of(choice.nonzero),
+    ravel=method_of(shape.ravel),
+    repeat=method_of(joining.repeat),
+    reshape=_reshape,
+    squeeze=method_of(shape.squeeze),
+    swapaxes=method_of(shape.swapaxes),
+    transpose=_transpose,
+    view=_view,
+    __getitem__=get_item,
+    __setitem__=_setitem,
+    __len__=_len,
+    __iter__=_iter,
+    __reversed__=_reversed,
+    __contains__=_contains,
 )
 
 
-def _attach(kind: Any, table: dict[str, Any]) -> None:
+def attach(kind: Any, table: dict[str, Any]) -> None:
     """Give a class the entries of the table that it does not define itself."""
     for name, entry in table.items():
         if name not in vars(kind):
             setattr(kind, name, entry)
 
 
-_attach(Tracer, array_methods)
-_attach(Array, array_methods)
+attach(Tracer, _TRACER_ONLY)
+attach(Tracer, array_methods)
+attach(Array, array_methods)

@@ -1,0 +1,292 @@
+"""`x.at[index]`: arrays that differ from `x` at some places.
+
+Arrays cannot be changed, so that `x.at[i].set(y)` returns a new one; in a compiled program whose
+last use of `x` this is, it is written in place.  Each method is one `scatter` over the plan of the
+index (indexing.py).  Where an index names a place more than once, additions and the like all count,
+and `set` leaves any one of the values.  Places out of bounds are dropped.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tapeless import config, dtypes, lax
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.jaxpr import DebugInfo
+from tapeless.core.trace import Value
+from tapeless.numpy.arithmetic import divide, power
+from tapeless.numpy.choice import broadcast
+from tapeless.numpy.common import asarray, convert, dtype_of
+from tapeless.numpy.creation import ones_like
+from tapeless.numpy.indexing import entries_of, insert_mask_axes, plan_gather, take_at
+from tapeless.prims.rules import scalar_program
+from tapeless.runtime.array import Array
+from tapeless.transforms.stage import stage_flat
+
+__all__ = ["at", "scatter_update"]
+
+
+class _IndexUpdateHelper:
+    """The value of the property `at`: waits for an index."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        """array: what shall be updated."""
+        self.array = array
+
+    def __getitem__(self, index: Any) -> _IndexUpdateRef:
+        """Name the places."""
+        return _IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        """Return the expression in words."""
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class _IndexUpdateRef:
+    """Places of an array, to be read or updated.
+
+    mode: what happens to places out of bounds: "drop" or "fill" (the default for updates),
+    "clip", "promise_in_bounds".  indices_are_sorted, unique_indices: promises that may save work.
+    wrap_negative_indices: whether negative places count from the end.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any) -> None:
+        """array: what is read or updated; index: where."""
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        """Return the expression in words."""
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+        strategy: str = "auto",
+    ) -> Array:
+        """Return `x[index]`; with `mode="fill"`, `fill_value` for places out of bounds.
+
+        fill_value: by default NaN, the least signed integer or the greatest unsigned one.
+
+        >>> import tapeless.numpy as jnp
+        >>> jnp.arange(3.0).at[jnp.array([1, 7])].get(mode="fill")
+        Array([ 1., nan], dtype=float32)
+        """
+        return take_at(
+            self.array,
+            self.index,
+            mode=mode,
+            fill_value=fill_value,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        """Return x with `func`, a function of one scalar, applied at the places.
+
+        It is applied as often as a place is named.
+
+        >>> import tapeless.numpy as jnp
+        >>> jnp.arange(3).at[jnp.array([1, 1])].apply(lambda v: 10 * v)
+        Array([  0, 100,   2], dtype=int32)
+        """
+        array = asarray(self.array)
+        scalar = ShapedArray((), dtype_of(array))
+
+        def program(old: Value, _: Value) -> list[Value]:
+            """Apply the function to one element; the update is not used."""
+            return [convert(func(old), scalar.dtype)]
+
+        jaxpr = stage_flat(program, [scalar, scalar], "apply", DebugInfo("apply"))
+        if jaxpr.constvars:
+            raise NotImplementedError("x.at[].apply of a function that captures arrays")
+        return scatter_update(
+            array,
+            self.index,
+            dtype_of(array).type(0),
+            lax.scatter_p,
+            jaxpr,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+
+
+def _method(name: str, function: Callable[..., Value], text: str, example: str) -> Callable:
+    """Return the method that updates by `function(array, index, values, **options)`."""
+
+    def method(
+        self: _IndexUpdateRef,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        """Update."""
+        return function(
+            self.array,
+            self.index,
+            values,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+
+    method.__name__ = name
+    method.__qualname__ = f"_IndexUpdateRef.{name}"
+    method.__doc__ = (
+        f"Return x with the places {text}.\n\n    >>> import tapeless.numpy as jnp\n    {example}\n"
+    )
+    return method
+
+
+def scatter_update(
+    array: Any,
+    index: Any,
+    values: Any,
+    prim: Any,
+    program: Any = None,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Value:
+    """Return the array updated at an index by a scatter primitive.
+
+    program: for `scatter`, what becomes of an old element and an update, instead of the update.
+    """
+    x = asarray(array)
+    y = values if isinstance(values, (int, float, complex)) else asarray(values)
+    _warn_if_lossy(x, y)
+    entries = entries_of(index, typeof(x).shape)
+    whole, entries = insert_mask_axes(x, entries)
+    plan = plan_gather(typeof(whole).shape, entries, wrap_negative_indices)
+    y = convert(y, dtype_of(x))
+    y = _fitted(y, plan)
+    if 0 in typeof(y).shape:
+        return x
+    program = program if program is not None or prim is lax.scatter_p else _program(prim, whole)
+    (out,) = prim.bind(
+        whole,
+        plan.indices,
+        y,
+        dimension_numbers=lax.ScatterDimensionNumbers(plan.window_dims, plan.collapsed, plan.axes),
+        indices_are_sorted=indices_are_sorted or not plan.has_arrays,
+        mode=lax.GatherScatterMode.from_any(mode),
+        unique_indices=unique_indices or not plan.has_arrays,
+        update_consts=(),
+        update_jaxpr=program,
+    )
+    return lax.reshape(out, typeof(x).shape) if whole is not x else out
+
+
+def _program(prim: Any, x: Value) -> Any:
+    """Return the program by which a scatter combines elements."""
+    return scalar_program(prim.combines, dtype_of(x), typeof(x).weak_type)
+
+
+def _fitted(y: Value, plan: Any) -> Value:
+    """Return the values in the shape of the index, without new axes, and in its order."""
+    shape = list(plan.result_shape)
+    for place in plan.new_dims:
+        shape.insert(place, 1)
+    old, target = typeof(y).shape, tuple(shape)
+    extra = len(old) - len(target)
+    if extra > 0 and all(extent == 1 for extent in old[:extra]):
+        y, old = lax.reshape(y, old[extra:]), old[extra:]
+    tail = target[len(target) - len(old) :]
+    fits = len(old) <= len(target) and all(
+        extent in (1, size) for extent, size in zip(old, tail, strict=True)
+    )
+    if not fits:
+        wanted = ShapedArray(target, dtype_of(y)).str_short(False)
+        raise ValueError(
+            f"Incompatible types for broadcasting: input type={typeof(y).str_short(False)} and "
+            f"requested type={wanted}"
+        )
+    y = broadcast(y, target)
+    y = lax.squeeze(y, plan.new_dims) if plan.new_dims else y
+    return lax.rev(y, plan.reversed_dims) if plan.reversed_dims else y
+
+
+def _warn_if_lossy(x: Value, y: Value) -> None:
+    """Warn of values whose dtype the array's cannot hold."""
+    kind, other = dtype_of(x), dtype_of(y)
+    if kind == other or typeof(y).weak_type:
+        return
+    if dtypes.result_type(x, y) != kind:
+        warnings.warn(
+            "scatter inputs have incompatible types: cannot safely cast value from "
+            f"dtype={dtypes.dtype_name(other)} to dtype={dtypes.dtype_name(kind)} with "
+            f"jax_numpy_dtype_promotion={config.current.jax_numpy_dtype_promotion}. In future JAX "
+            "releases this will result in an error.",
+            FutureWarning,
+            stacklevel=4,
+        )
+
+
+def _by(prim: Any) -> Callable[..., Value]:
+    """Return the update by one scatter primitive."""
+
+    def update(array: Any, index: Any, values: Any, **options: Any) -> Value:
+        """Scatter."""
+        return scatter_update(array, index, values, prim, **options)
+
+    return update
+
+
+def _after_product(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
+    """Return the update that collects the product of the values at each place, and applies once."""
+
+    def update(array: Any, index: Any, values: Any, **options: Any) -> Value:
+        """Multiply into an array of ones; combine with the array."""
+        x = asarray(array)
+        factors = scatter_update(ones_like(x), index, values, lax.scatter_mul_p, **options)
+        return convert(function(x, factors), dtype_of(x), typeof(x).weak_type)
+
+    return update
+
+
+_METHODS = (
+    ("set", _by(lax.scatter_p), "replaced by `values`", "set(9)", "[9, 1, 2]"),
+    ("add", _by(lax.scatter_add_p), "increased by `values`", "add(9)", "[9, 1, 2]"),
+    ("subtract", _by(lax.scatter_sub_p), "decreased by `values`", "subtract(9)", "[-9,  1,  2]"),
+    ("multiply", _by(lax.scatter_mul_p), "multiplied by `values`", "multiply(9)", "[0, 1, 2]"),
+    ("mul", _by(lax.scatter_mul_p), "multiplied by `values`", "mul(9)", "[0, 1, 2]"),
+    ("divide", _after_product(divide), "divided by `values`", "divide(9)", "[0, 1, 2]"),
+    ("power", _after_product(power), "raised to the power `values`", "power(2)", "[0, 1, 2]"),
+    ("min", _by(lax.scatter_min_p), "bounded from above by `values`", "min(-1)", "[-1,  1,  2]"),
+    ("max", _by(lax.scatter_max_p), "bounded from below by `values`", "max(9)", "[9, 1, 2]"),
+)
+for _name, _function, _text, _call, _out in _METHODS:
+    _example = f">>> jnp.arange(3).at[0].{_call}\n    Array({_out}, dtype=int32)"
+    setattr(_IndexUpdateRef, _name, _method(_name, _function, _text, _example))
+
+at = property(_IndexUpdateHelper, doc=_IndexUpdateHelper.__doc__)
