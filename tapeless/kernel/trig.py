@@ -321,9 +321,14 @@ def _tan_reduced(b: Nodes, r: Scalar, r_low: Scalar, quadrant: Scalar) -> Scalar
     """tan(r + r_low + quadrant pi / 2), for |r| <= pi / 4."""
     square = b.mul(r, r)
     tail = b.mul(b.mul(r, square), polynomial(b, square, _TAN[r.dtype]))
-    t = b.add(r, b.add(tail, b.fma(r_low, square, r_low)))
+    t, t_low = fast_two_sum(b, r, b.add(tail, b.fma(r_low, square, r_low)))
     odd = b.ne(b.and_(quadrant, 1), 0)
-    return b.div(b.select(odd, -1.0, t), b.select(odd, t, 1.0))
+    numerator, denominator = b.select(odd, -1.0, t), b.select(odd, t, 1.0)
+    quotient = b.div(numerator, denominator)
+    # one step of Newton, which changes -1 / t only
+    minus = b.neg(quotient)
+    error = b.fma(minus, b.select(odd, t_low, 0.0), b.fma(minus, denominator, numerator))
+    return b.fma(minus, error, quotient)
 
 
 # Huge arguments
