@@ -1,0 +1,381 @@
+"""Activation functions, elementwise unless said otherwise."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes, lax
+from tapeless.api.custom import custom_jvp
+from tapeless.api.jit import jit
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Value
+from tapeless.numpy import arithmetic, ufuncs
+from tapeless.numpy.choice import clip, where
+from tapeless.numpy.common import asarray, canonicalize_axis, check_arraylike, promote_args_inexact
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "mish",
+    "one_hot",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "swish",
+    "tanh",
+]
+
+tanh = ufuncs.tanh
+
+
+@jit
+def identity(x: Any) -> Value:
+    """Return `x`.
+
+    >>> identity(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    check_arraylike("identity", x)
+    return asarray(x)
+
+
+@custom_jvp
+@jit
+def relu(x: Any) -> Value:
+    """Return max(x, 0); its derivative at 0 is 0.
+
+    >>> import numpy as np
+    >>> relu(np.array([-1.0, 2.0], "float32"))
+    Array([0., 2.], dtype=float32)
+    """
+    return ufuncs.maximum(x, 0)
+
+
+relu.defjvps(lambda t, result, x: lax.select(lax.gt(x, _typed(x, 0)), t, lax.full_like(t, 0)))
+
+
+@custom_jvp
+@jit
+def relu6(x: Any) -> Value:
+    """Return min(max(x, 0), 6).
+
+    >>> relu6(8.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    return ufuncs.minimum(ufuncs.maximum(x, 0), 6.0)
+
+
+def _inside_six(t: Value, result: Value, x: Value) -> Value:
+    """Pass the tangent where the argument is between 0 and 6."""
+    inside = lax.bitwise_and(lax.gt(x, _typed(x, 0)), lax.lt(x, _typed(x, 6)))
+    return lax.select(inside, t, lax.full_like(t, 0))
+
+
+relu6.defjvps(_inside_six)
+
+
+def _typed(x: Value, value: float) -> Any:
+    """Return a scalar in the dtype of `x`."""
+    return typeof(x).dtype.type(value)
+
+
+def sigmoid(x: Any) -> Value:
+    """Return 1 / (1 + exp(-x)).
+
+    >>> sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return lax.logistic(promote_args_inexact("sigmoid", x)[0])
+
+
+@jit
+def softplus(x: Any) -> Value:
+    """Return log(1 + exp(x)).
+
+    >>> softplus(0.0)
+    Array(0.6931472, dtype=float32, weak_type=True)
+    """
+    return ufuncs.logaddexp(x, 0.0)
+
+
+@jit
+def soft_sign(x: Any) -> Value:
+    """Return x / (|x| + 1).
+
+    >>> soft_sign(1.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    check_arraylike("soft_sign", x)
+    x = asarray(x)
+    return arithmetic.divide(x, arithmetic.add(ufuncs.abs(x), 1))
+
+
+@jit
+def silu(x: Any) -> Value:
+    """Return x * sigmoid(x).
+
+    >>> silu(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    check_arraylike("silu", x)
+    x = asarray(x)
+    return arithmetic.multiply(x, sigmoid(x))
+
+
+swish = silu
+
+
+@jit
+def mish(x: Any) -> Value:
+    """Return x * tanh(softplus(x)).
+
+    >>> mish(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    check_arraylike("mish", x)
+    x = asarray(x)
+    return arithmetic.multiply(x, ufuncs.tanh(softplus(x)))
+
+
+@jit
+def log_sigmoid(x: Any) -> Value:
+    """Return log(sigmoid(x)).
+
+    >>> log_sigmoid(0.0)
+    Array(-0.6931472, dtype=float32, weak_type=True)
+    """
+    check_arraylike("log_sigmoid", x)
+    x = asarray(x)
+    return arithmetic.negative(softplus(arithmetic.negative(x)))
+
+
+@jit
+def elu(x: Any, alpha: Any = 1.0) -> Value:
+    """Return x where positive, else alpha * (exp(x) - 1).
+
+    >>> elu(1.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    check_arraylike("elu", x)
+    x = asarray(x)
+    positive = lax.gt(x, _typed(x, 0))
+    safe = where(lax.gt(x, _typed(x, 0)), 0.0, x)
+    return where(positive, x, arithmetic.multiply(alpha, ufuncs.expm1(safe)))
+
+
+@jit
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Value:
+    """Return x where not negative, else negative_slope * x.
+
+    >>> leaky_relu(-100.0)
+    Array(-1., dtype=float32, weak_type=True)
+    """
+    check_arraylike("leaky_relu", x)
+    x = asarray(x)
+    return where(lax.ge(x, _typed(x, 0)), x, arithmetic.multiply(negative_slope, x))
+
+
+@jit
+def hard_tanh(x: Any) -> Value:
+    """Return x clipped to [-1, 1].
+
+    >>> hard_tanh(3.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    check_arraylike("hard_tanh", x)
+    x = asarray(x)
+    above, below = lax.gt(x, _typed(x, 1)), lax.lt(x, _typed(x, -1))
+    return where(above, 1, where(below, -1, x))
+
+
+@jit
+def hard_sigmoid(x: Any) -> Value:
+    """Return relu6(x + 3) / 6.
+
+    >>> hard_sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return arithmetic.divide(relu6(arithmetic.add(x, 3.0)), 6.0)
+
+
+@jit
+def hard_silu(x: Any) -> Value:
+    """Return x * hard_sigmoid(x).
+
+    >>> hard_silu(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    check_arraylike("hard_silu", x)
+    x = asarray(x)
+    return arithmetic.multiply(x, hard_sigmoid(x))
+
+
+hard_swish = hard_silu
+
+
+@jit
+def celu(x: Any, alpha: Any = 1.0) -> Value:
+    """Return max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
+
+    >>> celu(1.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    exponent = arithmetic.divide(ufuncs.minimum(x, 0.0), alpha)
+    below = arithmetic.multiply(alpha, ufuncs.expm1(exponent))
+    return arithmetic.add(ufuncs.maximum(x, 0.0), below)
+
+
+@jit
+def selu(x: Any) -> Value:
+    """Return scale * elu(x, alpha), with the constants of Klambauer et al. (2017).
+
+    >>> selu(1.0)
+    Array(1.050701, dtype=float32, weak_type=True)
+    """
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return arithmetic.multiply(scale, elu(x, alpha))
+
+
+def gelu(x: Any, approximate: bool = True) -> Value:
+    """Return x times the normal distribution function of x, or its approximation by tanh.
+
+    Hendrycks and Gimpel, "Gaussian error linear units" (2016).
+
+    >>> gelu(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    (x,) = promote_args_inexact("gelu", x)
+    if approximate:
+        root = np.sqrt(2 / np.pi).astype(typeof(x).dtype)
+        cubic = arithmetic.multiply(0.044715, arithmetic.power(x, 3))
+        inner = ufuncs.tanh(arithmetic.multiply(root, arithmetic.add(x, cubic)))
+        return arithmetic.multiply(x, arithmetic.multiply(0.5, arithmetic.add(1.0, inner)))
+    half_root = np.sqrt(0.5).astype(typeof(x).dtype)
+    return arithmetic.multiply(
+        arithmetic.multiply(0.5, x), lax.erfc(arithmetic.multiply(arithmetic.negative(x), half_root))
+    )
+
+
+@functools.partial(jit, static_argnames=("axis",))
+def glu(x: Any, axis: int = -1) -> Value:
+    """Return a * sigmoid(b), where a and b are the halves of `x` along an axis.
+
+    >>> import numpy as np
+    >>> glu(np.array([4.0, 0.0], "float32"))
+    Array([2.], dtype=float32)
+    """
+    check_arraylike("glu", x)
+    x = asarray(x)
+    axis = canonicalize_axis(axis, typeof(x).ndim)
+    size = typeof(x).shape[axis]
+    if size % 2:
+        raise ValueError("axis size must be divisible by 2")
+    first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
+    second = lax.slice_in_dim(x, size // 2, size, axis=axis)
+    return arithmetic.multiply(first, sigmoid(second))
+
+
+@jit
+def squareplus(x: Any, b: Any = 4) -> Value:
+    """Return (x + sqrt(x**2 + b)) / 2 (Barron, 2021).
+
+    >>> squareplus(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    check_arraylike("squareplus", x, b)
+    x = asarray(x)
+    root = ufuncs.sqrt(arithmetic.add(ufuncs.square(x), b))
+    return arithmetic.divide(arithmetic.add(x, root), 2)
+
+
+@jit
+def sparse_plus(x: Any) -> Value:
+    """Return 0 below -1, x above 1, and (x + 1)**2 / 4 between.
+
+    >>> sparse_plus(1.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    check_arraylike("sparse_plus", x)
+    x = asarray(x)
+    below, above = lax.le(x, _typed(x, -1)), lax.ge(x, _typed(x, 1))
+    middle = arithmetic.divide(arithmetic.power(arithmetic.add(x, 1.0), 2), 4)
+    return where(below, 0.0, where(above, x, middle))
+
+
+@jit
+def sparse_sigmoid(x: Any) -> Value:
+    """Return (x + 1) / 2 clipped to [0, 1].
+
+    >>> sparse_sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return arithmetic.multiply(0.5, clip(arithmetic.add(x, 1.0), 0.0, 2.0))
+
+
+@custom_jvp
+@jit
+def log1mexp(x: Any) -> Value:
+    """Return log(1 - exp(-x)) for x > 0 (Mächler, 2012).
+
+    >>> log1mexp(0.6931472)
+    Array(-0.6931472, dtype=float32, weak_type=True)
+    """
+    (x,) = promote_args_inexact("log1mexp", x)
+    turn = lax.convert_element_type(lax.log(np.float32(2.0)), typeof(x).dtype)
+    small = lax.log(lax.neg(lax.expm1(lax.neg(x))))
+    large = lax.log1p(lax.neg(lax.exp(lax.neg(x))))
+    return where(lax.lt(x, turn), small, large)
+
+
+log1mexp.defjvps(lambda t, result, x: lax.div(t, lax.expm1(x)))
+
+
+def one_hot(
+    x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1, out_sharding: Any = None
+) -> Value:
+    """Return arrays with a 1 at the position that an index names: (...) -> (..., num_classes).
+
+    An index out of range gives zeros.
+
+    >>> import numpy as np
+    >>> one_hot(np.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    n = int(num_classes.__index__())
+    dtype = dtypes.default_float_dtype() if dtype is None else dtype
+    return _one_hot(asarray(x), n, dtypes.check_user_dtype_supported(dtype, "one_hot"), axis)
+
+
+@functools.partial(jit, static_argnames=("num_classes", "dtype", "axis"))
+def _one_hot(x: Value, num_classes: int, dtype: Any, axis: int) -> Value:
+    """Compare the indices with all positions."""
+    aval = typeof(x)
+    rank = aval.ndim + 1
+    place = canonicalize_axis(axis, rank)
+    kept = tuple(i for i in range(rank) if i != place)
+    spread = tuple(1 if i == place else aval.shape[i - (i > place)] for i in range(rank))
+    row = tuple(num_classes if i == place else 1 for i in range(rank))
+    index = lax.broadcast_in_dim(x, spread, kept)
+    positions = lax.broadcasted_iota(aval.dtype, row, place)
+    return lax.convert_element_type(lax.eq(index, positions), dtype)

@@ -1,0 +1,3 @@
+"""`ops`: reductions over segments.  Names only."""
+
+from tapeless.ops.segment import *

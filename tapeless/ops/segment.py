@@ -1,0 +1,158 @@
+"""Segment operations: reduce the rows of an array that share an id.
+
+    data: (n, ...), segment_ids: (n,) -> (num_segments, ...)
+
+Each is a scatter into an array of the operation's neutral element.  Ids out of range are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes, errors, lax
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Tracer, Value
+from tapeless.numpy.common import asarray, check_arraylike
+from tapeless.prims.rules import highest, lowest
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+
+def _segment(
+    name: str, scatter: Callable, neutral: Any, data: Any, segment_ids: Any,
+    num_segments: int | None, indices_are_sorted: bool, unique_indices: bool,
+    bucket_size: int | None, reducer: Callable, mode: Any,
+) -> Value:  # fmt: skip
+    """Scatter the rows of `data` to their segments."""
+    check_arraylike(f"segment_{name}", data, segment_ids)
+    data, ids = asarray(data), asarray(segment_ids)
+    rows, id_aval = typeof(data), typeof(ids)
+    if not dtypes.issubdtype(id_aval.dtype, np.integer):
+        raise TypeError(f"segment_ids must be integers, got {id_aval.str_short(False)}")
+    if id_aval.shape != rows.shape[: id_aval.ndim]:
+        raise ValueError(
+            f"segment_{name}: segment_ids of shape {id_aval.shape} must match the leading axes of "
+            f"data, which has shape {rows.shape}"
+        )
+    n = _segment_count(ids, num_segments)
+    if n < 0:
+        raise ValueError("num_segments must be non-negative.")
+    rest = rows.shape[id_aval.ndim :]
+    start = lax.full((n, *rest), neutral, rows.dtype)
+    if bucket_size is None:
+        return _scatter_rows(scatter, start, ids, data, indices_are_sorted, unique_indices, mode)
+    parts = [
+        _scatter_rows(
+            scatter, start, lax.slice_in_dim(ids, i, stop), lax.slice_in_dim(data, i, stop),
+            indices_are_sorted, unique_indices, mode,
+        )
+        for i in range(0, id_aval.shape[0], bucket_size)
+        for stop in [min(i + bucket_size, id_aval.shape[0])]
+    ]  # fmt: skip
+    result = start
+    for part in parts:
+        result = reducer(result, part)
+    return result
+
+
+def _segment_count(ids: Value, num_segments: Any) -> int:
+    """Return the number of segments: given, or one more than the largest id."""
+    if num_segments is not None:
+        return int(num_segments.__index__())
+    if isinstance(ids, Tracer) and ids.concrete() is None:
+        raise errors.ConcretizationTypeError(
+            f"segment ops need a static number of segments: segment_ids is a traced array of type "
+            f"{typeof(ids).str_short()}, and num_segments was not given. The shape of the result "
+            f"would depend on its values. {ids.origin()} Pass `num_segments`."
+        )
+    values = np.asarray(ids.concrete() if isinstance(ids, Tracer) else ids)
+    return int(values.max()) + 1 if values.size else 0
+
+
+def _scatter_rows(
+    scatter: Callable, start: Value, ids: Value, data: Value, is_sorted: bool, unique: bool, mode: Any
+) -> Value:
+    """Combine rows into the rows of `start` that their ids name."""
+    id_shape, rank = typeof(ids).shape, typeof(start).ndim
+    index = lax.broadcast_in_dim(ids, (*id_shape, 1), tuple(range(len(id_shape))))
+    window = tuple(range(len(id_shape), len(id_shape) + rank - 1))
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=window, inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+    mode = lax.GatherScatterMode.FILL_OR_DROP if mode is None else mode
+    return scatter(
+        start, index, data, numbers, indices_are_sorted=is_sorted, unique_indices=unique, mode=mode
+    )
+
+
+def segment_sum(
+    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
+    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return the sum of the rows of each segment; 0 for an empty one.
+
+    >>> import numpy as np
+    >>> segment_sum(np.array([1, 2, 3]), np.array([0, 0, 2]))
+    Array([3, 0, 3], dtype=int32)
+    """
+    return _segment(
+        "sum", lax.scatter_add, 0, data, segment_ids, num_segments, indices_are_sorted,
+        unique_indices, bucket_size, lax.add, mode,
+    )  # fmt: skip
+
+
+def segment_prod(
+    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
+    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return the product of the rows of each segment; 1 for an empty one.
+
+    >>> import numpy as np
+    >>> segment_prod(np.array([2, 3, 4]), np.array([0, 0, 2]))
+    Array([6, 1, 4], dtype=int32)
+    """
+    return _segment(
+        "prod", lax.scatter_mul, 1, data, segment_ids, num_segments, indices_are_sorted,
+        unique_indices, bucket_size, lax.mul, mode,
+    )  # fmt: skip
+
+
+def segment_max(
+    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
+    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return the maximum of the rows of each segment; the lowest value for an empty one.
+
+    >>> import numpy as np
+    >>> segment_max(np.array([1.0, 5.0], "float32"), np.array([1, 1]))
+    Array([-inf,   5.], dtype=float32)
+    """
+    neutral = lowest(typeof(asarray(data)).dtype)
+    return _segment(
+        "max", lax.scatter_max, neutral, data, segment_ids, num_segments, indices_are_sorted,
+        unique_indices, bucket_size, lax.max, mode,
+    )  # fmt: skip
+
+
+def segment_min(
+    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
+    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return the minimum of the rows of each segment; the highest value for an empty one.
+
+    >>> import numpy as np
+    >>> segment_min(np.array([1.0, 5.0], "float32"), np.array([1, 1]))
+    Array([inf,  1.], dtype=float32)
+    """
+    neutral = highest(typeof(asarray(data)).dtype)
+    return _segment(
+        "min", lax.scatter_min, neutral, data, segment_ids, num_segments, indices_are_sorted,
+        unique_indices, bucket_size, lax.min, mode,
+    )  # fmt: skip
