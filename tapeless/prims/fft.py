@@ -29,7 +29,7 @@ from tapeless.prims.common import dtype_of, move_dim, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.parts import conj
 from tapeless.prims.rules import LinearUnary, is_complex
-from tapeless.prims.structural import reshape
+from tapeless.prims.structural import array_text, reshape
 from tapeless.util import lazy
 
 __all__ = ["FftType", "fft", "fft_p"]
@@ -46,15 +46,23 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the NumPy function of a transform over the last axes."""
+def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], tuple[np.ndarray]]:
+    """Return the NumPy function of a transform over the last axes.
+
+    It takes and gives arrays as they are in memory: complex numbers are a last axis of two.
+    """
     axes = tuple(range(-len(lengths), 0))
     kind = FftType(fft_type)
+    name = f"{kind.name.lower()}n"
 
-    def transform(x: np.ndarray) -> np.ndarray:
+    def transform(x: np.ndarray) -> tuple[np.ndarray]:
         """Transform one array."""
-        name = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[kind.name]
-        return getattr(_transforms, name)(x, s=tuple(lengths), axes=axes)
+        if kind is not FftType.RFFT:
+            x = x.view(np.result_type(x.dtype, np.complex64))[..., 0]
+        out = getattr(_transforms, name)(x, s=tuple(lengths), axes=axes)
+        if kind is not FftType.IRFFT:
+            out = out[..., np.newaxis].view(out.real.dtype)
+        return (out,)
 
     return transform
 
@@ -133,6 +141,21 @@ class FFT(LinearUnary):
         if outs[0].size == 0 or args[0].aval.size == 0:
             return (b.constant(0, outs[0]),)
         return b.host_call(_function(fft_type, fft_lengths), args, outs)
+
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        fft_type: int,
+        fft_lengths: Sequence[int],
+    ) -> tuple:
+        attributes = {
+            "fft_length": array_text(fft_lengths),
+            "fft_type": f"#stablehlo<fft_type {FftType(fft_type).name}>",
+        }
+        return b.op("stablehlo.fft", args, outs, attributes)
 
     def reference(self, x: np.ndarray, *, fft_type: int, fft_lengths: Sequence[int]) -> tuple:
         kind = FftType(fft_type).name.lower() + "n"

@@ -1,0 +1,58 @@
+"""Convolutions obey the laws of `tests/support/harness.py`, by folds and by matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapeless.prims import conv
+from tests.support.harness import laws
+from tests.support.records import Record, normal
+
+FIXED = {"empty": "the channels of images and kernels go together"}
+BLAS = ("float64", "float32", "complex64")
+
+
+def convolve(*options, **more) -> object:
+    """Return the convolution with fixed parameters."""
+    return lambda x, k: conv.conv_general_dilated(x, k, *options, **more)
+
+
+def record(name, call, x, k, dtypes=("float32",), **options) -> Record:
+    """Return the record of a convolution of images and kernels of these shapes."""
+    return Record(name, call, (normal(*x), normal(*k)), dtypes, FIXED, ulps=512, **options)
+
+
+HOLES = ((2,), ((1, 2),), (2,), (2,), ("NHC", "HIO", "NHC"))
+RECORDS = [
+    record("line", convolve((1,), "SAME"), (2, 3, 5), (4, 3, 3), ("float32", "bfloat16", "int32")),
+    record("holes", convolve(*HOLES), (2, 5, 3), (2, 3, 4)),
+    record("channel-groups", convolve((1,), "VALID", feature_group_count=2), (2, 4, 5), (6, 2, 3)),
+    record("image-groups", convolve((1,), "VALID", batch_group_count=2), (4, 2, 5), (6, 2, 3)),
+    record("matrix", convolve((1, 1), "SAME"), (2, 4, 12, 12), (8, 4, 3, 3), BLAS),
+    record(
+        "matrix-groups",
+        convolve((2, 1), "SAME", feature_group_count=2),
+        (2, 8, 24, 12),
+        (8, 4, 3, 3),
+        BLAS,
+    ),
+]
+globals().update(laws(RECORDS))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_transposed_convolution_undoes_the_shape(padding):
+    x, k = np.ones((1, 4, 2), np.float32), np.ones((3, 2, 5), np.float32)
+    out = conv.conv_transpose(x, k, (2,), padding)
+    assert out.shape == (1, 8 if padding == "SAME" else 9, 5)
+
+
+def test_wrong_groups_and_layouts_are_refused():
+    x, k = np.ones((2, 3, 5), np.float32), np.ones((4, 2, 3), np.float32)
+    with pytest.raises(ValueError, match="lhs feature dimension size divided by"):
+        conv.conv_general_dilated(x, k, (1,), "SAME")
+    with pytest.raises(ValueError, match="At most one of batch_group_count and"):
+        convolve((1,), "SAME", feature_group_count=2, batch_group_count=2)(x, k)
+    with pytest.raises(TypeError, match="dimension_numbers list/tuple must be length 3, got 2"):
+        conv.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NCH", "OIH"))

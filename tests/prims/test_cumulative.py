@@ -1,0 +1,57 @@
+"""Cumulative operations obey the laws of `tests/support/harness.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapeless.prims import cumulative
+from tests.support.harness import laws
+from tests.support.records import FLOATS, INEXACT, INTEGERS, Failure, Record, between, fixed, normal
+
+DISTINCT = fixed([[0.5, -1.5, 2.0, 0.1], [1.0, 3.0, -0.25, 7.0], [-3.0, 0.2, 0.3, 0.4]])
+X = np.ones((3, 4), np.float32)
+WRONG = (
+    Failure((X, -1), ValueError, "XLA operations do not allow negative axes"),
+    Failure((X, 5), ValueError, "axis 5 is out of bounds for array of shape (3, 4)"),
+    Failure((X > 0, 0), TypeError, "cumsum does not accept dtype bool."),
+)
+
+
+def along(function, axis, reverse=False) -> object:
+    """Return the operation along a fixed axis; an extra argument replaces it."""
+    return lambda x, other=axis: function(x, other, reverse)
+
+
+RECORDS = [
+    Record("sum0", along(cumulative.cumsum, 0), (normal(3, 4),), (*INEXACT, *INTEGERS), ulps=16),
+    Record(
+        "sum1-reverse",
+        along(cumulative.cumsum, 1, True),
+        (normal(2, 5),),
+        FLOATS,
+        errors=WRONG,
+        ulps=16,
+    ),
+    Record("sum-vector", along(cumulative.cumsum, 0), (normal(9),), FLOATS, ulps=16),
+    Record("prod", along(cumulative.cumprod, 0), (between(0.5, 2, 3, 2),), INEXACT, ulps=16),
+    Record("prod-reverse", along(cumulative.cumprod, 1, True), (between(0.5, 2, 2, 4),), ulps=16),
+    Record("max", along(cumulative.cummax, 0), (DISTINCT,), (*FLOATS, "int32")),
+    Record("min-reverse", along(cumulative.cummin, 1, True), (DISTINCT,), (*FLOATS, "uint32")),
+    Record("logsumexp", along(cumulative.cumlogsumexp, 1), (normal(2, 5),), FLOATS, ulps=64),
+]
+globals().update(laws(RECORDS))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sums_of_all_lengths(size, reverse):
+    x = np.arange(size, dtype=np.int32)
+    expected = np.cumsum(x[::-1])[::-1] if reverse else np.cumsum(x)
+    np.testing.assert_array_equal(expected, cumulative.cumsum(x, 0, reverse))
+
+
+def test_infinities_do_not_spoil_logsumexp():
+    x = np.array([-np.inf, -np.inf, 0.0, np.inf], np.float32)
+    found = np.asarray(cumulative.cumlogsumexp(x))
+    np.testing.assert_array_equal([-np.inf, -np.inf, 0.0, np.inf], found)

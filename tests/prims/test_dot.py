@@ -1,0 +1,138 @@
+"""Products obey the laws of `tests/support/harness.py`, by loops and by BLAS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless.prims import dot
+from tests.support.harness import laws
+from tests.support.records import FLOATS, INEXACT, INTEGERS, Failure, Record, normal
+
+X = np.ones((3, 4), np.float32)
+PAIRED = {"empty": "the first axes of the operands go together; see the test of empty sums"}
+INTEGRAL = {**PAIRED, **dict.fromkeys(("jvp", "transpose", "second"), "integers have no tangents")}
+BLAS = ("float32", "float64", "complex64", "complex128")
+
+
+def general(contract, batch=((), ()), **options) -> object:
+    """Return the product with fixed dimension numbers."""
+    return lambda x, y: dot.dot_general(x, y, (contract, batch), **options)
+
+
+def wrong(contract, batch, text) -> tuple[Failure, ...]:
+    """Return a call with dimension numbers that do not fit."""
+    return (Failure((X, X, (contract, batch)), TypeError, f"dot_general requires {text}"),)
+
+
+RECORDS = [
+    Record(
+        "matrix-matrix",
+        dot.dot,
+        (normal(3, 4), normal(4, 2)),
+        (*INEXACT, *INTEGERS),
+        PAIRED,
+        ulps=64,
+    ),
+    Record("matrix-vector", dot.dot, (normal(3, 4), normal(4)), FLOATS, PAIRED, ulps=64),
+    Record("vector-vector", dot.dot, (normal(4), normal(4)), FLOATS, ulps=64),
+    Record(
+        "batch-last",
+        general(((2,), (1,)), ((0,), (2,))),
+        (normal(2, 3, 4), normal(5, 4, 2)),
+        without=PAIRED,
+        ulps=64,
+    ),
+    Record(
+        "two-contracted",
+        general(((0, 2), (2, 1))),
+        (normal(2, 3, 4), normal(5, 4, 2)),
+        without=PAIRED,
+        ulps=128,
+    ),
+    Record("outer", general(((), ())), (normal(3), normal(2)), ulps=8),
+    Record("batch-matmul", dot.batch_matmul, (normal(2, 3, 4), normal(2, 4, 2)), ulps=64),
+    Record("large", dot.dot, (normal(40, 33), normal(33, 40)), BLAS, PAIRED, ulps=2048),
+    Record(
+        "large-flipped",
+        general(((0,), (1,))),
+        (normal(33, 40), normal(40, 33)),
+        BLAS,
+        PAIRED,
+        ulps=2048,
+    ),
+    Record(
+        "large-batch",
+        general(((2,), (1,)), ((0,), (2,))),
+        (normal(3, 40, 41), normal(30, 41, 3)),
+        ("float32", "bfloat16"),
+        PAIRED,
+        ulps=2048,
+    ),
+]
+globals().update(laws(RECORDS))
+
+ERRORS = [
+    *wrong(
+        ((0,), (1,)), ((), ()), "contracting dimensions to have the same shape, got (3,) and (4,)."
+    ),
+    *wrong(((0,), (0,)), ((0,), (0,)), "lhs batch dimensions to be disjoint from contracting"),
+    *wrong(((0,), (0,)), ((1,), ()), "equal numbers of lhs_batch and rhs_batch dimensions"),
+    *wrong(((0, 0), (0, 0)), ((), ()), "lhs contracting dimensions to be distinct"),
+    *wrong(((5,), (5,)), ((), ()), "lhs dimension numbers to be nonnegative and less than"),
+]
+
+
+@pytest.mark.parametrize("failure", ERRORS, ids=lambda failure: failure.text[20:50])
+def test_dimension_numbers_that_do_not_fit_are_refused(failure):
+    with pytest.raises(failure.kind) as caught:
+        dot.dot_general(*failure.args)
+    assert failure.text in str(caught.value)
+
+
+def test_dot_of_shapes_that_are_no_matrices_is_refused():
+    with pytest.raises(ValueError, match="dimension_numbers must be specified when not performing"):
+        dot.dot(X, X)
+
+
+@pytest.mark.parametrize(
+    ("axes", "text"),
+    [
+        ((0, None), "c:f32[5,3,2] = dot_general[dimension_numbers=(([2], [0]), ([], []))] a b"),
+        ((0, 0), "c:f32[5,3,2] = dot_general[dimension_numbers=(([2], [1]), ([0], [0]))] a b"),
+    ],
+)
+def test_a_batch_becomes_part_of_one_product(axes, text):
+    x = np.ones((5, 3, 4), np.float32)
+    y = np.ones((5, 4, 2) if axes[1] == 0 else (4, 2), np.float32)
+    assert text in str(jax.make_jaxpr(jax.vmap(dot.dot, axes))(x, y))
+
+
+def test_parameters_print_as_jax_prints_them():
+    f = general(((1,), (0,)), precision="highest", preferred_element_type=np.float32)
+    text = str(jax.make_jaxpr(f)(X, X.T))
+    assert "dimension_numbers=(([1], [0]), ([], []))" in text
+    assert "precision=(Precision.HIGHEST, Precision.HIGHEST)" in text
+    assert "preferred_element_type=float32" in text
+
+
+def test_sums_of_halves_are_kept_in_single_precision():
+    x = np.full(4096, 1.0, np.float16)
+    assert float(dot.dot(x, x)) == 4096.0
+
+
+def test_integers_stay_integers_and_booleans_are_logical():
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    wide = general(((1,), (1,)), preferred_element_type=np.int32)(x, x)
+    np.testing.assert_array_equal([[5, 14], [14, 50]], wide)
+    assert bool(dot.dot(np.array([True, False]), np.array([True, True]))) is True
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(ValueError, match="Precision argument must be one of"):
+        dot.dot(X, X.T, precision="foo")
+
+
+def test_a_product_over_nothing_is_zero():
+    np.testing.assert_array_equal(np.zeros((3, 4)), dot.dot(X[:, :0], X[:0]))
