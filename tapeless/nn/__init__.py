@@ -1,4 +1,4 @@
 """`nn`: functions that neural networks are made of.  Names only."""
 
 from tapeless.nn.activations import *
-from tapeless.nn.softmax import *
+from tapeless.nn.normalization import *
