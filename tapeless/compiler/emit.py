@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
-from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
+from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
@@ -244,13 +244,11 @@ class _Emitter:
         """Return the tile of a nest that should be tiled."""
         return find_tile(loop, self._module.target.vector_bytes) if region.lanes == 1 else None
 
-    def _tiled_loop(
-        self, region: Region, loop: Loop, tile: Tile, start: str, stop: str
-    ) -> None:
+    def _tiled_loop(self, region: Region, loop: Loop, tile: Tile, start: str, stop: str) -> None:
         """Emit rows `start` to `stop` in tiles; `start` is a multiple of the size of a tile.
 
         `stop` is one too, or the extent of the loop; then the rows that are left over come last.
-        Columns go in blocks, so that the pages that are read stay few until their lines are used up.
+        Columns go in blocks, so that few pages are read at a time, until their lines are used up.
         """
         size, inner = tile.size, tile.inner
         whole = loop.extent // size * size
@@ -387,7 +385,7 @@ class _Emitter:
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:
-    """Tell whether lanes of the loop would meet in one element, combining or with unequal values."""
+    """Tell whether lanes would meet in one element, combining or with unequal values."""
     differs = store.accumulate is not None or loop.var in store.value.free
     return differs and store.index.stride(loop.var) == 0
 

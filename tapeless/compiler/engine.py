@@ -1,13 +1,14 @@
 """LLVM text to a native function, and how it is called.
 
-The steps of one compilation: emit text, look for its object in the cache, else parse the text, run a short
-list of passes and generate an object; then link the object and look up the entry. Fresh and cached
-objects are linked by the same code, and programs with the same text share one copy of the code.
+The steps of one compilation: emit text, look for its object in the cache, else parse the text, run
+a short list of passes and generate an object; then link the object and look up the entry. Fresh
+and cached objects are linked by the same code, and programs with the same text share one copy of
+the code.
 
-The list of passes is short because the emitter leaves little to do: it has hoisted invariants, removed common
-parts and made vectors. What is left for LLVM is to turn stack slots into registers, to inline recipes
-and to clean up. `effort` 0 skips even that: for a program that runs once on little data, the time to compile
-is all that matters.
+The list of passes is short because the emitter leaves little to do: it has hoisted invariants,
+removed common parts and made vectors. What is left for LLVM is to turn stack slots into registers,
+to inline recipes and to clean up. `effort` 0 skips even that: for a program that runs once on
+little data, the time to compile is all that matters.
 """
 
 from __future__ import annotations
@@ -72,9 +73,7 @@ def _object(key: str, text: str, target: Target, effort: int) -> bytes:
     return code
 
 
-def link_emitted(
-    emitted: Emitted, target: Target, effort: int, given: Mapping[str, int]
-) -> Linked:
+def link_emitted(emitted: Emitted, target: Target, effort: int, given: Mapping[str, int]) -> Linked:
     """Compile and link an emitted program, and the extras that this process lacks."""
     key = object_key(emitted.text, target, effort)
     found = _linked.get(key) if not given else None

@@ -32,7 +32,8 @@ class Format:
     kind: "bool", "signed", "unsigned" or "float"; bits: the width of the value (4 for int4);
     size: bytes in memory; narrow: a float that is computed as float32 and rounded;
     exponent, mantissa: the field widths of a narrow float; special: how it spells what is not
-    finite, "ieee" (infinities and NaNs), "fn" (NaN is all ones, no infinity) or "fnuz" (NaN is minus zero).
+    finite, "ieee" (infinities and NaNs), "fn" (NaN is all ones, no infinity) or "fnuz" (NaN is
+    minus zero).
     """
 
     register: str

@@ -1,9 +1,9 @@
 """Interrupting native code: Ctrl-C, alarms and every other Python signal handler.
 
-Python runs signal handlers between bytecodes, and there are none in a native loop. So loops that may be
-long poll. Each iteration takes its estimated cost from a budget in a register; when the budget
-is gone, about every millisecond, `tapeless_poll` looks at the clock, and every
-`_PERIOD` nanoseconds it takes the GIL and lets Python run pending handlers. If a handler raises, the
+Python runs signal handlers between bytecodes, and there are none in a native loop. So loops that
+may be long poll. Each iteration takes its estimated cost from a budget in a register; when the
+budget is gone, about every millisecond, `tapeless_poll` looks at the clock, and every `_PERIOD`
+nanoseconds it takes the GIL and lets Python run pending handlers. If a handler raises, the
 exception is put aside, the program returns the status `INTERRUPTED` from wherever it is, and
 `raise_interruption` raises the exception in Python, whatever its class is.
 

@@ -1,9 +1,9 @@
 """Text for indices and lanes: the small arithmetic between scalars of a program and LLVM values.
 
 Index arithmetic folds: an operand is a number spelled in decimal, or a name, and numbers are added
-here rather than by LLVM. Lanes are consecutive values of one loop variable; the functions
-below spread one value over them, load and store them, with and without a mask. Masked-off lanes of a load
-are zero, so that arithmetic on them is harmless.
+here rather than by LLVM. Lanes are consecutive values of one loop variable; the functions below
+spread one value over them, load and store them, with and without a mask. Masked-off lanes of a
+load are zero, so that arithmetic on them is harmless.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def reverse(region: Region, text: str, element: str, lanes: int) -> str:
 def interleaving(buffer: Buffer, index: Affine, var: Index) -> int:
     """Return how many interleaved sequences the lanes of `var` pick one of; 0 if it is not so.
 
-    With a stride of 2 to 4 that divides the size of the buffer and every other step of the index, the
+    With a stride of 2 to 4 that divides the buffer's size and every other step of the index, the
     neighbours of the wanted elements are elements too, and one wide load serves all sequences.
     """
     stride = index.stride(var)
@@ -145,9 +145,7 @@ def interleave(region: Region, texts: list[str], element: str, lanes: int) -> st
         kind = typed(element, width)
         order = ", ".join(f"i32 {lane}" for lane in range(2 * width))
         padded = [
-            region.emit(
-                f"shufflevector {kind} {x}, {kind} {y}, <{2 * width} x i32> <{order}>"
-            )
+            region.emit(f"shufflevector {kind} {x}, {kind} {y}, <{2 * width} x i32> <{order}>")
             for x, y in zip(padded[::2], padded[1::2], strict=True)
         ]
         width *= 2

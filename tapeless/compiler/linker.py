@@ -1,12 +1,12 @@
 """Executable memory: linking objects into the process, resolving what they call, and forks.
 
-Everything that touches the process as a whole is here. One LLJIT links all programs; each is
-a library of its own and is freed with its `Linked` object. The runtime (the poll for signals and the
+Everything that touches the process as a whole is here. One LLJIT links all programs; each is a
+library of its own and is freed with its `Linked` object. The runtime (the poll for signals and the
 worker pool) is LLVM text like any program, compiled and linked at first use.
 
-Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's exported routines,
-whose addresses come from capsules; names that the program brings are given; everything else is looked up
-in the process (libc, libm, Python).
+Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's exported
+routines, whose addresses come from capsules; names that the program brings are given; everything
+else is looked up in the process (libc, libm, Python).
 
 LLVM is not safe to fork in the middle of: a lock is held around all use of it, and a fork waits
 for the lock. The child starts without workers, and with itself as the main thread.
@@ -74,7 +74,8 @@ class Runtime:
     """The linker, and the addresses of the functions that programs and Python call.
 
     reset: forget the workers, in a forked child; limit: set how many workers may take part;
-    set_main: set the thread that handles signals; exception: where `raise_interruption` finds what a signal handler raised.
+    set_main: set the thread that handles signals; exception: where `raise_interruption`
+    finds what a signal handler raised.
     """
 
     jit: llvm.LLJIT

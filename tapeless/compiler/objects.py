@@ -1,14 +1,15 @@
 """The cache of object files: in memory for this process, on disk for the next one.
 
-A key is a hash of everything that decides the machine code: the text, the processor with its features,
-the effort, and the versions of LLVM and of its binding. A file is a checksum followed by the object; a file
-that is unreadable, cut off or altered is a miss and nothing worse. Writing is atomic (a temporary file in
-the same directory, renamed), so any number of processes may share a directory.
+A key is a hash of everything that decides the machine code: the text, the processor with its
+features, the effort, and the versions of LLVM and of its binding. A file is a checksum followed by
+the object; a file that is unreadable, cut off or altered is a miss and nothing worse. Writing is
+atomic (a temporary file in the same directory, renamed), so any number of processes may share a
+directory.
 
-Code that is loaded from a file is run, so the directory must be ours alone: it is made with mode 0700,
-and used only if it belongs to us and nobody else may write there. The directory is
-TAPELESS_CACHE_DIR (empty: no files), else `tapeless` in the user's cache directory. When the files outgrow
-`_MOST_BYTES`, those that were not used for longest are removed.
+Code that is loaded from a file is run, so the directory must be ours alone: it is made with mode
+0700, and used only if it belongs to us and nobody else may write there. The directory is
+TAPELESS_CACHE_DIR (empty: no files), else `tapeless` in the user's cache directory. When the files
+outgrow `_MOST_BYTES`, those that were not used for longest are removed.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ and multiplies its cost by the extents of the variables it depends on: that is h
 emitter will compute it. With a variable as lanes, what depends on it costs a lane's share of one
 vector instruction, except loads that are not contiguous in it: those cost one each.
 
-A row-wise sum thus makes the reduction's variable the lanes (its loads are contiguous),
-a column-wise sum the loop's. Costs are relative to one addition; nothing depends on their being exact.
+A row-wise sum thus makes the reduction's variable the lanes (its loads are contiguous), a
+column-wise sum the loop's. Costs are relative to one addition; nothing depends on their being
+exact.
 """
 
 from __future__ import annotations
@@ -19,8 +20,23 @@ import numpy as np
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.lanes import interleaving
 from tapeless.compiler.operations import is_operation
-from tapeless.kernel.ir import Affine, Block, Const, If, Index, Load, Loop, Op, Reduce, Scalar
-from tapeless.kernel.ir import Buffer, Call, Statement, Store, While
+from tapeless.kernel.ir import (
+    Affine,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    If,
+    Index,
+    Load,
+    Loop,
+    Op,
+    Reduce,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
 
 __all__ = [
     "Costs",
@@ -207,8 +223,8 @@ def vector_lanes(
     """Choose the number of lanes for `var`: one register of the widest dtype, or a few if cheap.
 
     stores: none for a reduction whose variable becomes the lanes; it has several accumulators, to
-    hide the latency of additions. A loop around reductions is wide to use whole cache lines. What needs recipes
-    has a whole register at least, so that few variants of a recipe are needed.
+    hide the latency of additions. A loop around reductions is wide to use whole cache lines. What
+    needs recipes has a whole register at least, so that few variants of a recipe are needed.
     """
     stores = tuple(stores)
     widest, heavy, reduces = 1, 0.0, False

@@ -10,9 +10,10 @@ pointers of the inputs, then of the outputs; the arena has `arena_size` bytes, a
 result is 0, or the status of what ended the program early: `INTERRUPTED` when a signal is pending,
 or the positive status that a host call returned.
 
-Foreign symbols are spelled `blas:dgemm` and `lapack:dgetrf` (SciPy's routines, Fortran calling convention,
-no result), `host:...` (returns int32: 0, or a status that ends the program) or any name of the
-process. `symbols` gives the addresses of the `host:` ones and of whatever else the program brings.
+Foreign symbols are spelled `blas:dgemm` and `lapack:dgetrf` (SciPy's routines, Fortran calling
+convention, no result), `host:...` (returns int32: 0, or a status that ends the program) or any
+name of the process. `symbols` gives the addresses of the `host:` ones and of whatever else the
+program brings.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Program:
     temps: pairs of a buffer and its byte offset in the arena, each a multiple of 64.
     consts: the values of the leading inputs, the arrays that the program captured.
     results: for each result of the jaxpr, its position among the inputs and outputs together; an
-    input there is forwarded, or, if it was donated, overwritten. -1 for float0, which has no memory.
+    input there is forwarded, or, if it was donated, overwritten. -1 for float0: no memory.
     kept: what must live as long as the program, such as the callbacks behind `symbols`.
     """
 

@@ -1,11 +1,13 @@
 """Operations that are not single instructions: exp, sin, pow, ... as functions of a module.
 
-The kernel's recipes write such an operation as a DAG of simple ones. Here a recipe becomes a function
-per dtype and number of lanes, called wherever the operation occurs; a function with few calls is inlined.
+The kernel's recipes write such an operation as a DAG of simple ones. Here a recipe becomes a
+function per dtype and number of lanes, called wherever the operation occurs; a function with few
+calls is inlined.
 
 Some recipes end in a rarely needed slow way (a sine of 1e30) that is many times longer than the
-usual one. It is not part of the module: it is a module of its own, an *extra*, compiled once per process and
-called by its address, so that programs do not pay for compiling what they will not run.
+usual one. It is not part of the module: it is a module of its own, an *extra*, compiled once per
+process and called by its address, so that programs do not pay for compiling what they will not
+run.
 
 Texts are kept per process: a recipe is written once for a target, not once per program.
 """

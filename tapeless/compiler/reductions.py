@@ -172,7 +172,7 @@ def _fold(
     step: int,
     lanes: int,
 ) -> list[str]:
-    """Fold `steps` positions from `start` on, `step` apart, into `totals`, which have `lanes` lanes.
+    """Fold `steps` positions from `start` on, `step` apart, into `totals` of `lanes` lanes.
 
     step: 1, or `lanes` when the reduction's variable is the lanes. Long sums go in blocks.
     """

@@ -5,8 +5,8 @@ are placed and found as if it were inline: what does not depend on the chunk is 
 caller and captured. `open_task` gives the region to write to, with the chunk's number as `%chunk`;
 `close_task` stores what was captured and calls the pool.
 
-How many chunks there are depends on the program only. Chunks are small enough to balance a few threads, and
-large enough to make the price of handing them out invisible.
+How many chunks there are depends on the program only. Chunks are small enough to balance a few
+threads, and large enough to make the price of handing them out invisible.
 """
 
 from __future__ import annotations

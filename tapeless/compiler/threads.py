@@ -1,22 +1,23 @@
 """The worker pool: native threads that share the chunks of a parallel loop.
 
-A parallel loop is a *task*, a C function `int32_t task(void *context, int64_t chunk, int32_t *stop)`,
-and a number of chunks. The emitter decides how many chunks there are from the extents alone and writes each
-chunk so that its results do not depend on who runs it; so the number of threads never
-changes a result, only the time.
+A parallel loop is a *task*, a C function `int32_t task(void *context, int64_t chunk, int32_t
+*stop)`, and a number of chunks. The emitter decides how many chunks there are from the extents
+alone and writes each chunk so that its results do not depend on who runs it; so the number of
+threads never changes a result, only the time.
 
-`tapeless_parallel(task, context, count)` hands the chunks to whoever is free: a shared counter, from which
-the caller and the workers take the next chunk. One job runs at a time. A caller that finds the
-pool busy (another Python thread, or a task within a task) runs its chunks itself; nothing ever waits
-for the pool. Workers spin for some microseconds after a job, then sleep on a condition variable. They
-block all signals, so that signals reach Python's thread, and are started by the first job.
+`tapeless_parallel(task, context, count)` hands the chunks to whoever is free: a shared counter,
+from which the caller and the workers take the next chunk. One job runs at a time. A caller that
+finds the pool busy (another Python thread, or a task within a task) runs its chunks itself;
+nothing ever waits for the pool. Workers spin for some microseconds after a job, then sleep on a
+condition variable. They block all signals, so that signals reach Python's thread, and are started
+by the first job.
 
-The pool is LLVM text, compiled once per process: it needs no Python thread, and no GIL. After a fork
-the child has no workers; `reset` makes the pool forget them and start new ones when needed.
+The pool is LLVM text, compiled once per process: it needs no Python thread, and no GIL. After a
+fork the child has no workers; `reset` makes the pool forget them and start new ones when needed.
 
-Protocol, all of it sequentially consistent: the caller raises `open`, then `generation`; a worker that
-sees a new generation raises `active`, then looks at `open`. The caller lowers `open`, then waits for
-`active` to be 0. Either the worker sees the pool closed, or the caller sees the worker.
+Protocol, all of it sequentially consistent: the caller raises `open`, then `generation`; a worker
+that sees a new generation raises `active`, then looks at `open`. The caller lowers `open`, then
+waits for `active` to be 0. Either the worker sees the pool closed, or the caller sees the worker.
 """
 
 from __future__ import annotations

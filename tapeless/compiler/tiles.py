@@ -1,8 +1,8 @@
 """Tiles: loop nests that read along one variable and write along the other, such as a transpose.
 
-Whichever variable becomes the lanes, half of the accesses of such a nest are scattered, and each touches a
-cache line of its own. So the nest is cut into square tiles, as many elements a side as a register
-has lanes. In a tile the awkward operands are loaded along the outer variable, where they
+Whichever variable becomes the lanes, half of the accesses of such a nest are scattered, and each
+touches a cache line of its own. So the nest is cut into square tiles, as many elements a side as a
+register has lanes. In a tile the awkward operands are loaded along the outer variable, where they
 are contiguous, and transposed in registers; then each row of the tile is computed and stored with
 the inner variable as lanes, as everywhere else.
 
@@ -28,7 +28,7 @@ _MOST_WEIGHT = 16
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A nest of two loops that is worth tiling; size: elements a side; turned: what to transpose."""
+    """A nest of two loops to tile; size: elements a side; turned: the loads to transpose."""
 
     inner: Loop
     size: int
@@ -50,7 +50,10 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     written = writes(loop.body)
     if any(isinstance(node, Reduce) for node in found.nodes):
         return None
-    if any(load.buffer in written for load in loads) or sum(map(weight, found.nodes)) > _MOST_WEIGHT:
+    if (
+        any(load.buffer in written for load in loads)
+        or sum(map(weight, found.nodes)) > _MOST_WEIGHT
+    ):
         return None
     turned = tuple(load for load in loads if load.index.stride(inner.var) not in (0, 1, -1))
     sizes = {format_of(load.dtype).size for load in turned}
@@ -120,4 +123,3 @@ def _transpose(region: Region, rows: list[str], kind: str) -> list[str]:
                 turned[place] = region.emit(f"shufflevector {pair}, <{size} x i32> <{lanes}>")
         rows, distance = turned, distance // 2
     return rows
-

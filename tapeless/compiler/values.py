@@ -1,16 +1,16 @@
 """Scalars to LLVM values: each is computed once, in the outermost region that can compute it.
 
-`value(region, scalar)` returns the scalar's value for use in `region`. If no enclosing region
-has it yet, it is computed in its *home*: starting from `region` one walks outwards for as long
-as the region left neither binds a variable that the scalar depends on, nor writes a buffer that the
-scalar reads, nor is a branch (what a branch guards stays in it). So invariants leave loops, and common
-parts are computed once, by construction.
+`value(region, scalar)` returns the scalar's value for use in `region`. If no enclosing region has
+it yet, it is computed in its *home*: starting from `region` one walks outwards for as long as the
+region left neither binds a variable that the scalar depends on, nor writes a buffer that the
+scalar reads, nor is a branch (what a branch guards stays in it). So invariants leave loops, and
+common parts are computed once, by construction.
 
-Lanes: at most one loop variable, the *vector variable*, stands for several consecutive
-values. What depends on it has as many lanes; what does not is one value, splatted where the two
-meet. A load whose index moves by one with the vector variable is one vector load; by minus
-one, a reversed one; otherwise a gather. The mask of a region (the tail of a loop) guards memory only:
-arithmetic runs on all lanes.
+Lanes: at most one loop variable, the *vector variable*, stands for several consecutive values.
+What depends on it has as many lanes; what does not is one value, splatted where the two meet. A
+load whose index moves by one with the vector variable is one vector load; by minus one, a reversed
+one; otherwise a gather. The mask of a region (the tail of a loop) guards memory only: arithmetic
+runs on all lanes.
 
 A scalar means its value at the point where it is used: a statement that writes a buffer makes the
 emitter forget what was read from it.
@@ -399,7 +399,14 @@ class Values:
         """Load all of `step` interleaved sequences at once, and pick one of them."""
         form, lanes = format_of(load.dtype), region.lanes
         first = load.index.const % step
-        key = ("wide", load.buffer, load.index.terms, load.index.const - first, load.guard, load.after)
+        key = (
+            "wide",
+            load.buffer,
+            load.index.terms,
+            load.index.const - first,
+            load.guard,
+            load.after,
+        )
         reads = self.reads(load)
         found = self.find(region, key, reads)
         if found is None:

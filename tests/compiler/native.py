@@ -1,7 +1,7 @@
 """Small programs of the loop language, built by hand and run natively, for the compiler's tests.
 
-`Work` collects buffers with their NumPy arrays and statements; `run` compiles and runs them, so that the
-output arrays can be compared with what NumPy computes.
+`Work` collects buffers with their NumPy arrays and statements; `run` compiles and runs them, so
+that the output arrays can be compared with what NumPy computes.
 """
 
 from __future__ import annotations

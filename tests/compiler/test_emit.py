@@ -20,7 +20,7 @@ def numbers(*shape: int, dtype: np.dtype = F32, seed: int = 0) -> np.ndarray:
     random = np.random.default_rng(seed)
     if dtype.kind == "f":
         return random.standard_normal(shape).astype(dtype)
-    return random.integers(0, 2 if dtype == bool else 50, shape).astype(dtype)
+    return random.integers(0, 2 if dtype.kind == "b" else 50, shape).astype(dtype)
 
 
 def copy_loop(work: Work, source: np.ndarray, step: int, start: int, length: int) -> None:

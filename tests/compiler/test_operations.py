@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from native import Work
 
-from tapeless.compiler.operations import identity, is_operation
 from tapeless.compiler.formats import format_of
+from tapeless.compiler.operations import identity, is_operation
 from tapeless.kernel.ir import Loop
 
 SIGNED = [np.dtype(f"i{size}") for size in (1, 2, 4, 8)]

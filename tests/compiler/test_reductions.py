@@ -42,23 +42,22 @@ def test_every_length_of_an_integer_reduction(combine: str) -> None:
         assert whole(source, combine, init) == expected
 
 
+def limits(dtype: np.dtype) -> tuple[object, object]:
+    """The least and the greatest value of a dtype."""
+    if dtype.kind == "b":
+        return False, True
+    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return info.min, info.max
+
+
 @named(
     "dtype", [np.dtype(t) for t in ("?", "i1", "u1", "i2", "i8", "u8", "f2", "f4", "f8")], ids=str
 )
 @named("length", [5, 70, 1000])
 def test_extremes_of_every_dtype(dtype: np.dtype, length: int) -> None:
     source = numbers(length, dtype=dtype)
-    low = (
-        False
-        if dtype == bool
-        else np.finfo(dtype).min
-        if dtype.kind == "f"
-        else np.iinfo(dtype).min
-    )
+    low, high = limits(dtype)
     assert whole(source, "max", low) == source.max()
-    high = (
-        True if dtype == bool else np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
-    )
     assert whole(source, "min", high) == source.min()
 
 
@@ -89,10 +88,10 @@ def by_rows_and_columns(n: int, m: int, combine: str) -> None:
     work = Work()
     source = numbers(n, m, dtype=I64)
     x = work.input(source)
-    i, j, k, l = work.index("i", n), work.index("j", m), work.index("k", m), work.index("l", n)
+    i, j, k, row = (work.index(name, size) for name, size in zip("ijkl", (n, m, m, n), strict=True))
     rows, columns = work.output((n,), I64), work.output((m,), I64)
     along_row = work.fold(combine, work.get(x, i, k), k, m, init)
-    along_column = work.fold(combine, work.get(x, l, j), l, n, init)
+    along_column = work.fold(combine, work.get(x, row, j), row, n, init)
     work.body.append(Loop(i, n, (work.put(rows, (i,), along_row),)))
     work.body.append(Loop(j, m, (work.put(columns, (j,), along_column),)))
     by_row, by_column = work.run()
