@@ -229,10 +229,13 @@ def test_windows_have_tangents_and_cotangents(jax: ModuleType) -> None:
 
     def read(system: ModuleType, x: Any, i: Any) -> Any:
         """Push and pull through a read."""
-        out, pullback = system.vjp(lambda y: system.lax.dynamic_slice(y, (i,), (2,)), x)
-        return system.jvp(lambda y: system.lax.dynamic_slice(y, (i,), (2,)), (x,), (x,)), pullback(
-            out
-        )
+
+        def window(y: Any) -> Any:
+            """Read two elements."""
+            return system.lax.dynamic_slice(y, (i,), (2,))
+
+        out, pullback = system.vjp(window, x)
+        return system.jvp(window, (x,), (x,)), pullback(out)
 
     def write(system: ModuleType, x: Any, u: Any, i: Any) -> Any:
         """Pull through a write."""
