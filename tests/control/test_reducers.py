@@ -1,0 +1,73 @@
+"""Reductions, windows and scatters that combine with a user's function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless.control import reducers
+from tapeless.prims import binary, trig
+from tapeless.prims.indexing import ScatterDimensionNumbers
+
+X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+
+
+def sum_and_product(a, b):
+    """Add the first elements, multiply the second ones."""
+    return binary.add(a[0], b[0]), binary.mul(a[1], b[1])
+
+
+def test_named_operations_become_named_reductions():
+    text = str(jax.make_jaxpr(lambda x: reducers.reduce(x, 0.0, binary.add, (0,)))(X))
+    assert "reduce_sum[axes=(0,) out_sharding=None] a" in text
+    text = str(jax.make_jaxpr(lambda x: reducers.reduce_window(x, -np.inf, binary.max, (2, 2)))(X))
+    assert "reduce_window_max[" in text
+
+
+def test_other_initial_values_count_once():
+    found = reducers.reduce(X, 1.0, binary.add, (0,))
+    np.testing.assert_array_equal(X.sum(0) + 1, found)
+
+
+def test_operands_are_folded_together():
+    total, product = reducers.reduce((X, X), (0.0, 1.0), sum_and_product, (0,))
+    np.testing.assert_array_equal(X.sum(0), total)
+    np.testing.assert_array_equal(X.prod(0), product)
+
+
+def test_a_reduction_is_differentiated_and_mapped():
+    def product(x):
+        """Multiply the columns."""
+        return reducers.reduce(x, 1.0, lambda a, b: binary.mul(a, b), (0,))
+
+    gradient = jax.vjp(product, X)[1](np.ones(4, np.float32))[0]
+    np.testing.assert_allclose(X.prod(0) / X, gradient, rtol=1e-5)
+    both = np.stack([X, X + 1], 1)
+    np.testing.assert_allclose(both.prod(0), jax.vmap(product, 1)(both), rtol=1e-5)
+
+
+def test_windows_by_a_program():
+    def product(x):
+        """Multiply neighbours."""
+        return reducers.reduce_window(x, 1.0, binary.mul, (2, 1))
+
+    out, tangent = jax.jvp(product, (X,), (np.ones_like(X),))
+    np.testing.assert_array_equal(X[:-1] * X[1:], out)
+    np.testing.assert_array_equal(X[:-1] + X[1:], tangent)
+    total, times = reducers.reduce_window((X, X), (0.0, 1.0), sum_and_product, (2, 1))
+    np.testing.assert_array_equal(X[:-1] + X[1:], total)
+    np.testing.assert_array_equal(X[:-1] * X[1:], times)
+
+
+def test_a_function_is_applied_as_often_as_a_window_is_named():
+    numbers = ScatterDimensionNumbers((1,), (0,), (0,))
+    places = np.array([[0], [2], [0]], np.int32)
+    found = reducers.scatter_apply(X, places, trig.sin, numbers, update_shape=(3, 4))
+    expected = np.stack([np.sin(np.sin(X[0])), X[1], np.sin(X[2])])
+    np.testing.assert_allclose(expected, found, rtol=1e-5)
+
+
+def test_wrong_initial_values_are_refused():
+    with pytest.raises(TypeError, match="reduce operand dtypes should match corresponding initial"):
+        reducers.reduce(X, 1, lambda a, b: a, (0,))

@@ -1,0 +1,80 @@
+"""Exchanges between rows of a named axis."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless.prims import collective
+
+X = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+
+def mapped(function, x=X) -> np.ndarray:
+    """Map a function over the first axis, called "i"."""
+    return np.asarray(jax.vmap(function, axis_name="i")(x))
+
+
+def pieces(x, split, concat) -> np.ndarray:
+    """Exchange the pieces of all rows the slow way."""
+    rows = []
+    for i in range(4):
+        part = [np.split(row, 4, split)[i] for row in x]
+        rows.append(np.concatenate(part, concat))
+    return np.stack(rows)
+
+
+CASES = [
+    (lambda x: collective.ppermute(x, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]), np.roll(X, 1, 0)),
+    (lambda x: collective.pshuffle(x, "i", [1, 0, 3, 2]), X[[1, 0, 3, 2]]),
+    (lambda x: collective.pbroadcast(x, "i", 2), np.tile(X[2], (4, 1))),
+    (lambda x: collective.all_gather(x, "i"), np.tile(X, (4, 1, 1))),
+    (lambda x: collective.all_gather(x, "i", axis=1), np.tile(X.T, (4, 1, 1))),
+    (lambda x: collective.all_gather(x, "i", tiled=True), np.tile(X.reshape(-1), (4, 1))),
+    (lambda x: collective.all_to_all(x, "i", 0, 0), X.T),
+    (lambda x: collective.pswapaxes(x, "i", 0), X.T),
+    (lambda x: collective.psum_scatter(x, "i"), X.sum(0)),
+    (lambda x: collective.psum_scatter(x, "i", tiled=True), X.sum(0).reshape(4, 1)),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), CASES, ids=range(len(CASES)))
+def test_rows_are_exchanged(function, expected):
+    np.testing.assert_array_equal(expected, mapped(function))
+
+
+@pytest.mark.parametrize(("split", "concat"), [(0, 1), (1, 0), (0, 0), (1, 1)])
+def test_tiled_pieces_are_joined(split, concat):
+    x = np.arange(4 * 8 * 4, dtype=np.float32).reshape(4, 8, 4)
+    found = mapped(lambda row: collective.all_to_all(row, "i", split, concat, tiled=True), x)
+    np.testing.assert_array_equal(pieces(x, split, concat), found)
+
+
+@pytest.mark.parametrize(("function", "expected"), CASES, ids=range(len(CASES)))
+def test_gradients_are_adjoint(function, expected):
+    batched = jax.vmap(function, axis_name="i")
+    ct = np.random.default_rng(0).normal(size=expected.shape).astype(np.float32)
+    out, pullback = jax.vjp(batched, X)
+    (found,) = pullback(ct)
+    np.testing.assert_allclose(
+        np.sum(ct * np.asarray(out)), np.sum(np.asarray(found) * X), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(("function", "expected"), CASES, ids=range(len(CASES)))
+def test_another_batch_goes_along(function, expected):
+    both = np.stack([X, X + 1])
+    found = jax.vmap(jax.vmap(function, axis_name="i"))(both)
+    np.testing.assert_array_equal(np.stack([mapped(function, x) for x in both]), found)
+    inner = jax.vmap(jax.vmap(function), axis_name="i")(np.stack([X, X + 1], 1))
+    np.testing.assert_array_equal(np.asarray(found), np.swapaxes(np.asarray(inner), 0, 1))
+
+
+def test_wrong_permutations_are_refused():
+    with pytest.raises(AssertionError, match="Permutation doesn't match the axis size!"):
+        mapped(lambda x: collective.ppermute(x, "i", [(0, 1), (1, 0)]))
+    with pytest.raises(ValueError, match="`perm` does not represent a permutation"):
+        mapped(lambda x: collective.pshuffle(x, "i", [0, 0, 1, 2]))
+    with pytest.raises(ValueError, match="axis 1 is out of bounds for array of dimension 1"):
+        mapped(lambda x: collective.all_to_all(x, "i", 0, 1))
