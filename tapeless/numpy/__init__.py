@@ -10,7 +10,11 @@ from tapeless.numpy.rounding import *
 from tapeless.numpy.creation import *
 from tapeless.numpy.shape import *
 from tapeless.numpy.joining import *
+from tapeless.numpy.taking import *
 from tapeless.numpy.reductions import *
+from tapeless.numpy.vectorize import *
+from tapeless.numpy.products import *
+from tapeless.numpy.einsum import *
 from tapeless.numpy.methods import *
 from numpy import (  # noqa: F401
     character as character,

@@ -15,7 +15,7 @@ import numpy as np
 from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 from tapeless.numpy.common import (
     asarray,
     check_arraylike,
@@ -99,6 +99,8 @@ def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
     kept = [axis for axis in range(rank) if old[axis] == shape[len(shape) - rank + axis]]
     if len(kept) < rank and not all(old[axis] == 1 for axis in range(rank) if axis not in kept):
         raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {shape}")
+    if isinstance(x, (np.generic, np.ndarray)) and context.trace is context.base:
+        return np.broadcast_to(x, shape)
     return lax.broadcast_in_dim(x, shape, range(len(shape) - rank, len(shape)))
 
 
@@ -126,7 +128,7 @@ def nonzero(
             "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
             "within JAX transformations.",
         )
-        return tuple(asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(known))
+        return tuple(asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(np.asarray(known)))
     count = int(concrete_value(size, "The size argument of jnp.nonzero."))
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * typeof(a).ndim
     return tuple(_sized_nonzero(a, count, fills))

@@ -565,6 +565,8 @@ class _Walk:
             indices: Value = np.zeros((*walked, 0), _INDEX_DTYPE)
         elif len(columns) == 1:
             indices = columns[0]
+        elif all(isinstance(column, np.ndarray) for column in columns):
+            indices = np.concatenate(columns, -1)
         else:
             indices = lax.concatenate(columns, len(walked))
         result = [0] * self.rank
@@ -584,6 +586,8 @@ class _Walk:
 
     def _column(self, component: Value, first: int | None, walked: Shape) -> Value:
         """Return a component over all walked axes, with a last axis of extent 1."""
+        if isinstance(component, np.generic) and context.trace is context.base:
+            return np.broadcast_to(component, (*walked, 1))
         rank = typeof(component).ndim
         dims = range(first, first + rank) if first is not None else ()
         return lax.broadcast_in_dim(component, (*walked, 1), dims)

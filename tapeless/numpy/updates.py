@@ -184,12 +184,15 @@ def scatter_update(
     """
     x = asarray(array)
     y = values if isinstance(values, (int, float, complex)) else asarray(values)
-    _warn_if_lossy(x, y)
+    kind, weak = dtypes.lattice_result_type(x, y)
+    if kind != dtype_of(x):
+        _warn_of_loss(dtype_of(y), dtype_of(x))
     entries = entries_of(index, typeof(x).shape)
     whole, entries = insert_mask_axes(x, entries)
     plan = plan_gather(typeof(whole).shape, entries, wrap_negative_indices)
-    y = convert(y, dtype_of(x))
-    y = _fitted(y, plan)
+    if kind != dtype_of(x):
+        whole = convert(whole, kind, weak)
+    y = _fitted(convert(y, kind), plan)
     if 0 in typeof(y).shape:
         return x
     program = program if program is not None or prim is lax.scatter_p else _program(prim, whole)
@@ -204,7 +207,8 @@ def scatter_update(
         update_consts=(),
         update_jaxpr=program,
     )
-    return lax.reshape(out, typeof(x).shape) if whole is not x else out
+    out = convert(out, dtype_of(x)) if kind != dtype_of(x) else out
+    return lax.reshape(out, typeof(x).shape)
 
 
 def _program(prim: Any, x: Value) -> Any:
@@ -236,20 +240,16 @@ def _fitted(y: Value, plan: Any) -> Value:
     return lax.rev(y, plan.reversed_dims) if plan.reversed_dims else y
 
 
-def _warn_if_lossy(x: Value, y: Value) -> None:
+def _warn_of_loss(values: Any, array: Any) -> None:
     """Warn of values whose dtype the array's cannot hold."""
-    kind, other = dtype_of(x), dtype_of(y)
-    if kind == other or typeof(y).weak_type:
-        return
-    if dtypes.result_type(x, y) != kind:
-        warnings.warn(
-            "scatter inputs have incompatible types: cannot safely cast value from "
-            f"dtype={dtypes.dtype_name(other)} to dtype={dtypes.dtype_name(kind)} with "
-            f"jax_numpy_dtype_promotion={config.current.jax_numpy_dtype_promotion}. In future JAX "
-            "releases this will result in an error.",
-            FutureWarning,
-            stacklevel=4,
-        )
+    warnings.warn(
+        "scatter inputs have incompatible types: cannot safely cast value from "
+        f"dtype={dtypes.dtype_name(values)} to dtype={dtypes.dtype_name(array)} with "
+        f"jax_numpy_dtype_promotion={config.current.jax_numpy_dtype_promotion}. In future JAX "
+        "releases this will result in an error.",
+        FutureWarning,
+        stacklevel=4,
+    )
 
 
 def _by(prim: Any) -> Callable[..., Value]:
