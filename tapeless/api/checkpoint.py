@@ -10,9 +10,16 @@ from tapeless.api.jit import StaticSpec, join_static
 from tapeless.control.bodies import flatten_values, trace_body
 from tapeless.control.remat import remat_p
 from tapeless.core.aval import typeof
-from tapeless.tree.flatten import tree_unflatten
+from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
+from tapeless.core.trace import Value
+from tapeless.prims.naming import name, name_p
+from tapeless.transforms.linearize import linearize_flat
+from tapeless.transforms.stage import stage_flat
+from tapeless.tree.arguments import argument_names, source_name
+from tapeless.tree.flatten import tree_leaves, tree_unflatten
+from tapeless.tree.maps import tree_map
 
-__all__ = ["checkpoint", "remat"]
+__all__ = ["checkpoint", "checkpoint_name", "print_saved_residuals", "remat", "saved_residuals"]
 
 
 def checkpoint(
@@ -56,3 +63,69 @@ def checkpoint(
 
 
 remat = checkpoint
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return the tree `x` with its values named, for policies such as `save_only_these_names`.
+
+    >>> checkpoint_name(1.0, "scale")
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return tree_map(lambda leaf: _named(leaf, name), x)
+
+
+_named = name
+
+
+def saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """Return what the backward pass of `f` keeps: the type of each value, and where it is from."""
+    leaves, tree = flatten_values((args, kwargs))
+    names = argument_names(f, args, kwargs)
+
+    def flat(*values: Value) -> list[Value]:
+        """Call the function."""
+        given, named = tree_unflatten(tree, values)
+        return tree_leaves(f(*given, **named))
+
+    def residuals(*values: Value) -> tuple[Value, ...]:
+        """Return the constants of the linearised function."""
+        return linearize_flat(flat, values).jaxpr.consts
+
+    jaxpr = stage_flat(residuals, [typeof(leaf) for leaf in leaves], source_name(f))
+    return _with_origins(jaxpr, names)
+
+
+def _with_origins(jaxpr: Jaxpr, names: Sequence[str]) -> list[tuple[Any, str]]:
+    """Say of each output of a program what it is: arguments first, then constants, then results."""
+    wanted = {atom for atom in jaxpr.outvars if type(atom) is Var}
+    found = [
+        (var.aval, f"from the argument {name}")
+        for var, name in zip(jaxpr.invars, names, strict=True)
+        if var in wanted
+    ]
+    found += [(var.aval, "from a constant") for var in jaxpr.constvars if var in wanted]
+    found += [(a.aval, "from a literal") for a in jaxpr.outvars if type(a) is Literal]
+    for eqn in jaxpr.eqns:
+        found += [(var.aval, _origin(eqn)) for var in eqn.outvars if var in wanted]
+    return found
+
+
+def _origin(eqn: Eqn) -> str:
+    """Say which operation, on which line, made a value."""
+    where = eqn.source.summary()
+    if eqn.primitive is name_p:
+        return f"named '{eqn.params['name']}' from {where}"
+    if eqn.primitive.name == "jit":
+        return f"output of jitted function '{eqn.params['name']}' from {where}"
+    return f"output of {eqn.primitive} from {where}"
+
+
+def print_saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> None:
+    """Print what the backward pass of `f` keeps, a line per value.
+
+    >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
+    f32[] from the argument x
+    f32[] from the argument y
+    """
+    for aval, origin in saved_residuals(f, *args, **kwargs):
+        print(f"{aval.str_short(True)} {origin}")

@@ -1,0 +1,22 @@
+"""`name`: the identity with a name, by which checkpoint policies know a value."""
+
+from __future__ import annotations
+
+from tapeless.core.trace import Value
+from tapeless.prims.structural import Identity
+
+__all__ = ["name", "name_p"]
+
+
+class Name(Identity):
+    """The operand; `name` is what policies and reports call it."""
+
+    name = "name"
+
+
+name_p = Name()
+
+
+def name(x: Value, name: str) -> Value:
+    """Return `x`, named."""
+    return name_p.bind(x, name=name)[0]
