@@ -72,16 +72,17 @@ def _branched(nodes: Nodes, roots: Sequence[Scalar]) -> Sequence[Scalar]:
     selects = [node for node in order if isinstance(node, Op) and node.name == "select"]
     if not selects:
         return roots
-    changes: dict[int, Scalar] = {}
+    changes: dict[int, Op] = {}
     users = _users(order, roots)
     extents = {node.var: node.extent for node in order if isinstance(node, Reduce)}
     for select in selects:
-        condition, *sides = select.args
-        flags = (condition, nodes.not_(condition))
-        for flag, side in zip(flags, sides, strict=True):
+        condition, first, second = select.args
+        for flag, side in ((condition, first), (nodes.not_(condition), second)):
             for part in _expensive_parts(side, select, users, extents):
-                if id(part) not in changes and flag.free <= part.free:
-                    changes[id(part)] = nodes.rare(flag, part, nodes.const(0, part.dtype))
+                if id(part) in changes or not flag.free <= part.free:
+                    continue
+                zero = nodes.const(0, part.dtype)
+                changes[id(part)] = nodes.rare(flag, part, zero)
     return replace(nodes, roots, changes) if changes else roots
 
 
@@ -104,24 +105,21 @@ def _expensive_parts(
 ) -> list[Scalar]:
     """Return the parts of a side, one for each loop level, that are worth a branch.
 
-    Only what nothing but the side needs counts: it is collected users first.
+    Only what nothing but the side needs counts.
     """
     if users[id(side)] != [select]:
         return []
-    own: dict[int, Scalar] = {id(side): side}
-    for node in reversed(walk((side,))):
-        if node is not side and all(
-            user is not None and id(user) in own for user in users[id(node)]
-        ):
-            own[id(node)] = node
+    own = _own_nodes(side, users)
     work: dict[int, float] = {}
     tops: dict[int, Scalar] = {}
     for node in own.values():
-        # A node belongs to the part of its user, unless it depends on fewer loops.
-        outer = node.free - extents.keys()
-        above = [user for user in users[id(node)] if id(user) in own]
-        inherited = {id(tops[id(user)]) for user in above if user.free - extents.keys() == outer}
-        top = tops[id(above[0])] if len(inherited) == 1 == len({*map(id, above)}) else node
+        top = node
+        above = {id(user): user for user in users[id(node)] if id(user) in own}
+        if len(above) == 1:
+            # A node belongs to the part of its user, unless it depends on fewer loops.
+            (user,) = above.values()
+            if user.free - extents.keys() == node.free - extents.keys():
+                top = tops[id(user)]
         tops[id(node)] = top
         work[id(top)] = work.get(id(top), 0.0) + _weight(node, extents)
     parts = [own[key] for key, amount in work.items() if amount >= WORTH_A_BRANCH]
@@ -130,6 +128,16 @@ def _expensive_parts(
     # In a branch nothing is hoisted, so that a part which needs another one is computed always.
     below = {id(part): {id(node) for node in walk((part,))} for part in parts}
     return [part for part in parts if len(below[id(part)] & below.keys()) == 1]
+
+
+def _own_nodes(side: Scalar, users: dict[int, list[Scalar | None]]) -> dict[int, Scalar]:
+    """Return the nodes that nothing but the side needs, users first."""
+    own: dict[int, Scalar] = {id(side): side}
+    for node in reversed(walk((side,))):
+        around = users[id(node)]
+        if all(user is not None and id(user) in own for user in around):
+            own[id(node)] = node
+    return own
 
 
 def _weight(node: Scalar, extents: dict[Index, int]) -> float:

@@ -75,32 +75,36 @@ def substitute(
     return tuple(replaced.get(id(root), root) for root in roots)
 
 
-def replace(
-    nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Scalar]
-) -> tuple[Scalar, ...]:
-    """Return the expressions with some nodes, given by their ids, replaced.
+def replace(nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Op]) -> tuple[Scalar, ...]:
+    """Return the expressions with some nodes, given by their ids, replaced by operations.
 
-    A replacement may contain the node that it replaces.
+    An operation may have the node that it replaces as an operand.
     """
     rebuilt: dict[int, Scalar] = {}
+
+    def new(node: Scalar) -> Scalar:
+        """Return what a user of a node sees."""
+        return _changed(nodes, node, changes, rebuilt)
+
     for node in walk(roots):
-        if any(id(child) in changes or id(child) in rebuilt for child in children(node)):
-            rebuilt[id(node)] = _rebuild(
-                nodes, node, lambda x: _changed(nodes, x, changes, rebuilt)
-            )
-    return tuple(_changed(nodes, root, changes, rebuilt) for root in roots)
+        below = {id(child) for child in children(node)}
+        if not below.isdisjoint(changes) or not below.isdisjoint(rebuilt):
+            rebuilt[id(node)] = _rebuild(nodes, node, new)
+    return tuple(map(new, roots))
 
 
 def _changed(
-    nodes: Nodes, node: Scalar, changes: Mapping[int, Scalar], rebuilt: Mapping[int, Scalar]
+    nodes: Nodes, node: Scalar, changes: Mapping[int, Op], rebuilt: Mapping[int, Scalar]
 ) -> Scalar:
-    """Return what a user of a node sees: a replacement is built around the node's new form."""
+    """Return what a user of a node sees: an operation is built around the node's new form."""
     new = rebuilt.get(id(node), node)
     change = changes.get(id(node))
     if change is None:
         return new
-    args = [new if arg is node else rebuilt.get(id(arg), arg) for arg in children(change)]
-    return nodes.op(change.name, *args) if isinstance(change, Op) else change
+    args = []
+    for arg in children(change):
+        args.append(new if arg is node else rebuilt.get(id(arg), arg))
+    return nodes.op(change.name, *args)
 
 
 def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...]:
@@ -115,7 +119,10 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
         if isinstance(node, Reduce) and isinstance(node.combine, str) and len(node.elements) == 1:
             key = (stages[id(node)], node.var, node.extent, node.combine, node.dtype, node.free)
             groups.setdefault(key, []).append(node)
-    together = {id(node): group for group in groups.values() if len(group) > 1 for node in group}
+    together = {}
+    for group in groups.values():
+        if len(group) > 1:
+            together.update((id(node), group) for node in group)
     if not together:
         return tuple(roots)
     replaced: dict[int, Scalar] = {}
@@ -133,7 +140,8 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
             elements = tuple(new(member.elements[0]) for member in group)
             inits = tuple(new(member.inits[0]) for member in group)
             results = nodes.reduce(node.var, node.extent, elements, inits, node.combine)
-            replaced.update((id(old), result) for old, result in zip(group, results, strict=True))
+            for old, result in zip(group, results, strict=True):
+                replaced[id(old)] = result
         elif any(id(child) in replaced for child in children(node)):
             replaced[id(node)] = _rebuild(nodes, node, new)
     return tuple(map(new, roots))

@@ -32,12 +32,9 @@ __all__ = ["Element", "Pair", "PartNodes", "Parts", "parts_of", "real_dtype", "s
 
 # Operations without a method of their own in `Nodes`.
 _NAMED = frozenset(
-    (
-        *("sign", "ceil", "trunc", "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos"),
-        *("tan", "tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
-        *("atan2", "pow", "logistic", "rsqrt", "cbrt", "erf", "erfc", "erf_inv", "lgamma"),
-        *("digamma", "nextafter", "popcount", "clz", "mulhi", "is_finite"),
-    )
+    "sign ceil trunc exp exp2 expm1 log log1p log2 sin cos tan tanh sinh cosh asin acos atan asinh "
+    "acosh atanh atan2 pow logistic rsqrt cbrt erf erfc erf_inv lgamma digamma nextafter popcount "
+    "clz mulhi is_finite".split()
 )
 
 
@@ -109,8 +106,11 @@ class PartNodes(Nodes):
         if not isinstance(dtype, np.dtype):
             dtype = np.dtype(dtype)
         if dtype.kind == "c":
-            number, part = complex(value), real_dtype(dtype)
-            return Pair(super().const(number.real, part), super().const(number.imag, part))
+            number = complex(value)
+            part = real_dtype(dtype)
+            re = super().const(number.real, part)
+            im = super().const(number.imag, part)
+            return Pair(re, im)
         return super().const(value, dtype)
 
     def pair(self, re: Scalar, im: Scalar) -> Pair:
@@ -150,32 +150,36 @@ class PartNodes(Nodes):
         """Return operands, at least one of them complex, as complex numbers."""
         part = next(arg for arg in args if isinstance(arg, Pair)).re.dtype
         whole = np.dtype(np.complex64 if part == np.float32 else np.complex128)
-        return tuple(
-            arg
-            if isinstance(arg, Pair)
-            else Pair(arg, self.const(0, part))
-            if isinstance(arg, Scalar)
-            else self.const(arg, whole)
-            for arg in args
-        )
+        result = []
+        for arg in args:
+            if not isinstance(arg, Scalar | Pair):
+                arg = self.const(arg, whole)
+            if isinstance(arg, Scalar):
+                zero = self.const(0, part)
+                arg = Pair(arg, zero)
+            result.append(arg)
+        return tuple(result)
 
     def _to_complex(self, name: str, x: Element, dtype: np.dtype) -> Pair:
         """Convert to a complex dtype."""
         if name != "convert":
             raise TypeError(f"{name} cannot give {dtype}; this is a bug in tapeless")
         part = real_dtype(dtype)
-        if isinstance(x, Pair):
-            return Pair(self.convert(x.re, part), self.convert(x.im, part))
-        return Pair(self.convert(x, part), self.const(0, part))
+        if not isinstance(x, Pair):
+            zero = self.const(0, part)
+            return Pair(self.convert(x, part), zero)
+        re = self.convert(x.re, part)
+        im = self.convert(x.im, part)
+        return Pair(re, im)
 
     def _choose(self, name: str, condition: Scalar, x: Element, y: Element) -> Parts:
         """Select part by part."""
         if isinstance(x, Pair) or isinstance(y, Pair):
             x, y = self.pairs(x, y)
-        choices = [
-            super(PartNodes, self).op(name, condition, left, right)
-            for left, right in zip(x, y, strict=True)
-        ]
+        choices = []
+        for left, right in zip(x, y, strict=True):
+            choice = super().op(name, condition, left, right)
+            choices.append(choice)
         return Pair(*choices) if isinstance(x, Pair) else Parts(choices)
 
     def _compare(self, name: str, x: Element, y: Element) -> Scalar:
@@ -191,12 +195,16 @@ class PartNodes(Nodes):
 
 def _add(b: PartNodes, x: Pair, y: Pair) -> Pair:
     """x + y."""
-    return Pair(b.add(x.re, y.re), b.add(x.im, y.im))
+    re = b.add(x.re, y.re)
+    im = b.add(x.im, y.im)
+    return Pair(re, im)
 
 
 def _sub(b: PartNodes, x: Pair, y: Pair) -> Pair:
     """x - y."""
-    return Pair(b.sub(x.re, y.re), b.sub(x.im, y.im))
+    re = b.sub(x.re, y.re)
+    im = b.sub(x.im, y.im)
+    return Pair(re, im)
 
 
 def _neg(b: PartNodes, x: Pair) -> Pair:
@@ -206,30 +214,38 @@ def _neg(b: PartNodes, x: Pair) -> Pair:
 
 def _mul(b: PartNodes, x: Pair, y: Pair) -> Pair:
     """(a + bi)(c + di) = (ac - bd) + (ad + bc)i."""
-    re = b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im))
-    return Pair(re, b.add(b.mul(x.re, y.im), b.mul(x.im, y.re)))
+    reals = b.mul(x.re, y.re)
+    imaginaries = b.mul(x.im, y.im)
+    outer = b.mul(x.re, y.im)
+    inner = b.mul(x.im, y.re)
+    return Pair(b.sub(reals, imaginaries), b.add(outer, inner))
 
 
 def _div(b: PartNodes, x: Pair, y: Pair) -> Pair:
     """x / y by Smith's method: divide through by the larger part of y."""
     wide = b.ge(b.abs(y.re), b.abs(y.im))
-    large, small = b.select(wide, y.re, y.im), b.select(wide, y.im, y.re)
+    large = b.select(wide, y.re, y.im)
+    small = b.select(wide, y.im, y.re)
     ratio = b.div(small, large)
     scale = b.add(large, b.mul(small, ratio))
-    first, second = b.select(wide, x.re, x.im), b.select(wide, x.im, x.re)
-    re = b.div(b.add(first, b.mul(second, ratio)), scale)
-    cross = b.sub(second, b.mul(first, ratio))
-    return Pair(re, b.div(b.select(wide, cross, b.neg(cross)), scale))
+    first = b.select(wide, x.re, x.im)
+    second = b.select(wide, x.im, x.re)
+    along = b.add(first, b.mul(second, ratio))
+    across = b.sub(second, b.mul(first, ratio))
+    across = b.select(wide, across, b.neg(across))
+    return Pair(b.div(along, scale), b.div(across, scale))
 
 
 def _abs(b: PartNodes, x: Pair) -> Scalar:
     """sqrt(a^2 + b^2), scaled by the larger part; infinite if a part is."""
-    re, im = b.abs(x.re), b.abs(x.im)
-    large, small = b.max(re, im), b.min(re, im)
-    infinity = b.const(float("inf"), re.dtype)
-    ratio = b.div(small, large)
-    scaled = b.mul(large, b.sqrt(b.add(b.mul(ratio, ratio), 1.0)))
+    re = b.abs(x.re)
+    im = b.abs(x.im)
+    large = b.max(re, im)
+    ratio = b.div(b.min(re, im), large)
+    square = b.add(b.mul(ratio, ratio), 1.0)
+    scaled = b.mul(large, b.sqrt(square))
     plain = b.select(b.eq(large, 0.0), large, scaled)
+    infinity = b.const(float("inf"), re.dtype)
     infinite = b.or_(b.eq(re, infinity), b.eq(im, infinity))
     return b.select(infinite, infinity, plain)
 
@@ -238,46 +254,54 @@ def _sign(b: PartNodes, x: Pair) -> Pair:
     """x / |x|, and 0 at 0."""
     size = _abs(b, x)
     zero = b.eq(size, 0.0)
-    return Pair(
-        b.select(zero, b.const(0.0, size.dtype), b.div(x.re, size)),
-        b.select(zero, b.const(0.0, size.dtype), b.div(x.im, size)),
-    )
+    nothing = b.const(0.0, size.dtype)
+    re = b.select(zero, nothing, b.div(x.re, size))
+    im = b.select(zero, nothing, b.div(x.im, size))
+    return Pair(re, im)
 
 
 def _exp(b: PartNodes, x: Pair) -> Pair:
     """e^a (cos b + i sin b); real where b is 0."""
-    size = b.op("exp", x.re)
+    size = b.exp(x.re)
     real = b.eq(x.im, 0.0)
-    im = b.select(real, x.im, b.mul(size, b.op("sin", x.im)))
-    return Pair(b.mul(size, b.op("cos", x.im)), im)
+    turned = b.mul(size, b.sin(x.im))
+    im = b.select(real, x.im, turned)
+    return Pair(b.mul(size, b.cos(x.im)), im)
 
 
 def _log(b: PartNodes, x: Pair) -> Pair:
     """log |x| + i arg x."""
-    return Pair(b.op("log", _abs(b, x)), b.op("atan2", x.im, x.re))
+    size = _abs(b, x)
+    return Pair(b.log(size), b.atan2(x.im, x.re))
 
 
 def _sqrt(b: PartNodes, x: Pair) -> Pair:
     """The root in the right half plane."""
-    half = b.mul(b.add(_abs(b, x), b.abs(x.re)), 0.5)
-    root = b.sqrt(half)
+    doubled = b.add(_abs(b, x), b.abs(x.re))
+    root = b.sqrt(b.mul(doubled, 0.5))
     zero = b.eq(root, 0.0)
-    other = b.select(zero, b.const(0.0, root.dtype), b.div(b.abs(x.im), b.mul(root, 2.0)))
+    quotient = b.div(b.abs(x.im), b.mul(root, 2.0))
+    other = b.select(zero, b.const(0.0, root.dtype), quotient)
     right = b.ge(x.re, 0.0)
     re = b.select(right, root, other)
-    return Pair(re, b.copysign(b.select(right, other, root), x.im))
+    im = b.select(right, other, root)
+    return Pair(re, b.copysign(im, x.im))
 
 
 def _convert(b: PartNodes, x: Parts, dtype: np.dtype) -> Scalar:
     """Convert to a real dtype: the real part; to bool, whether x is not 0."""
     if np.dtype(dtype) == np.bool_:
-        return b.or_(b.ne(x[0], 0.0), b.ne(x[1], 0.0))
+        re = b.ne(x[0], 0.0)
+        im = b.ne(x[1], 0.0)
+        return b.or_(re, im)
     return b.convert(x[0], dtype)
 
 
 def _is_finite(b: PartNodes, x: Pair) -> Scalar:
     """Whether both parts are."""
-    return b.and_(b.op("is_finite", x.re), b.op("is_finite", x.im))
+    re = b.is_finite(x.re)
+    im = b.is_finite(x.im)
+    return b.and_(re, im)
 
 
 _RECIPES: dict[str, Callable] = {
