@@ -195,6 +195,8 @@ class _Planner:
         """Decide about an equation's results, and tell its operands where they are pulled."""
         eqn, found = self.jaxpr.eqns[position], self.probes[position]
         if found is None:
+            for var in eqn.outvars:
+                self._store(var, "result of a program")
             for atom in eqn.invars:
                 if type(atom) is Var and self._work_per_element(atom) > 0:
                     self._store(atom, "operand of a program")

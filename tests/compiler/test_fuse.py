@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tapeless.compiler.fuse import plan_program
+from tapeless.control import remat  # noqa: F401 - registers the primitive
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.primitive import registry
 from tests.compiler.programs import (
     F32,
     aval,
@@ -181,3 +183,17 @@ def test_a_plan_takes_linear_time() -> None:
 
     assert evaluations(400) <= 2.5 * evaluations(200) + 4
     assert np.isfinite(evaluations(400))
+
+
+def test_results_of_a_checkpointed_program_are_stored() -> None:
+    inner = staged(lambda x: (exp(x),), aval(900))
+
+    def function(x: object) -> tuple:
+        """Use the result of a nested program twice."""
+        (y,) = registry["remat2"].bind(
+            x, jaxpr=inner, policy=None, prevent_cse=True, differentiated=False
+        )
+        return bind("mul", y, broadcast(total(y, (0,)), (900,), ())), bind("neg", y)
+
+    found = dict(reasons(staged(function, aval(900))))
+    assert found["remat2"] == "result of a program"
