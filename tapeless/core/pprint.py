@@ -109,6 +109,10 @@ def jaxpr_text(
     for shared, name in names.programs.items():
         parts += [_keyword("let "), name, " = "]
         parts += [_program(shared, names), _keyword(" in"), brk()]
+    # In the outermost program, and only there, what is not used has no name.
+    used = set(jaxpr.outvars).union(*[eqn.invars for eqn in jaxpr.eqns])
+    unused = {var for eqn in jaxpr.eqns for var in eqn.outvars} - used
+    names.variables.update(dict.fromkeys(unused, "_"))
     parts.append(_program(jaxpr, names))
     return pretty(concat(parts), width, _coloured(use_color))
 
@@ -155,10 +159,6 @@ def _shared_programs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
 
 def _program(jaxpr: Jaxpr, names: Names) -> Document:
     """Return the document of a program."""
-    used = set(jaxpr.outvars).union(*[eqn.invars for eqn in jaxpr.eqns])
-    for eqn in jaxpr.eqns:
-        unused = set(eqn.outvars) - used
-        names.variables.update(dict.fromkeys(unused, "_"))
     constants = _binders(jaxpr.constvars, names)
     inputs = _binders(jaxpr.invars, names)
     head = [_keyword("lambda "), constants, "; ", inputs, ". ", _keyword("let")]
