@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from tapeless.compiler.interrupts import poll_text
+from tapeless.compiler.libraries import calm_blas
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
 from tapeless.util import lazy
@@ -105,10 +106,10 @@ def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
     if symbol in given:
         return given[symbol]
     family, _, name = symbol.partition(":")
-    if family == "blas":
-        return _capsule_address(_blas, name)
-    if family == "lapack":
-        return _capsule_address(_lapack, name)
+    if family in ("blas", "lapack"):
+        address = _capsule_address(_blas if family == "blas" else _lapack, name)
+        calm_blas()
+        return address
     if name:
         raise LookupError(f"the program calls {symbol}, which it does not bring; a bug in tapeless")
     return None

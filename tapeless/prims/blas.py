@@ -12,7 +12,7 @@ call, with displaced pointers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from tapeless.core.aval import ShapedArray
 
 __all__ = ["BLAS_LETTER", "character", "gemm", "integer", "number"]
 
+LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
+BLOCKS = 8
 BLAS_LETTER = {
     np.dtype(np.float32): "s",
     np.dtype(np.float64): "d",
@@ -56,38 +58,102 @@ def gemm(
 
     sizes: (count, n, m, k); x: (count, n, k) or, flipped, (count, k, n); y: (count, k, m) or,
     flipped, (count, m, k); out: (count, n, m).  All are stored and of one BLAS dtype.
+
+    The rows of one large product are computed in blocks, which may run in parallel.
     """
     count, n, m, k = sizes
-    flip_x, flip_y = flips
-    symbol = f"blas:{BLAS_LETTER[out.dtype]}gemm"
-    one, zero = number(b, 1, out.dtype), number(b, 0, out.dtype)
-    flags = (
-        character(b, "T" if flip_y else "N"),
-        character(b, "T" if flip_x else "N"),
-    )
-    extents = tuple(integer(b, size) for size in (m, n, k))
-    steps = tuple(integer(b, max(1, size)) for size in (k if flip_y else m, n if flip_x else k, m))
-
-    def product(batch: Any) -> None:
-        """Multiply one pair of matrices."""
-        left = (x, b.imul(batch, n * k))
-        right = (y, b.imul(batch, k * m))
-        result = (out, b.imul(batch, n * m))
-        args = [
-            *flags,
-            *extents,
-            one,
-            right,
-            steps[0],
-            left,
-            steps[1],
-            zero,
-            result,
-            steps[2],
-        ]
-        b.call(symbol, args, reads=(x, y, one, zero), writes=(out,))
-
-    if count == 1:
-        product(0)
+    product = _Product(b, x, y, out, sizes, flips)
+    if min(n, m) == 1:
+        _each(b, count, product.with_vector)
+    elif count == 1 and n * m * k >= LARGE and n >= BLOCKS:
+        rows = -(-n // BLOCKS)
+        b.loop(n // rows, lambda i: product.of_rows(0, b.imul(i, rows), rows))
+        if n % rows:
+            product.of_rows(0, n - n % rows, n % rows)
     else:
-        b.loop(count, product)
+        _each(b, count, lambda batch: product.of_rows(batch, 0, n))
+
+
+def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
+    """Run `body` for every product of a batch, in any order."""
+    if count == 1:
+        body(0)
+    else:
+        b.loop(count, body)
+
+
+class _Product:
+    """The calls of one batch of products; see `gemm`."""
+
+    def __init__(
+        self,
+        b: Any,
+        x: Any,
+        y: Any,
+        out: Any,
+        sizes: Sequence[int],
+        flips: Sequence[bool],
+    ) -> None:
+        """Make the arguments that all calls share."""
+        self.b, self.x, self.y, self.out = b, x, y, out
+        _, self.n, self.m, self.k = sizes
+        self.flip_x, self.flip_y = flips
+        self.letter = BLAS_LETTER[out.dtype]
+        self.one, self.zero = number(b, 1, out.dtype), number(b, 0, out.dtype)
+        self.x_step = integer(b, max(1, self.n if self.flip_x else self.k))
+        self.y_step = integer(b, max(1, self.k if self.flip_y else self.m))
+
+    def call(self, routine: str, *args: Any) -> None:
+        """Call a routine, which reads x and y and writes out."""
+        reads = (self.x, self.y, self.one, self.zero)
+        self.b.call(f"blas:{self.letter}{routine}", args, reads=reads, writes=(self.out,))
+
+    def of_rows(self, batch: Any, first: Any, rows: int) -> None:
+        """Compute `rows` rows of one product, from row `first`."""
+        b, n, m, k = self.b, self.n, self.m, self.k
+        start = b.imul(first, 1 if self.flip_x else k)
+        left = (self.x, b.iadd(b.imul(batch, n * k), start))
+        right = (self.y, b.imul(batch, k * m))
+        result = (self.out, b.iadd(b.imul(batch, n * m), b.imul(first, m)))
+        self.call(
+            "gemm",
+            character(b, "T" if self.flip_y else "N"),
+            character(b, "T" if self.flip_x else "N"),
+            integer(b, m),
+            integer(b, rows),
+            integer(b, k),
+            self.one,
+            right,
+            self.y_step,
+            left,
+            self.x_step,
+            self.zero,
+            result,
+            integer(b, max(1, m)),
+        )
+
+    def with_vector(self, batch: Any) -> None:
+        """Compute one product of which a factor is a vector."""
+        b, n, m, k = self.b, self.n, self.m, self.k
+        if m == 1:
+            extent, flipped = n, self.flip_x
+            matrix, step = (self.x, b.imul(batch, n * k)), self.x_step
+            vector = (self.y, b.imul(batch, k))
+        else:
+            extent, flipped = m, not self.flip_y
+            matrix, step = (self.y, b.imul(batch, k * m)), self.y_step
+            vector = (self.x, b.imul(batch, k))
+        shape = (extent, k) if flipped else (k, extent)
+        self.call(
+            "gemv",
+            character(b, "N" if flipped else "T"),
+            *(integer(b, size) for size in shape),
+            self.one,
+            matrix,
+            step,
+            vector,
+            integer(b, 1),
+            self.zero,
+            (self.out, b.imul(batch, extent)),
+            integer(b, 1),
+        )

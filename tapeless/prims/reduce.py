@@ -427,14 +427,10 @@ class ReduceXor(ReduceBits):
 class ArgChoice(WithoutTangent):
     """The index of the first extreme element along one axis: (n, m), axes=(0,) -> (m,).
 
-    `prefers(b, x, best)` tells whether x is strictly better; direction: the same for StableHLO.
+    combine: the operation of the loop language that gives the extreme element.
     """
 
-    direction: str
-
-    def prefers(self, b: Any, x: Any, best: Any) -> Any:
-        """Tell whether the scalar x is strictly better than the best one so far."""
-        raise NotImplementedError
+    combine: str
 
     def abstract(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> tuple[ShapedArray, ...]:
         (axis,) = axes
@@ -478,30 +474,27 @@ class ArgChoice(WithoutTangent):
         **params: Any,
     ) -> tuple:
         (x,), (out,) = args, outs
-        floating = dtypes.issubdtype(x.dtype, np.floating)
-
-        def keep_better(best: tuple, new: tuple) -> tuple:
-            """Take the new element if it is better, or a NaN after a number."""
-            better = self.prefers(b, new[0], best[0])
-            if floating:
-                is_nan, was_number = (
-                    b.ne(new[0], new[0]),
-                    b.eq(best[0], best[0]),
-                )
-                better = b.or_(better, b.and_(is_nan, was_number))
-            return tuple(b.select(better, n, o) for n, o in zip(new, best, strict=True))
+        extents = (x.shape[axes[0]],)
+        last = b.const(extents[0] - 1, np.dtype(np.int64))
 
         def pull(index: Sequence[Any]) -> Any:
-            """Find the index of the best element."""
+            """Find the best element, then the first place that has it, or a NaN."""
 
-            def element(inner: Sequence[Any]) -> tuple:
-                """Pull one element with its index."""
-                scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
-                return scalar, b.convert(b.affine(inner[0]), out.dtype)
+            def at(inner: Sequence[Any]) -> Any:
+                """Pull one element."""
+                return x.at(*_index_with(index, inner, axes, len(x.shape)))
 
-            first = element((0,))
-            inits = first[0], b.const(0, out.dtype)
-            return b.fold((x.shape[axes[0]],), element, keep_better, inits)[1]
+            best = b.fold(extents, at, self.combine, at((0,)))
+
+            def place(inner: Sequence[Any]) -> Any:
+                """Return the place of an element, or the last place for a worse one."""
+                element = at(inner)
+                hit = b.eq(element, best)
+                if dtypes.issubdtype(x.dtype, np.floating):
+                    hit = b.or_(hit, b.ne(element, element))
+                return b.select(hit, b.affine(inner[0]), last)
+
+            return b.convert(b.fold(extents, place, "min", last), out.dtype)
 
         return (b.virtual(out, pull),)
 
@@ -565,9 +558,7 @@ class ArgMax(ArgChoice):
     name = "argmax"
     direction = "GT"
 
-    def prefers(self, b: Any, x: Any, best: Any) -> Any:
-        """Tell whether x is strictly better."""
-        return b.gt(x, best)
+    combine = "max"
 
     def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
         return (np.argmax(x, axes[0]).astype(index_dtype),)
@@ -579,9 +570,7 @@ class ArgMin(ArgChoice):
     name = "argmin"
     direction = "LT"
 
-    def prefers(self, b: Any, x: Any, best: Any) -> Any:
-        """Tell whether x is strictly better."""
-        return b.lt(x, best)
+    combine = "min"
 
     def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
         return (np.argmin(x, axes[0]).astype(index_dtype),)
