@@ -37,6 +37,7 @@ _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
 _BLOCK_TILES = 16
 _POLLED_COST = 1 << 14
+_POLLED_VECTOR_COST = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,7 @@ class _Emitter:
         written = plan.writes(loop.body)
         counter = Counter(region, start, writes=written, var=loop.var, lanes=lanes)
         self.block(counter.region, loop.body)
+        self._poll_if_long(counter.region, loop, lanes)
         counter.close(stop, lanes)
 
     def _masked_loop(self, region: Region, loop: Loop, start: str, stop: str, lanes: int) -> None:
@@ -236,7 +238,13 @@ class _Emitter:
         mask = inside.emit(f"icmp ult {kind} <{ramp}>, {count}")
         copy = inside.instance(loop.var, counter.index, lanes=lanes, mask=mask)
         self.block(copy, loop.body)
+        self._poll_if_long(inside, loop, lanes)
         counter.close(stop, lanes)
+
+    def _poll_if_long(self, region: Region, loop: Loop, lanes: int) -> None:
+        """Poll in a loop over vectors that may take tenths of a second."""
+        if self._costs.statement(loop) > _POLLED_VECTOR_COST:
+            emit_poll(region, lanes * int(self._costs.block(loop.body)))
 
     # Tiles
 

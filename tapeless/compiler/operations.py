@@ -407,10 +407,10 @@ def _sign(out: Lines, args: list[str], form: Format, lanes: int) -> str:
 
 
 def _extremum(greater: bool) -> Callable[..., str]:
-    """Make the emitter of min or max; NaN wins over numbers."""
+    """Make the emitter of min or max; NaN wins over numbers, and -0.0 is below 0.0."""
 
     def run(out: Lines, args: list[str], form: Format, lanes: int) -> str:
-        """Emit a comparison and a choice."""
+        """Emit an intrinsic; for bools, a logical operation."""
         x, y = args
         kind, register = typed(form.register, lanes), form.register
         if form.kind == "bool":
@@ -418,10 +418,8 @@ def _extremum(greater: bool) -> Callable[..., str]:
         if form.kind != "float":
             prefix = "s" if form.kind == "signed" else "u"
             return intrinsic(out, prefix + ("max" if greater else "min"), register, lanes, x, y)
-        better = out.emit(f"fcmp {'ogt' if greater else 'olt'} {kind} {x}, {y}")
-        result = _choose(out, better, x, y, register, lanes)
-        nan = out.emit(f"fcmp uno {kind} {x}, {x}")
-        return _choose(out, nan, x, result, register, lanes)
+        name = "maximum" if greater else "minimum"
+        return intrinsic(out, name, register, lanes, x, y)
 
     return run
 

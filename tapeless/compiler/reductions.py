@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapeless.compiler.formats import Format, constant, format_of, typed
+from tapeless.compiler.interrupts import emit_poll
 from tapeless.compiler.lanes import add, multiply
 from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
@@ -188,6 +189,7 @@ def _fold(
     before = [counter.carry(kind, total) for total in totals]
     part = _fold_range(values, counter.region, reduce, counter.index, _BLOCK, neutral, step, lanes)
     after = _combined(counter.region, reduce, before, part, inner, lanes)
+    emit_poll(counter.region, _BLOCK * lanes * len(totals))
     middle = add(region, start, str(n_blocks * _BLOCK * step))
     counter.close(middle, _BLOCK * step, after)
     rest = steps - n_blocks * _BLOCK

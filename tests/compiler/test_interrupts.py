@@ -114,6 +114,26 @@ def test_other_threads_run_python_meanwhile(alarm: object) -> None:
     assert len(ticks) > 5
 
 
+@pytest.mark.parametrize("kind", ["vectors", "sum"])
+def test_long_loops_over_vectors_are_left_too(kind: str, alarm: object) -> None:
+    work = Work()
+    n = 1 << 42
+    i, x = work.index("i", n), work.input(np.ones(1, F32))
+    y = work.output((64,), F32)
+    value = work.mul(work.convert(work.and_(work.affine(i), 63), F32), work.get(x, 0))
+    if kind == "sum":
+        work.body.append(work.put(y, (0,), work.fold("add", value, i, n, 0.0)))
+    else:
+        place = work.and_(work.affine(i), 63)
+        work.body.append(Loop(i, n, (Store(y, work.affine(place), value),)))
+    native = work.compile()
+    alarm(0.2)
+    start = time.monotonic()
+    with pytest.raises(Alarm):
+        native.run(work.pointers())
+    assert time.monotonic() - start < 5.0
+
+
 def test_short_loops_do_not_poll() -> None:
     work = Work()
     i = work.index("i", 50)

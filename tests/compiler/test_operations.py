@@ -143,13 +143,16 @@ def test_division_by_a_constant_is_division(divisor: int, dtype: np.dtype) -> No
 
 
 @named("dtype", FLOATS + INTEGERS, ids=str)
-def test_minimum_and_maximum_propagate_nan(dtype: np.dtype) -> None:
+def test_extremes_propagate_nan_and_order_zeros(dtype: np.dtype) -> None:
     x, y = pairs(dtype)
+    least, most = quietly(np.minimum, x, y), quietly(np.maximum, x, y)
     if dtype in FLOATS:
-        keep = (x != 0) | (y != 0)
-        x, y = x[keep], y[keep]
-    same_bits(quietly(np.minimum, x, y), compute("min", x, y))
-    same_bits(quietly(np.maximum, x, y), compute("max", x, y))
+        zeros = (x == 0) & (y == 0)
+        negative = np.signbit(x.astype(np.float64)), np.signbit(y.astype(np.float64))
+        least[zeros] = np.where(negative[0] | negative[1], -0.0, 0.0).astype(dtype)[zeros]
+        most[zeros] = np.where(negative[0] & negative[1], -0.0, 0.0).astype(dtype)[zeros]
+    same_bits(least, compute("min", x, y))
+    same_bits(most, compute("max", x, y))
 
 
 COMPARISONS = {
