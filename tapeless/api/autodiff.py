@@ -129,7 +129,8 @@ def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
     wanted = primal.tangent().dtype
     if tangent.dtype != wanted:
         raise TypeError(
-            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case "
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in "
+            "case "
             "of int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
             f"{dtypes.dtype_name(primal.dtype)} and so expected tangent dtype "
             f"{dtypes.dtype_name(wanted)}, but got tangent dtype "
@@ -143,7 +144,8 @@ def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
 
 
 class LinearMap:
-    """The derivative of a function at a point, as a function of tangents or, transposed, of cotangents.
+    """The derivative of a function at a point, as a function of tangents or, transposed, of
+    cotangents.
 
     jaxpr: the linear program; its constants are the residuals.
     """
@@ -199,7 +201,8 @@ def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
     if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
         raise ValueError(
             "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
-            f"{got.str_short(False)}, but expected {wanted.str_short(False)} because the corresponding "
+            f"{got.str_short(False)}, but expected {wanted.str_short(False)} because the "
+            f"corresponding "
             f"output of the differentiated function had JAX type {aval.str_short(False)}"
         )
 
@@ -247,7 +250,7 @@ def vjp(
 
 
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return `fun(*primals)` and the function from tangents of the primals to that of the result."""
+    """Return `fun(*primals)` and the function from tangents of the primals to the result's."""
     value, linear, aux = linearized(fun, primals, has_aux)
     return (value, linear.push, aux) if has_aux else (value, linear.push)
 
@@ -264,7 +267,8 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
         cts, out_tree = tree_flatten(cotangent)
         if out_tree != flat.out_tree:
             raise TypeError(
-                f"cotangent tree does not match function output, expected {flat.out_tree} but got {out_tree}"
+                f"cotangent tree does not match function output, expected {flat.out_tree} but "
+                f"got {out_tree}"
             )
         results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
         return tree_unflatten(tree, [instantiate(ct) for ct in results])
@@ -373,13 +377,16 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
     ):
         if not allow_int:
             raise TypeError(
-                f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                f"np.inexact), but got {shown}. If you want to use Boolean- or integer-valued inputs, "
+                f"{name} requires real- or complex-valued inputs (input dtype that is a "
+                f"sub-dtype of "
+                f"np.inexact), but got {shown}. If you want to use Boolean- or integer-valued "
+                f"inputs, "
                 f"use vjp or set allow_int to True."
             )
     elif not dtypes.issubdtype(dtype, np.inexact):
         raise TypeError(
-            f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of np.bool_ or np.number), but got {shown}."
+            f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of "
+            f"np.bool_ or np.number), but got {shown}."
         )
 
 
@@ -390,7 +397,8 @@ def _seed(value: Any, linear: LinearMap, holomorphic: bool) -> Any:
     aval = typeof(value)
     if aval.shape:
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. To "
+            f"Gradient only defined for scalar-output functions. Output had shape: "
+            f"{aval.shape}. To "
             f"get the gradient, reduce the output to a scalar with output.sum(), or use "
             f"jax.jacobian to differentiate a function with a non-scalar output."
         )
@@ -404,18 +412,21 @@ def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(
-                f"{name} with holomorphic=True requires outputs with complex dtype, but got {shown}."
+                f"{name} with holomorphic=True requires outputs with complex dtype, but got "
+                f"{shown}."
             )
     elif dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(
-            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of "
+            f"np.floating), "
             f"but got {shown}. For holomorphic differentiation, pass holomorphic=True. For "
             f"differentiation of non-holomorphic functions involving complex outputs, use jax.vjp "
             f"directly."
         )
     elif not dtypes.issubdtype(dtype, np.floating):
         raise TypeError(
-            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of "
+            f"np.floating), "
             f"but got {shown}. For differentiation of functions with integer outputs, use jax.vjp "
             f"directly."
         )

@@ -73,7 +73,8 @@ def resolve(fun: Callable, args: tuple, kwargs: dict) -> tuple:
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
-            f"keyword-only arguments of {source_name(fun)} cannot be resolved to positions: {sorted(bound.kwargs)}"
+            f"keyword-only arguments of {source_name(fun)} cannot be resolved to positions: "
+            f"{sorted(bound.kwargs)}"
         )
     return bound.args
 
@@ -220,7 +221,8 @@ class FlatJVP:
         out_tangents, tangent_tree = tree_flatten(pair[1])
         if out_tree != tangent_tree:
             raise TypeError(
-                f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs "
+                f"Custom JVP rule {rule} for function {name} must produce primal and tangent "
+                f"outputs "
                 f"with equal container (pytree) structures, but got {out_tree} and {tangent_tree} "
                 f"respectively."
             )
@@ -236,8 +238,10 @@ class FlatJVP:
         got = tangent.aval if type(tangent) is Zero else typeof(tangent)
         if (got.shape, got.dtype) != (wanted.shape, wanted.dtype) and type(tangent) is not Zero:
             raise TypeError(
-                f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs "
-                f"with corresponding shapes and dtypes. Expected {wanted.str_short(False)} (tangent "
+                f"Custom JVP rule {rule} for function {name} must produce primal and tangent "
+                f"outputs "
+                f"with corresponding shapes and dtypes. Expected {wanted.str_short(False)} "
+                f"(tangent "
                 f"type of {typeof(out).str_short(False)}) but got {got.str_short(False)}."
             )
 
@@ -252,7 +256,7 @@ def _as_zero(x: Any) -> Any:
 
 
 class CustomVJPPrimal:
-    """An argument of a forward rule with `symbolic_zeros`: its value, and whether it is perturbed."""
+    """An argument of a rule with `symbolic_zeros`: its value, and whether it is perturbed."""
 
     def __init__(self, value: Value, perturbed: bool) -> None:
         """value: the argument; perturbed: whether a derivative with respect to it is wanted."""
@@ -334,10 +338,12 @@ class FlatVJP:
         pair = owner.fwd(*full)
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
             raise TypeError(
-                f"Custom VJP fwd rule {function_name(owner.fwd)} for function {owner.__name__} must "
+                f"Custom VJP fwd rule {function_name(owner.fwd)} for function {owner.__name__} "
+                f"must "
                 f"produce a pair (list or tuple of length two) where the first element represents "
                 f"the primal output (equal to the output of the custom_vjp-decorated function "
-                f"{owner.__name__}) and the second element represents residuals (i.e. values stored "
+                f"{owner.__name__}) and the second element represents residuals (i.e. values "
+                f"stored "
                 f"from the forward pass for use on the backward pass), but instead of a pair the "
                 f"fwd rule {function_name(owner.fwd)} produced {pair}."
             )
@@ -408,7 +414,8 @@ def _checked_cotangent(ct: Any, aval: ShapedArray, name: str, rule: str, number:
     if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
         raise ValueError(
             f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the types "
-            f"of the arguments: for argument {number} it should have type {wanted.str_short()}, but "
+            f"of the arguments: for argument {number} it should have type "
+            f"{wanted.str_short()}, but "
             f"got {got.str_short()}."
         )
     return ct

@@ -132,7 +132,7 @@ def hessian(
 def _chosen(
     fun: Callable, argnums: Argnums, args: tuple, kwargs: dict, has_aux: bool
 ) -> tuple[list[Value], PyTreeDef, FlatFunction]:
-    """Return the leaves and the tree of the arguments to differentiate by, and the flat function."""
+    """Return leaves and tree of the arguments to differentiate by, and the flat function."""
     positions = chosen_positions(argnums, len(args))
 
     @functools.wraps(fun)

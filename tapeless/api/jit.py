@@ -1,8 +1,8 @@
 """`jit`: trace a function once per signature, compile the program, call it.
 
 How a call travels: the arguments are split into static ones (part of the key, left as Python
-values) and dynamic ones (flattened to leaves); the leaves' avals, the tree and the static values are
-the key of a traced program; outside any transformation its executable runs, inside one a single
+values) and dynamic ones (flattened to leaves); the leaves' avals, the tree and the static values
+are the key of a traced program; outside any transformation its executable runs, inside one a single
 `jit` equation is bound.
 
 Traced programs belong to the *function object*: wrapping the same function again finds them (and

@@ -21,7 +21,8 @@ __all__ = ["vmap"]
 _KEYWORDS_NOTE = (
     " Note that the function was called with keyword arguments {}, which the entries of a tuple "
     "in_axes never correspond to: keyword arguments are always mapped along their leading axis "
-    "(axis 0). If that is the intended mapping, make in_axes correspond to the positional arguments "
+    "(axis 0). If that is the intended mapping, make in_axes correspond to the positional "
+    "arguments "
     "only; otherwise pass the arguments positionally, or bind unmapped keyword arguments with "
     "functools.partial before applying vmap."
 )
@@ -39,7 +40,8 @@ def vmap(
     """Return `fun` mapped over an axis of its arguments.
 
     in_axes: per positional argument the axis to map, or None to share the argument; an int for all;
-    inside a tuple, trees that are prefixes of the arguments.  Keyword arguments are mapped over axis
+    inside a tuple, trees that are prefixes of the arguments.  Keyword arguments are mapped over
+    axis
     0.  out_axes: where the mapped axis stands in the results; None for results that do not depend on
     it (or, with sum_match, that are to be summed over it).  axis_name: for collectives.
 

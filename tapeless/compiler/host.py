@@ -1,7 +1,8 @@
 """Calls from native code back into Python.
 
 A program may call a host function: a callback of the user's, or a routine of a library that has no
-C entry (the transform of a signal, a special function).  The native code passes the addresses of the
+C entry (the transform of a signal, a special function).  The native code passes the addresses of
+the
 operands and of the results; the function here wraps them as NumPy arrays without copying, calls the
 Python function, and copies what it returns into the results.
 
@@ -43,7 +44,9 @@ class HostCall:
 
     __slots__ = ("function", "operands", "results")
 
-    def __init__(self, function: Callable, operands: Sequence[Buffer], results: Sequence[Buffer]) -> None:
+    def __init__(
+        self, function: Callable, operands: Sequence[Buffer], results: Sequence[Buffer]
+    ) -> None:
         """Remember the function and its buffers."""
         self.function = function
         self.operands = tuple(operands)
@@ -75,7 +78,7 @@ def _array(buffer: Buffer, address: int) -> np.ndarray:
 
 
 def native_callbacks(calls: Mapping[str, HostCall]) -> tuple[dict[str, int], list[Any]]:
-    """Return the native address of each host call, and the objects that must outlive the program."""
+    """Return the address of each host call, and the objects that must outlive the program."""
     addresses, kept = {}, []
     for symbol, call in calls.items():
         n = len(call.operands) + len(call.results)

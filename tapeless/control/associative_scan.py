@@ -2,8 +2,8 @@
 
     combine neighbours -> scan the half as long list -> combine its results with the even elements
 
-The recursion is written in slices, pads and the user's function on whole arrays, so that the program
-has a size of O(log n) equations.
+The recursion is written in slices, pads and the user's function on whole arrays, so that the
+program has a size of O(log n) equations.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Bodies of loops and branches: from the user's functions to programs, and the checks in between.
 
-A body is traced on trees of avals; what it captures (arrays, tracers of enclosing functions) becomes
+A body is traced on trees of avals; what it captures (arrays, tracers of enclosing functions)
+becomes
 explicit operands.  Mismatches are reported by the user's own names: the path of the leaf inside the
 body function's parameter, both types, and what to change.
 """
@@ -147,7 +148,8 @@ def check_carry(
     ]
     if lines:
         raise TypeError(
-            f"{start}equal types, but they differ:\n\n{_listed(lines)}\n\nRevise the function so that "
+            f"{start}equal types, but they differ:\n\n{_listed(lines)}\n\nRevise the function "
+            f"so that "
             "all output types match the corresponding input types."
         )
 
@@ -164,12 +166,14 @@ def check_branches(
             this = tree_unflatten(first.out_tree, list(first.out_avals))
             other = tree_unflatten(body.out_tree, list(body.out_avals))
             lines = [
-                f"{names[0]} output{_at(keystr(path))} is {a} but {name} output{_at(keystr(path))} is {b}, so {why}"
+                f"{names[0]} output{_at(keystr(path))} is {a} but {name} "
+                f"output{_at(keystr(path))} is {b}, so {why}"
                 for path, a, b, why in _differences(this, other)
             ]
             raise TypeError(
                 f"{kind} branch outputs must have the same pytree structure, but they differ:\n\n"
-                f"{who}\n\n{_listed(lines, capital=False)}\n\n{revise} they have the same pytree structure."
+                f"{who}\n\n{_listed(lines, capital=False)}\n\n{revise} they have the same "
+                f"pytree structure."
             )
         paths = leaf_names("", tree_unflatten(first.out_tree, list(first.out_avals)))
         lines = [
@@ -186,7 +190,7 @@ def check_branches(
 
 
 def _differences(this: Any, other: Any) -> list[tuple[Any, str, str, str]]:
-    """Return (path, kind, other kind, reason) where two trees differ; a leaf shows as its own type."""
+    """Return (path, kind, other kind, reason) where two trees differ."""
     return [tuple(difference) for difference in equality_errors(this, other)]
 
 

@@ -32,8 +32,8 @@ def cond(
 ) -> Any:
     """Return `true_fun(*operands)` if `pred`, else `false_fun(*operands)`; only one of them runs.
 
-    pred: a scalar bool (a number counts as true unless it is 0).  Both functions are traced and must
-    return the same tree of types.
+    pred: a scalar bool (a number counts as true unless it is 0).  Both functions are traced and
+    must return the same tree of types.
 
     >>> cond(True, lambda x: x + 1, lambda x: x - 1, 10.0)
     Array(11., dtype=float32, weak_type=True)

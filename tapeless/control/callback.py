@@ -1,7 +1,7 @@
 """Callbacks: calling Python while a compiled program runs.
 
-    debug_callback    no results; runs whenever control reaches it, once per row of a batch, in order
-    pure_callback     results, no effects; may be left out or run again
+    debug_callback    no results; runs whenever control reaches it, once per row of a batch, in
+    order pure_callback     results, no effects; may be left out or run again
     io_callback       results and effects; is never left out
 
 `debug_print` is a debug callback that formats its operands and writes to `sys.stdout`.
@@ -187,7 +187,8 @@ def _checked(leaf: Any, aval: ShapedArray) -> np.ndarray:
     value = np.asarray(leaf)
     if value.shape != aval.shape:
         raise RuntimeError(
-            f"Incorrect output shape for return value: Expected: {aval.shape}, Actual: {value.shape}"
+            f"Incorrect output shape for return value: Expected: {aval.shape}, Actual: "
+            f"{value.shape}"
         )
     return value.astype(aval.dtype, copy=False)
 

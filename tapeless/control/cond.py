@@ -108,7 +108,8 @@ class Cond(ProgramPrimitive):
         for number, branch in enumerate(branches):
             if branch.effects and not all(effect.batchable for effect in branch.effects):
                 raise NotImplementedError(
-                    f"IO effect not supported in vmap-of-cond: {', '.join(map(str, branch.effects))}"
+                    f"IO effect not supported in vmap-of-cond: "
+                    f"{', '.join(map(str, branch.effects))}"
                 )
             mine = eq(index, np.int32(number))
             inputs = [_choose(mine, stop_gradient_p.bind(x)[0], x) for x in operands]
@@ -159,15 +160,17 @@ class Cond(ProgramPrimitive):
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
         """Write a `case` whose regions use the operands where they are."""
         index, *operands = args
-        regions = [b.region([], lambda branch=branch: b.inline(branch, operands)) for branch in branches]
+        regions = [
+            b.region([], lambda branch=branch: b.inline(branch, operands)) for branch in branches
+        ]
         return b.op("stablehlo.case", [index], outs, {}, regions)
 
 
 class ResidualSlots:
     """The residuals of all branches, in common slots by type.
 
-    A branch that has no residual for a slot returns zeros for it.  Residuals that are known operands
-    take no slot: the operands are passed again.
+    A branch that has no residual for a slot returns zeros for it.  Residuals that are known
+    operands take no slot: the operands are passed again.
     """
 
     def __init__(self, halves: Sequence[SplitJaxpr]) -> None:

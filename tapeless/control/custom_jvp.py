@@ -145,7 +145,9 @@ class CustomJVP(ProgramPrimitive):
         """Inline the program."""
         return b.inline(call_jaxpr, args)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Write the program in place."""
         return b.inline(call_jaxpr, args)
 

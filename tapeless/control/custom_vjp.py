@@ -119,7 +119,9 @@ class CustomVJP(ProgramPrimitive):
         """Inline the program."""
         return b.inline(call_jaxpr, args)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any) -> tuple:
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
         """Write the program in place."""
         return b.inline(call_jaxpr, args)
 
@@ -170,7 +172,8 @@ class CustomLin(Primitive):
         """Refuse: nobody knows this derivative forwards."""
         raise TypeError(
             "can't apply forward-mode autodiff (jvp) to a custom_vjp function. "
-            f"The function is {params['name']}; use reverse mode, or give it a rule by jax.custom_jvp."
+            f"The function is {params['name']}; use reverse mode, or give it a rule by "
+            f"jax.custom_jvp."
         )
 
 

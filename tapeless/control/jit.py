@@ -2,7 +2,8 @@
 
 Its parameter `jaxpr` may have constants (arrays that the function captured); captured tracers of
 enclosing transformations have been made arguments by the caller.  Every rule transforms the program
-and binds the result, so that `vmap(jit(f))`, `grad(jit(f))` and the like are compiled programs, too.
+and binds the result, so that `vmap(jit(f))`, `grad(jit(f))` and the like are compiled programs,
+too.
 
 The compiler inlines it; the run time compiles it whole when it is reached eagerly.
 """

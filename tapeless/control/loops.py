@@ -51,10 +51,11 @@ def scan(
     unroll: int | bool = 1,
     _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
-    """Run `f(carry, x) -> (carry, y)` over the leading axis of `xs`; return the carry and stacked ys.
+    """Run `f(carry, x) -> (carry, y)` over the leading axis of `xs`; return the carry and stacked
+    ys.
 
-    xs: a tree of arrays (length, ...), or None with `length` given.  reverse: from the last slice to
-    the first; ys stay in place.  unroll: a hint for the compiler; True unrolls all.
+    xs: a tree of arrays (length, ...), or None with `length` given.  reverse: from the last slice
+    to the first; ys stay in place.  unroll: a hint for the compiler; True unrolls all.
 
     >>> import numpy as np
     >>> scan(lambda c, x: (c + x, c * x), 0.0, np.array([1.0, 2.0, 3.0], "float32"))
@@ -83,7 +84,8 @@ def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
         length = _static_int(length, "scan `length`")
         if any(size != length for size in sizes):
             raise ValueError(
-                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}."
+                f"scan got `length` argument of {length} which disagrees with leading axis "
+                f"sizes {sizes}."
             )
         return length
     if not sizes:
@@ -191,7 +193,8 @@ def _scan_in_python(
     """Run the loop in Python, for `disable_jit`."""
     if length == 0:
         raise ValueError(
-            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
+            "zero-length scan is not supported in disable_jit() mode because the output type "
+            "is unknown."
         )
     carry, ys = init, [None] * length
     for i in reversed(range(length)) if reverse else range(length):
@@ -302,7 +305,8 @@ def fori_loop(
         not static and dtypes_[0] != dtypes_[1] and not _weak_pair(bounds)
     ):
         raise TypeError(
-            f"lower and upper arguments to fori_loop must have equal types, got {dtypes_[0]} and {dtypes_[1]}"
+            f"lower and upper arguments to fori_loop must have equal types, got {dtypes_[0]} "
+            f"and {dtypes_[1]}"
         )
     if static:
         return _fori_scan(int(bounds[0]), int(bounds[1]), body_fun, init_val, unroll)

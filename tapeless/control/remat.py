@@ -143,7 +143,7 @@ def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
 
 
 def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
-    """Return (*saved, *known inputs, *unknown inputs) -> unknown outputs, all else computed again."""
+    """Return (*saved, *known, *unknown inputs) -> unknown outputs, all else computed again."""
     known, staged = halves.known, halves.staged
     n_residuals = len(halves.residual_avals)
     residuals = known.outvars[len(known.outvars) - n_residuals :]

@@ -7,7 +7,8 @@
 All rules follow one scheme: find, by a fixed point over the carry, which inputs take part; derive a
 body by the pass of that name; sort its inputs and outputs back into the three groups; bind.
 
-Residuals of the split are of three kinds.  What depends on consts alone is computed once, before the
+Residuals of the split are of three kinds.  What depends on consts alone is computed once, before
+the
 loop, and is a const of the staged loop; what is an input of the loop is passed again; only the rest
 is stacked.
 """
@@ -209,7 +210,7 @@ class Scan(ProgramPrimitive):
         return needed, {**params, **new}, (*kept, *used_ys)
 
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
-        """Write a native loop: carries in place, slices read where they are, outputs stored in place."""
+        """Write a native loop: carries in place, slices read and outputs stored in place."""
         n_consts, n_carry, jaxpr = params["num_consts"], params["num_carry"], params["jaxpr"]
         consts, init, xs = split_at(args, n_consts, n_carry)
         carry = b.carries(init)
@@ -238,10 +239,14 @@ class Scan(ProgramPrimitive):
             carry, stacked = split_at(state, n_carry)
             place = i
             if params["reverse"]:
-                place = b.op("stablehlo.subtract", [b.constant(length - 1, counter), i], [counter])[0]
+                place = b.op("stablehlo.subtract", [b.constant(length - 1, counter), i], [counter])[
+                    0
+                ]
             slices = [b.row(x, place) for x in xs]
             results = b.inline(jaxpr, [*consts, *carry, *slices])
-            ys = [b.put_row(y, row, place) for y, row in zip(stacked, results[n_carry:], strict=True)]
+            ys = [
+                b.put_row(y, row, place) for y, row in zip(stacked, results[n_carry:], strict=True)
+            ]
             after = b.op("stablehlo.add", [i, b.constant(1, counter)], [counter])
             return [*after, *results[:n_carry], *ys]
 
@@ -450,7 +455,7 @@ def transposed_body(
 def _transpose_after_split(
     prim: Scan, cotangents: Sequence, args: Sequence, linear: Mask, params: dict
 ) -> tuple:
-    """Transpose a loop with carries that are not linear: run those first, in a loop of their own."""
+    """Transpose a loop with carries that are not linear: those run first, in their own loop."""
     split = prim.split(linear, **params)
     known_prim, known_params = split.known
     outs = known_prim.bind(*[arg for arg in args if type(arg) is not Linear], **known_params)

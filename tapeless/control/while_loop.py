@@ -124,7 +124,7 @@ class While(ProgramPrimitive):
         return outs, tuple(0 if flag else None for flag in b_carry)
 
     def split(self, unknown: Mask, **params: Any) -> Split | None:
-        """Run the carries that are known in a loop of their own, and everything again in the other."""
+        """Run the known carries in a loop of their own, and everything again in the other."""
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         u_cond, u_body, u_init = split_at(unknown, n_cond, n_body)

@@ -27,6 +27,7 @@ from tapeless.core.source import Source
 from tapeless.core.trace import Tracer
 
 __all__ = [
+    "NO_DEBUG_INFO",
     "Atom",
     "Builder",
     "DebugInfo",
@@ -83,6 +84,9 @@ class DebugInfo:
     function: str = ""
     arguments: tuple[str, ...] | None = None
     results: tuple[str, ...] | None = None
+
+
+NO_DEBUG_INFO = DebugInfo()
 
 
 class Eqn:
@@ -147,7 +151,7 @@ class Jaxpr:
         outvars: Sequence[Atom],
         eqns: Sequence[Eqn],
         consts: Sequence[Any] = (),
-        debug: DebugInfo = DebugInfo(),
+        debug: DebugInfo = NO_DEBUG_INFO,
     ) -> None:
         """Freeze the fields; the effects are those of the equations."""
         self.constvars = tuple(constvars)
@@ -224,7 +228,7 @@ class Builder:
 
     __slots__ = ("const_vars", "consts", "debug", "eqns", "invars")
 
-    def __init__(self, debug: DebugInfo = DebugInfo()) -> None:
+    def __init__(self, debug: DebugInfo = NO_DEBUG_INFO) -> None:
         """debug: the names that the finished program carries."""
         self.debug = debug
         self.invars: list[Var] = []

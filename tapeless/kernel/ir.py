@@ -205,7 +205,8 @@ Block = tuple[Statement, ...]
 class Store(Statement):
     """Write `value` to `buffer` at the flat `index`; where `guard` is false, do nothing.
 
-    accumulate: None to overwrite, or "add", "mul", "min", "max", "and", "or": combine with what is there.
+    accumulate: None to overwrite, or "add", "mul", "min", "max", "and", "or": combine with what
+    is there.
     """
 
     buffer: Buffer
@@ -259,7 +260,8 @@ class Call(Statement):
     """Call a foreign routine: `symbol` is resolved by the engine (BLAS, LAPACK, own C ABI, host).
 
     args: buffers (passed as pointers, optionally displaced: a pair (buffer, Affine)) and int64,
-    int32 or floating scalars, in the order of the routine.  `reads` and `writes` are the buffers touched.
+    int32 or floating scalars, in the order of the routine.  `reads` and `writes` are the buffers
+    touched.
     """
 
     symbol: str

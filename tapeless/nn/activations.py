@@ -68,7 +68,7 @@ def relu(x: Any) -> Value:
     >>> relu(np.array([-1.0, 2.0], "float32"))
     Array([0., 2.], dtype=float32)
     """
-    return ufuncs.maximum(x, 0)
+    return arithmetic.maximum(x, 0)
 
 
 relu.defjvps(lambda t, result, x: lax.select(lax.gt(x, _typed(x, 0)), t, lax.full_like(t, 0)))
@@ -82,7 +82,7 @@ def relu6(x: Any) -> Value:
     >>> relu6(8.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    return ufuncs.minimum(ufuncs.maximum(x, 0), 6.0)
+    return arithmetic.minimum(arithmetic.maximum(x, 0), 6.0)
 
 
 def _inside_six(t: Value, result: Value, x: Value) -> Value:
@@ -240,9 +240,9 @@ def celu(x: Any, alpha: Any = 1.0) -> Value:
     >>> celu(1.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    exponent = arithmetic.divide(ufuncs.minimum(x, 0.0), alpha)
-    below = arithmetic.multiply(alpha, ufuncs.expm1(exponent))
-    return arithmetic.add(ufuncs.maximum(x, 0.0), below)
+    above = arithmetic.maximum(x, 0.0)
+    exponent = arithmetic.divide(arithmetic.minimum(x, 0.0), alpha)
+    return arithmetic.add(above, arithmetic.multiply(alpha, ufuncs.expm1(exponent)))
 
 
 @jit
@@ -341,10 +341,11 @@ def log1mexp(x: Any) -> Value:
     Array(-0.6931472, dtype=float32, weak_type=True)
     """
     (x,) = promote_args_inexact("log1mexp", x)
-    turn = lax.convert_element_type(lax.log(np.float32(2.0)), typeof(x).dtype)
+    turn = lax.convert_element_type(lax.log(2.0), typeof(x).dtype)
+    is_small = lax.lt(x, turn)
     small = lax.log(lax.neg(lax.expm1(lax.neg(x))))
     large = lax.log1p(lax.neg(lax.exp(lax.neg(x))))
-    return where(lax.lt(x, turn), small, large)
+    return where(is_small, small, large)
 
 
 log1mexp.defjvps(lambda t, result, x: lax.div(t, lax.expm1(x)))

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import lax
+from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import choice, reductions
+from tapeless.numpy import arithmetic, choice, reductions
 from tapeless.numpy.common import (
     asarray,
     canonicalize_axes,
@@ -94,7 +94,8 @@ def logsumexp(
     if where is not None:
         x = choice.where(where, x, 0)
     axes = canonicalize_axes(axis, typeof(x).ndim)
-    highest = _maximum(lax.real(x), axes, where, False)
+    is_complex = dtypes.issubdtype(typeof(x).dtype, np.complexfloating)
+    highest = _maximum(lax.real(x) if is_complex else x, axes, where, False)
     finite = lax.select_n(lax.is_finite(highest), lax.full_like(highest, 0), highest)
     shift = lax.stop_gradient(finite)
     powers = lax.exp(lax.sub(x, _spread(shift, typeof(x).shape, axes)))
@@ -170,6 +171,5 @@ def standardize(
     elif variance is None:
         squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
         variance = choice.clip(lax.sub(squares, lax.square(mean)), 0)
-    variance = asarray(variance)
-    root = lax.rsqrt(lax.add(variance, lax.convert_element_type(epsilon, typeof(variance).dtype)))
-    return lax.mul(lax.sub(x, mean), root)
+    centred = arithmetic.subtract(x, asarray(mean))
+    return arithmetic.multiply(centred, lax.rsqrt(arithmetic.add(asarray(variance), epsilon)))

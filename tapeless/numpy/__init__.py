@@ -12,6 +12,7 @@ from tapeless.numpy.shape import *
 from tapeless.numpy.joining import *
 from tapeless.numpy.taking import *
 from tapeless.numpy.diagonal import *
+from tapeless.numpy.grids import *
 from tapeless.numpy.reductions import *
 from tapeless.numpy.vectorize import *
 from tapeless.numpy.products import *

@@ -82,7 +82,8 @@ def _where(condition: Value, x: Value, y: Value) -> Value:
     shape = lax.broadcast_shapes(*shapes)
     if shapes[0]:
         condition = broadcast(condition, shape)
-    return lax.select_n(condition, broadcast(y, shape), broadcast(x, shape))
+    x, y = broadcast(x, shape), broadcast(y, shape)
+    return lax.select_n(condition, y, x)
 
 
 def _zero_like(x: Value) -> Any:

@@ -26,7 +26,6 @@ from tapeless.numpy.common import (
     concrete_value,
     convert,
     dtype_of,
-    promote_dtypes_inexact,
     value_of,
 )
 from tapeless.numpy.arithmetic import multiply, power
@@ -378,11 +377,12 @@ def _linspace(
     start: Value, stop: Value, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
 ) -> Any:
     """Weigh the ends, so that both are exact: start * (1 - t) + stop * t."""
-    start, stop = promote_dtypes_inexact(start, stop)
-    start, stop = convert(start, kind := dtype_of(start)), convert(stop, kind)
+    start, stop = _strong_inexact(start, stop)
+    kind = dtype_of(start)
     shape = lax.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
-    start, stop = broadcast(start, shape), broadcast(stop, shape)
     steps = num - 1 if endpoint else num
+    step = lax.div(lax.sub(stop, start), kind.type(steps)) if steps > 0 else kind.type(np.nan)
+    start, stop = broadcast(start, shape), broadcast(stop, shape)
     out = _samples(start, stop, num, steps, endpoint, kind)
     wanted = kind if dtype is None else dtype
     if axis != 0:
@@ -392,13 +392,13 @@ def _linspace(
     if dtypes.issubdtype(wanted, np.integer) and not dtypes.issubdtype(kind, np.integer):
         out = lax.floor(out)
     out = convert(out, wanted)
-    if not retstep:
-        return out
-    if steps > 0:
-        step = lax.div(lax.sub(stop, start), kind.type(steps))
-    else:
-        step = broadcast(kind.type(np.nan), shape)
-    return out, step
+    return (out, broadcast(step, shape)) if retstep else out
+
+
+def _strong_inexact(*args: Value) -> list[Value]:
+    """Return numbers in a common floating or complex dtype that is not weak."""
+    kind = dtypes.to_inexact_dtype(dtypes.result_type(*args))
+    return [convert(arg, dtypes.canonicalize_dtype(kind)) for arg in args]
 
 
 def _samples(
@@ -453,7 +453,7 @@ def _logspace(
     start: Value, stop: Value, base: Value, *, num: int, endpoint: bool, dtype: Any, axis: int
 ) -> Value:
     """Raise the base to equally spaced powers."""
-    start, stop = promote_dtypes_inexact(start, stop)
+    start, stop = _strong_inexact(start, stop)
     powers = linspace(start, stop, num, endpoint=endpoint, axis=axis)
     out = power(base, powers)
     return out if dtype is None else convert(out, dtype)
@@ -487,7 +487,7 @@ def _geomspace(
     start: Value, stop: Value, *, num: int, endpoint: bool, dtype: Any, axis: int
 ) -> Value:
     """Space the logarithms of sizes equally; the sign is that of `start`."""
-    start, stop = promote_dtypes_inexact(start, stop)
+    start, stop = _strong_inexact(start, stop)
     signs = sign(start)
     low, high = log10(lax.div(start, signs)), log10(lax.div(stop, signs))
     out = logspace(low, high, num, endpoint=endpoint, base=10.0, axis=0)

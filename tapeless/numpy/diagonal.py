@@ -223,8 +223,8 @@ def _diag(v: Value, k: int) -> Value:
     if len(shape) == 1:
         size = shape[0] + abs(k)
         padded = lax.pad(v, dtype_of(v).type(0), ((max(0, -k), max(0, k), 0),))
-        column = lax.expand_dims(padded, (1,))
-        return where(_on_diagonal((size, size), k), column, dtype_of(v).type(0))
+        mask = _on_diagonal((size, size), k)
+        return where(mask, lax.expand_dims(padded, (1,)), dtype_of(v).type(0))
     if len(shape) == 2:
         return diagonal(v, offset=k)
     raise ValueError("diag input must be 1d or 2d")

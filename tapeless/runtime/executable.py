@@ -16,16 +16,19 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.compiler import buffers, cost
-from tapeless.compiler.engine import NativeProgram, compile_program
-from tapeless.compiler.lower import lower_jaxpr
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
-from tapeless.kernel.pprint import listing
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
+from tapeless.util import lazy
 
 __all__ = ["Executable"]
+
+buffers = lazy.load("tapeless.compiler.buffers")
+cost = lazy.load("tapeless.compiler.cost")
+engine = lazy.load("tapeless.compiler.engine")
+lower = lazy.load("tapeless.compiler.lower")
+kernel_pprint = lazy.load("tapeless.kernel.pprint")
 
 
 class Executable:
@@ -36,9 +39,9 @@ class Executable:
 
     def __init__(self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int = 1) -> None:
         """Compile `jaxpr`."""
-        program = lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
+        program = lower.lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
         self.program = program
-        self.native: NativeProgram = compile_program(program, effort)
+        self.native = engine.compile_program(program, effort)
         self.consts = [as_array(x) for x in program.consts]
         self.const_addresses = [x.address for x in self.consts]
         self.out_avals = jaxpr.out_avals
@@ -85,4 +88,4 @@ class Executable:
 
     def listing(self) -> str:
         """Return the text of the program's loops."""
-        return listing(self.program.body)
+        return kernel_pprint.listing(self.program.body)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tapeless.compiler.stablehlo import module_text
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.runtime.array import physical
@@ -23,8 +22,11 @@ from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util import lazy
 
 __all__ = ["ArgInfo", "Compiled", "Lowered", "MemoryStats", "OutInfo", "Traced"]
+
+stablehlo = lazy.load("tapeless.compiler.stablehlo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class Lowered(Stage):
             raise ValueError(f"dialect must be 'stablehlo', got {dialect!r}")
         jaxpr = self._traced.jaxpr
         named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
-        return module_text(named, self._traced.name, debug_info=debug_info)
+        return stablehlo.module_text(named, self._traced.name, debug_info=debug_info)
 
     def _result_names(self) -> tuple[str, ...]:
         """Return where each result is in what the function returns, such as `result['a'][0]`."""

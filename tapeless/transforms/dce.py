@@ -51,7 +51,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
 
 
 def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:
-    """Return the equation reduced to the outputs that are wanted or that it must keep, by its primitive's rule."""
+    """Return the equation reduced, by its primitive's rule, to what is wanted or must stay."""
     shrunk = eqn.primitive.dce(wanted, len(eqn.invars), **eqn.params)
     if shrunk is None:
         return eqn

@@ -99,7 +99,8 @@ def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, M
     """Return the program of values and tangents, and which tangents come out.
 
     nonzero: per input, whether it has a tangent.  instantiated: per output, whether its tangent is
-    wanted even if it is zero.  The program maps (*primals, *nonzero tangents) to (*outs, *tangents).
+    wanted even if it is zero.  The program maps (*primals, *nonzero tangents) to (*outs,
+    *tangents).
     """
     n_inputs = len(jaxpr.invars)
     nonzero_out: list[bool] = []

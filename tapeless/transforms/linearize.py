@@ -91,7 +91,7 @@ class Linearized:
 def linearize_flat(
     function: Callable[..., Sequence[Value]], primals: Sequence[Value], wanted: Mask | None = None
 ) -> Linearized:
-    """Linearise a flat function at `primals`, with respect to the inputs `wanted` (default: all)."""
+    """Linearise a flat function at `primals`, by the inputs `wanted` (default: all)."""
     staged = StageTrace(context.trace, "the linearised function", DebugInfo("linear"))
     splitter = SplitTrace(context.trace, staged)
     wanted = wanted or (True,) * len(primals)

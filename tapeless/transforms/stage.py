@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from tapeless.core.aval import ShapedArray
 from tapeless.core.check import after_pass
-from tapeless.core.jaxpr import Atom, Builder, DebugInfo, Eqn, Jaxpr, Var
+from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
@@ -56,7 +56,7 @@ class StageTrace(Trace):
     __slots__ = ("builder",)
 
     def __init__(
-        self, parent: Trace | None, what: str = "", debug: DebugInfo = DebugInfo()
+        self, parent: Trace | None, what: str = "", debug: DebugInfo = NO_DEBUG_INFO
     ) -> None:
         """what: words for messages."""
         super().__init__(parent, Tag(what))
@@ -99,7 +99,7 @@ def stage_flat(
     function: Callable[..., Sequence[Value]],
     avals: Sequence[ShapedArray],
     what: str = "",
-    debug: DebugInfo = DebugInfo(),
+    debug: DebugInfo = NO_DEBUG_INFO,
 ) -> Jaxpr:
     """Trace a function of flat arguments that returns a flat sequence of values.
 

@@ -2,7 +2,8 @@
 
 The problem: a linear program maps tangents forwards; reverse mode wants cotangents mapped back.
 The idea: walk the equations in reverse.  An equation whose outputs have cotangents asks its
-primitive's `transpose` rule for those of its linear inputs; cotangents of one variable are added up.
+primitive's `transpose` rule for those of its linear inputs; cotangents of one variable are added
+up.
 
 Equations that do not depend on the linear inputs (what a checkpoint replays, for instance) are
 evaluated first, forwards.  In the arguments of a transpose rule a linear input is `Linear`, every
@@ -54,7 +55,7 @@ def backward(
     args: Sequence[Value | Linear],
     cotangents: Sequence[Cotangent],
 ) -> list[Cotangent | None]:
-    """Return the cotangents of the `Linear` args (None for the others) from those of the outputs."""
+    """Return the cotangents of the `Linear` args, None for the others."""
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     linear: set[Var] = set()
     for var, arg in zip(jaxpr.invars, args, strict=True):
