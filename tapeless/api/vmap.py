@@ -39,11 +39,11 @@ def vmap(
 ) -> Callable:
     """Return `fun` mapped over an axis of its arguments.
 
-    in_axes: per positional argument the axis to map, or None to share the argument; an int for all;
-    inside a tuple, trees that are prefixes of the arguments.  Keyword arguments are mapped over
-    axis
-    0.  out_axes: where the mapped axis stands in the results; None for results that do not depend on
-    it (or, with sum_match, that are to be summed over it).  axis_name: for collectives.
+    in_axes: per positional argument the axis to map, or None to share the argument; an int for
+    all; inside a tuple, trees that are prefixes of the arguments.  Keyword arguments are mapped
+    over axis 0.  out_axes: where the mapped axis stands in the results; None for results that do
+    not depend on it (or, with sum_match, that are to be summed over it).  axis_name: for
+    collectives.
 
     >>> from tapeless.prims.binary import add
     >>> import numpy as np
