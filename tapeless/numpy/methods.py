@@ -18,7 +18,17 @@ import numpy as np
 
 from tapeless import dtypes, errors, lax
 from tapeless.core.trace import Tracer, array_methods, context
-from tapeless.numpy import choice, common, creation, joining, shape, ufuncs, updates
+from tapeless.numpy import (
+    choice,
+    common,
+    creation,
+    joining,
+    products,
+    reductions,
+    shape,
+    ufuncs,
+    updates,
+)
 from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
@@ -308,6 +318,19 @@ array_methods.update(
     repeat=method_of(joining.repeat),
     reshape=_reshape,
     squeeze=method_of(shape.squeeze),
+    all=method_of(reductions.all),
+    any=method_of(reductions.any),
+    argmax=method_of(reductions.argmax),
+    argmin=method_of(reductions.argmin),
+    dot=method_of(products.dot),
+    max=method_of(reductions.max),
+    mean=method_of(reductions.mean),
+    min=method_of(reductions.min),
+    prod=method_of(reductions.prod),
+    ptp=method_of(reductions.ptp),
+    std=method_of(reductions.std),
+    sum=method_of(reductions.sum),
+    var=method_of(reductions.var),
     swapaxes=method_of(shape.swapaxes),
     transpose=_transpose,
     view=_view,

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapeless import dtypes, lax
 from tapeless.core.trace import Tracer
-from tapeless.numpy import arithmetic, rounding, ufuncs
+from tapeless.numpy import arithmetic, products, rounding, ufuncs
 from tapeless.numpy.common import convert, is_arraylike
 from tapeless.runtime.array import Array
 
@@ -117,6 +117,7 @@ _TABLE = (
     ("lshift", "<<", arithmetic.left_shift, lax.shift_left_p, _SIGNED | _UNSIGNED),
     ("rshift", ">>", arithmetic.right_shift, lax.shift_right_arithmetic_p, _SIGNED),
     ("pow", "**", arithmetic.power, lax.pow_p, frozenset()),
+    ("matmul", "@", products.matmul, lax.dot_general_p, frozenset()),
 )
 _COMPARISONS = (
     ("eq", "==", arithmetic.equal, lax.eq_p, _NUMBERS | _BITS),
