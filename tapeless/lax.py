@@ -14,6 +14,7 @@ from tapeless.prims.collective import *
 from tapeless.prims.compare import *
 from tapeless.prims.conv import *
 from tapeless.prims.convert import *
+from tapeless.prims.convforms import *
 from tapeless.prims.convlayout import *
 from tapeless.prims.create import *
 from tapeless.prims.cumulative import *

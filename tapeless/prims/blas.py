@@ -19,7 +19,7 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 
-__all__ = ["BLAS_LETTER", "character", "gemm", "integer", "number"]
+__all__ = ["BLAS_LETTER", "Product", "character", "gemm", "integer", "number"]
 
 LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
 BLOCKS = 8
@@ -62,16 +62,16 @@ def gemm(
     The rows of one large product are computed in blocks, which may run in parallel.
     """
     count, n, m, k = sizes
-    product = _Product(b, x, y, out, sizes, flips)
+    product = Product(b, x, y, out, sizes, flips)
     if min(n, m) == 1:
         _each(b, count, product.with_vector)
     elif count == 1 and n * m * k >= LARGE and n >= BLOCKS:
         rows = -(-n // BLOCKS)
-        b.loop(n // rows, lambda i: product.of_rows(0, b.imul(i, rows), rows))
+        b.loop(n // rows, lambda i: product.of_rows((0, 0, 0), b.imul(i, rows), rows))
         if n % rows:
-            product.of_rows(0, n - n % rows, n % rows)
+            product.of_rows((0, 0, 0), n - n % rows, n % rows)
     else:
-        _each(b, count, lambda batch: product.of_rows(batch, 0, n))
+        _each(b, count, lambda i: product.of_rows((i, i, i), 0, n))
 
 
 def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
@@ -82,7 +82,7 @@ def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
         b.loop(count, body)
 
 
-class _Product:
+class Product:
     """The calls of one batch of products; see `gemm`."""
 
     def __init__(
@@ -108,13 +108,17 @@ class _Product:
         reads = (self.x, self.y, self.one, self.zero)
         self.b.call(f"blas:{self.letter}{routine}", args, reads=reads, writes=(self.out,))
 
-    def of_rows(self, batch: Any, first: Any, rows: int) -> None:
-        """Compute `rows` rows of one product, from row `first`."""
+    def of_rows(self, which: tuple[Any, Any, Any], first: Any, rows: int) -> None:
+        """Compute `rows` rows of one product, from row `first`.
+
+        which: the numbers of the matrices in x, y and out.
+        """
         b, n, m, k = self.b, self.n, self.m, self.k
+        in_x, in_y, in_out = which
         start = b.imul(first, 1 if self.flip_x else k)
-        left = (self.x, b.iadd(b.imul(batch, n * k), start))
-        right = (self.y, b.imul(batch, k * m))
-        result = (self.out, b.iadd(b.imul(batch, n * m), b.imul(first, m)))
+        left = (self.x, b.iadd(b.imul(in_x, n * k), start))
+        right = (self.y, b.imul(in_y, k * m))
+        result = (self.out, b.iadd(b.imul(in_out, n * m), b.imul(first, m)))
         self.call(
             "gemm",
             character(b, "T" if self.flip_y else "N"),

@@ -28,7 +28,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.blas import BLAS_LETTER, gemm
+from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.common import add_tangents, dtype_of, move_dim, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.convlayout import (
@@ -43,17 +43,15 @@ from tapeless.prims.structural import array_text, reshape, rev
 from tapeless.prims.window import Windows, dilated, padtype_to_pads, transposed_padding
 
 __all__ = [
-    "conv",
     "conv_general_dilated",
     "conv_general_dilated_p",
     "conv_general_shape_tuple",
-    "conv_transpose",
-    "conv_with_general_padding",
 ]
 
 Shape = Sequence[int]
 Padding = str | Sequence[tuple[int, int]]
 SMALL = 32**3  # multiplications; below, the matrix costs more than it saves
+ROOM = 1 << 24  # elements; up to here, the windows of all images are laid out, in parallel
 
 
 def _windows(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> Windows:
@@ -276,7 +274,7 @@ class _Plan:
         """x, k: the operands' shapes."""
         self.numbers = n = params["dimension_numbers"]
         self.windows = _windows(x, k, params)
-        self.x_rank, self.k_rank = len(x), len(k)
+        self.channels_last = n.lhs_spec[1] == len(x) - 1
         self.by_images = params["batch_group_count"] > 1
         self.groups = params["batch_group_count"] * params["feature_group_count"]
         self.features = k[n.rhs_spec[0]] // self.groups
@@ -294,6 +292,18 @@ class _Plan:
         else:
             channel = b.iadd(b.imul(group, self.channels), channel)
         return _placed(self.numbers.lhs_spec, (image, channel, *space))
+
+    def depth_shape(self) -> tuple[int, ...]:
+        """Return the axes of one window's elements, in the order of the images' memory."""
+        if self.channels_last:
+            return (*self.windows.window, self.channels)
+        return (self.channels, *self.windows.window)
+
+    def split_depth(self, index: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """Return the channel and the place in the window of an element."""
+        if self.channels_last:
+            return index[-1], index[:-1]
+        return index[0], index[1:]
 
     def kernel_index(self, feature: Any, channel: Any, inner: Sequence[Any]) -> list:
         """Return the index into the kernels for one product."""
@@ -336,49 +346,79 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: 
 def _lower_by_matrix(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
     """Return the result as products of matrices: rows are windows, columns are kernels."""
     x, k = args
-    zero = b.const(0, wide)
-    shape = (plan.channels, *plan.windows.window)
     x = b.stored(x)
+    matrices = ShapedArray((plan.groups, plan.features, *plan.depth_shape()), wide)
 
     def kernel(index: Sequence[Any]) -> Any:
         """Return an element of the kernels as matrices (group, feature, depth)."""
         feature = b.iadd(b.imul(index[0], plan.features), index[1])
-        channel, *offset = b.unravel(index[2], shape)
+        channel, offset = plan.split_depth(index[2:])
         return b.convert(k.at(*plan.kernel_index(feature, channel, offset)), wide)
 
-    matrices = ShapedArray((plan.groups, plan.features, plan.depth), wide)
     kernels = b.stored(b.virtual(matrices, kernel))
-    rows = b.buffer(ShapedArray((plan.groups, plan.spots, plan.depth), wide))
-    part = ShapedArray((plan.groups, plan.spots, plan.features), wide)
-    products = b.buffer(part)
-    result = b.buffer(ShapedArray((plan.images, *part.shape), wide))
+    size = plan.groups * plan.spots * plan.depth
+    apart = plan.images if plan.images * size <= ROOM else 1
+    places = (apart, plan.groups, *plan.windows.count)
+    rows = b.buffer(ShapedArray((*places, *plan.depth_shape()), wide))
+    result = b.buffer(ShapedArray((plan.images, plan.groups, plan.spots, plan.features), wide))
+    sizes = (plan.groups, plan.spots, plan.features, plan.depth)
+    product = Product(b, rows, kernels, result, sizes, (False, True))
 
     def one_image(image: Any) -> None:
-        """Lay out the windows of one image, multiply, and keep the products."""
+        """Lay out the windows of one image, and multiply."""
+        own = image if apart > 1 else 0
+        _lay_out(b, x, rows, plan, (image, own))
 
-        def lay_out(index: Sequence[Any]) -> None:
-            """Store one element of a window."""
-            group, spot, position = index
-            channel, *offset = b.unravel(position, shape)
-            place = b.unravel(spot, plan.windows.count)
-            space, inside = plan.windows.place(b, place, offset)
-            feature = b.imul(group, plan.features)
-            value = b.convert(x.at(*plan.image_index(b, image, feature, channel, space)), wide)
-            b.store(rows, index, value if inside is None else b.select(inside, value, zero))
+        def group(g: Any) -> None:
+            """Multiply the windows of one group."""
+            shift = b.iadd(b.imul(image, plan.groups), g)
+            here = b.iadd(b.imul(own, plan.groups), g)
+            product.of_rows((here, g, shift), 0, plan.spots)
 
-        b.nest(rows.shape, lay_out)
-        sizes = (plan.groups, plan.spots, plan.features, plan.depth)
-        gemm(b, rows, kernels, products, sizes, (False, True))
-        b.assign(result, products, (image,))
+        if plan.groups == 1:
+            group(0)
+        else:
+            b.loop(plan.groups, group, independent=False)
 
-    b.loop(plan.images, one_image, independent=False)
+    b.loop(plan.images, one_image, independent=apart > 1)
+    return _in_layout(b, result, out, plan)
+
+
+def _lay_out(b: Any, x: Any, rows: Any, plan: _Plan, images: tuple[Any, Any]) -> None:
+    """Store the windows of an image as rows; images: its number in x, and in rows."""
+    image, own = images
+    n_places = len(plan.windows.count)
+    zero = b.const(0, rows.dtype)
+
+    def store(index: Sequence[Any]) -> None:
+        """Store one element of a window."""
+        group, place, depth = index[0], index[1 : n_places + 1], index[n_places + 1 :]
+        channel, offset = plan.split_depth(depth)
+        space, inside = plan.windows.place(b, place, offset)
+        feature = b.imul(group, plan.features)
+        at = plan.image_index(b, image, feature, channel, space)
+        value = b.convert(x.at(*at), rows.dtype)
+        if inside is not None:
+            value = b.select(inside, value, zero)
+        b.store(rows, (own, *index), value)
+
+    b.nest(rows.shape[1:], store)
+
+
+def _in_layout(b: Any, result: Any, out: ShapedArray, plan: _Plan) -> Any:
+    """Return the products (image, group, spot, feature) in the layout of the result."""
+    spec = plan.numbers.out_spec
+    last = len(spec) - 1
+    if plan.groups == 1 and spec == (0, last, *range(1, last)) and result.dtype == out.dtype:
+        return b.reshape(result, out)
 
     def pull(index: Sequence[Any]) -> Any:
         """Find an element among the products."""
-        image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
+        image, feature, *spot = (index[axis] for axis in spec)
         group = b.idiv(feature, plan.features) if plan.groups > 1 else 0
         flat = b.flat_index(spot, plan.windows.count)
-        return b.convert(result.at(image, group, flat, b.imod(feature, plan.features)), out.dtype)
+        element = result.at(image, group, flat, b.imod(feature, plan.features))
+        return b.convert(element, out.dtype)
 
     return b.virtual(out, pull)
 
@@ -556,111 +596,3 @@ def conv_general_dilated(
         rhs_dilation=rhs_dilation,
         window_strides=tuple(map(int, window_strides)),
     )[0]
-
-
-def conv(
-    lhs: Value,
-    rhs: Value,
-    window_strides: Sequence[int],
-    padding: str,
-    precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
-) -> Value:
-    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) -> (n, o, h', w')."""
-    return conv_general_dilated(
-        lhs,
-        rhs,
-        window_strides,
-        padding,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
-
-
-def conv_with_general_padding(
-    lhs: Value,
-    rhs: Value,
-    window_strides: Sequence[int],
-    padding: Padding,
-    lhs_dilation: Sequence[int] | None,
-    rhs_dilation: Sequence[int] | None,
-    precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
-) -> Value:
-    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) with explicit padding."""
-    return conv_general_dilated(
-        lhs,
-        rhs,
-        window_strides,
-        padding,
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=rhs_dilation,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
-
-
-def _transpose_padding(kernel: int, stride: int, padding: str) -> tuple[int, int]:
-    """Return the padding of a transposed convolution that undoes SAME or VALID."""
-    if padding == "SAME":
-        total = kernel + stride - 2
-        before = kernel - 1 if stride > kernel - 1 else -(-total // 2)
-    elif padding == "VALID":
-        total = kernel + stride - 2 + max(kernel - stride, 0)
-        before = kernel - 1
-    else:
-        raise ValueError("Padding mode must be `SAME` or `VALID`.")
-    return before, total - before
-
-
-def conv_transpose(
-    lhs: Value,
-    rhs: Value,
-    strides: Sequence[int],
-    padding: Padding,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
-    transpose_kernel: bool = False,
-    precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
-    use_consistent_padding: bool = False,
-) -> Value:
-    """Return the transposed (fractionally strided) convolution of images and kernels.
-
-    lhs: (n, h, w, c), rhs: (kh, kw, c, o) -> (n, h', w', o) with `dimension_numbers` None.
-    transpose_kernel: exchange the kernels' in and out, and reverse them: the gradient of a
-    convolution.
-    """
-    ndim = len(shape_of(lhs))
-    if dimension_numbers is None:
-        layouts = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC")}
-        layouts[5] = ("NHWDC", "HWDIO", "NHWDC")
-        if ndim not in layouts:
-            raise ValueError("No 4+ dimensional dimension_number defaults.")
-        dimension_numbers = layouts[ndim]
-    numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
-    window = spatial(shape_of(rhs), numbers.rhs_spec)
-    steps = rhs_dilation or (1,) * len(window)
-    spans = [dilated(n, d) for n, d in zip(window, steps, strict=True)]
-    if isinstance(padding, str):
-        pairs = zip(spans, strides, strict=True)
-        pads: Any = [_transpose_padding(span, stride, padding) for span, stride in pairs]
-    elif use_consistent_padding:
-        pairs = zip(spans, padding, strict=True)
-        pads = [(span - 1 - low, span - 1 - high) for span, (low, high) in pairs]
-    else:
-        pads = padding
-    if transpose_kernel:
-        rhs = rev(rhs, numbers.rhs_spec[2:])
-        numbers = numbers._replace(rhs_spec=swapped(numbers.rhs_spec))
-    return conv_general_dilated(
-        lhs,
-        rhs,
-        (1,) * len(window),
-        pads,
-        strides,
-        rhs_dilation,
-        numbers,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )

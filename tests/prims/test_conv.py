@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapeless.prims import conv
+from tapeless.prims import conv, convforms
 from tests.support.harness import laws
 from tests.support.records import Record, normal
 
@@ -44,7 +44,7 @@ globals().update(laws(RECORDS))
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_transposed_convolution_undoes_the_shape(padding):
     x, k = np.ones((1, 4, 2), np.float32), np.ones((3, 2, 5), np.float32)
-    out = conv.conv_transpose(x, k, (2,), padding)
+    out = convforms.conv_transpose(x, k, (2,), padding)
     assert out.shape == (1, 8 if padding == "SAME" else 9, 5)
 
 
