@@ -15,7 +15,7 @@ from tapeless.compiler.interrupts import leave_unless_zero
 from tapeless.compiler.regions import Code, Function, Region
 from tapeless.kernel.ir import Buffer
 
-__all__ = ["chunk_length", "close_task", "open_task"]
+__all__ = ["SHARED_COST", "chunk_length", "close_task", "open_task"]
 
 SHARED_COST = 1 << 20
 _CHUNK_COST = 1 << 18
