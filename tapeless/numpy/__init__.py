@@ -7,6 +7,7 @@ from tapeless.numpy.ufunc import *
 from tapeless.numpy.arithmetic import *
 from tapeless.numpy.ufuncs import *
 from tapeless.numpy.rounding import *
+from tapeless.numpy.floats import *
 from tapeless.numpy.creation import *
 from tapeless.numpy.shape import *
 from tapeless.numpy.joining import *
@@ -17,6 +18,8 @@ from tapeless.numpy.reductions import *
 from tapeless.numpy.vectorize import *
 from tapeless.numpy.products import *
 from tapeless.numpy.einsum import *
+from tapeless.numpy.sorting import *
+from tapeless.numpy.cumulative import *
 from tapeless.numpy.methods import *
 from numpy import (  # noqa: F401
     character as character,
