@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tapeless.compiler.cost import is_recipe
+from tapeless.kernel.cheap import is_recipe
 from tapeless.kernel.graph import children, merge_reductions, replace, walk
 from tapeless.kernel.ir import Block, If, Index, Loop, Op, Reduce, Scalar, Statement, Store, While
 from tapeless.kernel.nodes import Nodes

@@ -14,32 +14,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapeless.compiler.program import Program
+from tapeless.kernel.cheap import ARITHMETIC, is_recipe
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import Block, If, Index, Load, Loop, Op, Reduce, Scalar, Store, While
 
-__all__ = ["costs", "evaluations", "is_recipe", "reductions"]
-
-_ARITHMETIC = frozenset(
-    (
-        *("add", "sub", "mul", "div", "rem", "neg", "abs", "sign", "min", "max", "fma", "floor"),
-        *("ceil", "trunc", "round_even", "sqrt", "copysign"),
-    )
-)
-_MOVES = frozenset(
-    (
-        *("and", "or", "xor", "not", "shift_left", "shift_right_logical", "popcount", "clz"),
-        *("shift_right_arithmetic", "mulhi", "eq", "ne", "lt", "le", "gt", "ge", "is_finite"),
-        *("select", "rare", "convert", "bitcast"),
-    )
-)
+__all__ = ["costs", "evaluations", "reductions"]
 
 Counts = Mapping[Index, float]
 Free = frozenset[Index]
-
-
-def is_recipe(op: Op) -> bool:
-    """Tell whether an operation is a recipe of many instructions, such as exp."""
-    return op.name not in _ARITHMETIC and op.name not in _MOVES
 
 
 def reductions(nodes: Iterable[Scalar]) -> tuple[dict[Index, Free], dict[Index, int]]:
@@ -131,5 +113,5 @@ def _add_stores(total: dict[str, float], stores: Sequence[Store], place: _Place)
             total["flops"] += often * node.extent
         elif isinstance(node, Op) and is_recipe(node):
             total["transcendentals"] += often
-        elif isinstance(node, Op) and node.name in _ARITHMETIC and node.dtype.kind in "fV":
+        elif isinstance(node, Op) and node.name in ARITHMETIC and node.dtype.kind in "fV":
             total["flops"] += often

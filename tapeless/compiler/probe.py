@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tapeless.compiler.cost import evaluations, is_recipe
+from tapeless.compiler.cost import evaluations
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
 from tapeless.kernel.build import SHORT_AXIS, KernelBuilder, KernelValue
+from tapeless.kernel.cheap import is_recipe
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import (
     Affine,

@@ -32,8 +32,8 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
-from tapeless.kernel.folds import FoldNodes
-from tapeless.kernel.graph import substitute, walk
+from tapeless.kernel.folds import UNROLLED_FOLD, FoldNodes
+from tapeless.kernel.graph import replace, substitute, walk
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -50,13 +50,13 @@ from tapeless.kernel.ir import (
     While,
 )
 from tapeless.kernel.parts import Element, Pair, PartNodes, Parts, parts_of, storage
+from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 
 __all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
 
 LOCAL_SIZE = 16
 SHORT_AXIS = 4
-UNROLLED_FOLD = 8
 NEST_STORES = 8
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -508,12 +508,30 @@ class KernelBuilder(FoldNodes):
             variables.pop()
             targets *= len(copies)
             roots = tuple(root for copy in copies for root in copy)
+        first: list[Statement] = []
+        if math.prod(sizes) > UNROLLED_FOLD:
+            first, roots = self._reduced_first(variables, sizes, roots)
         stores: list[Statement] = [
             Store(buffer, roots[2 * i], roots[2 * i + 1]) for i, buffer in enumerate(targets)
         ]
-        for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
-            stores = [Loop(var, extent, tuple(stores))]
-        return stores
+        return [*_loops(variables, sizes, first), *_loops(variables, sizes, stores)]
+
+    def _reduced_first(
+        self, variables: Sequence[Index], sizes: Sequence[int], roots: Sequence[Scalar]
+    ) -> tuple[list[Statement], Sequence[Scalar]]:
+        """Store row reductions that are transformed; return the stores, and what reads them."""
+        found = row_reductions(variables, roots)
+        if not found:
+            return [], roots
+        flat = self.flat_index(variables, sizes)
+        stores: list[Statement] = []
+        loads: dict[int, Scalar] = {}
+        for reduction in found:
+            aval = ShapedArray(tuple(sizes), reduction.dtype)
+            buffer = self.new_buffer(aval)
+            stores.append(Store(buffer, flat, reduction))
+            loads[id(reduction)] = self.load(buffer, flat)
+        return stores, replace(self, roots, loads)
 
     def _call_operand(self, arg: Any) -> Any:
         """Turn an argument of `call` into one of the statement."""
@@ -530,6 +548,15 @@ class KernelBuilder(FoldNodes):
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy
+
+
+def _loops(
+    variables: Sequence[Index], sizes: Sequence[int], body: list[Statement]
+) -> list[Statement]:
+    """Put loops around statements, if there are any."""
+    for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
+        body = [Loop(var, extent, tuple(body))] if body else []
+    return body
 
 
 def _reduces_along(var: Index, roots: Sequence[Scalar]) -> bool:

@@ -75,10 +75,12 @@ def substitute(
     return tuple(replaced.get(id(root), root) for root in roots)
 
 
-def replace(nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Op]) -> tuple[Scalar, ...]:
-    """Return the expressions with some nodes, given by their ids, replaced by operations.
+def replace(
+    nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Scalar]
+) -> tuple[Scalar, ...]:
+    """Return the expressions with some nodes, given by their ids, replaced.
 
-    An operation may have the node that it replaces as an operand.
+    A replacement that is an operation may have the node that it replaces as an operand.
     """
     rebuilt: dict[int, Scalar] = {}
 
@@ -94,13 +96,13 @@ def replace(nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Op]) ->
 
 
 def _changed(
-    nodes: Nodes, node: Scalar, changes: Mapping[int, Op], rebuilt: Mapping[int, Scalar]
+    nodes: Nodes, node: Scalar, changes: Mapping[int, Scalar], rebuilt: Mapping[int, Scalar]
 ) -> Scalar:
     """Return what a user of a node sees: an operation is built around the node's new form."""
     new = rebuilt.get(id(node), node)
     change = changes.get(id(node))
-    if change is None:
-        return new
+    if not isinstance(change, Op):
+        return new if change is None else change
     args = []
     for arg in children(change):
         args.append(new if arg is node else rebuilt.get(id(arg), arg))
