@@ -200,6 +200,8 @@ def _equation(eqn: Eqn, names: Names) -> Document:
 def _shown(eqn: Eqn) -> Mapping[str, Any]:
     """Return the parameters that are printed, in their order: the name first, then the alphabet."""
     params = eqn.primitive.printed(eqn.params)
+    if eqn.primitive.prints_as_bound:
+        return params
     order = sorted(params, key=lambda key: (key != "name", key))
     return {key: params[key] for key in order}
 

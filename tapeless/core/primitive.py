@@ -70,9 +70,11 @@ class Primitive:
     name: str
     collective_axes: tuple[str, ...] = ()
     # What programs print: parameters that are left out when they have the value given here, or
-    # always where that is `...`; whether a nested program's variables bear the names outside.
+    # always where that is `...`; whether a nested program's variables bear the names outside;
+    # whether parameters are printed in the order in which they were bound, not in the alphabet's.
     hidden: Mapping[str, Any] = MappingProxyType({})
     shares_names = False
+    prints_as_bound = False
 
     def __init__(self) -> None:
         """Enter the operation in the registry."""
