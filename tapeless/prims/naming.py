@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Value
 from tapeless.prims.structural import Identity
 
@@ -12,6 +15,10 @@ class Name(Identity):
     """The operand; `name` is what policies and reports call it."""
 
     name = "name"
+
+    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
+        """Return the cotangent: it has no name."""
+        return ct
 
 
 name_p = Name()
