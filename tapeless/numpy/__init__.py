@@ -16,6 +16,7 @@ from tapeless.numpy.diagonal import *
 from tapeless.numpy.grids import *
 from tapeless.numpy.comparing import *
 from tapeless.numpy.editing import *
+from tapeless.numpy.padding import *
 from tapeless.numpy.reductions import *
 from tapeless.numpy.vectorization import *
 from tapeless.numpy.products import *
@@ -23,7 +24,10 @@ from tapeless.numpy.contraction import *
 from tapeless.numpy.sorting import *
 from tapeless.numpy.cumulative import *
 from tapeless.numpy.methods import *
+from numpy.exceptions import ComplexWarning as ComplexWarning
 from numpy import (  # noqa: F401
+    array_repr as array_repr,
+    array_str as array_str,
     character as character,
     complexfloating as complexfloating,
     dtype as dtype,
@@ -32,6 +36,7 @@ from numpy import (  # noqa: F401
     flexible as flexible,
     floating as floating,
     generic as generic,
+    get_printoptions as get_printoptions,
     inexact as inexact,
     inf as inf,
     integer as integer,
@@ -40,6 +45,16 @@ from numpy import (  # noqa: F401
     number as number,
     object_ as object_,
     pi as pi,
+    printoptions as printoptions,
+    save as save,
+    savez as savez,
+    set_printoptions as set_printoptions,
     signedinteger as signedinteger,
     unsignedinteger as unsignedinteger,
 )
+from tapeless.runtime.array import Array as ndarray
+
+
+def __getattr__(name: str) -> object:
+    """Raise AttributeError in the words of the module's public name."""
+    raise AttributeError(f"module 'jax.numpy' has no attribute {name!r}")

@@ -18,6 +18,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy.choice import broadcast, where
 from tapeless.numpy.common import (
     check_arraylike,
+    const,
     dtype_of,
     promote_args,
     promote_args_inexact,
@@ -26,7 +27,7 @@ from tapeless.numpy.common import (
     shape,
     value_of,
 )
-from tapeless.numpy.ufunc import accumulator, reducer, ufunc
+from tapeless.numpy.ufunc_class import accumulator, reducer, ufunc
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -219,9 +220,9 @@ def floor_divide(x1: Any, x2: Any, /) -> Array:
     if dtypes.issubdtype(kind, np.integer):
         quotient = lax.div(x1, x2)
         signs_differ = lax.ne(lax.sign(x1), lax.sign(x2))
-        inexact = lax.ne(lax.rem(x1, x2), kind.type(0))
+        inexact = lax.ne(lax.rem(x1, x2), const(x1, 0))
         adjust = lax.bitwise_and(signs_differ, inexact)
-        return where(adjust, lax.sub(quotient, kind.type(1)), quotient)
+        return where(adjust, lax.sub(quotient, const(quotient, 1)), quotient)
     if _is_complex(x1):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
@@ -247,14 +248,13 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 
 def _float_divmod(x1: Value, x2: Value) -> tuple[Value, Value]:
     """Return floored quotient and remainder of floating numbers, by the exact remainder."""
-    kind = dtype_of(x1)
     rest = lax.rem(x1, x2)
-    whole = where(lax.eq(x2, kind.type(0)), x1, lax.sub(x1, rest))
+    whole = where(lax.eq(x2, const(x2, 0)), x1, lax.sub(x1, rest))
     quotient = lax.div(whole, x2)
     other_sign = lax.ne(lax.sign(x2), lax.sign(rest))
-    adjust = lax.bitwise_and(lax.ne(rest, kind.type(0)), other_sign)
+    adjust = lax.bitwise_and(lax.ne(rest, const(rest, 0)), other_sign)
     rest = lax.select_n(adjust, rest, lax.add(rest, x2))
-    quotient = lax.select_n(adjust, quotient, lax.sub(quotient, kind.type(1)))
+    quotient = lax.select_n(adjust, quotient, lax.sub(quotient, const(quotient, 1)))
     return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), rest
 
 
@@ -271,9 +271,8 @@ def remainder(x1: Any, x2: Any, /) -> Array:
     Array([3, 1], dtype=int32)
     """
     x1, x2 = promote_args_numeric("remainder", x1, x2)
-    kind = dtype_of(x1)
-    zero = kind.type(0)
-    if dtypes.issubdtype(kind, np.integer):
+    zero = const(x1, 0)
+    if dtypes.issubdtype(dtype_of(x1), np.integer):
         x2 = _one_for_zero(x2)
     rest = lax.rem(x1, x2)
     nonzero = lax.ne(rest, zero)
@@ -287,8 +286,7 @@ mod = remainder
 
 def _one_for_zero(x: Value) -> Value:
     """Return integers with 1 in the place of 0."""
-    kind = dtype_of(x)
-    return where(lax.eq(x, kind.type(0)), broadcast(kind.type(1), shape(x)), x)
+    return where(lax.eq(x, const(x, 0)), broadcast(const(x, 1), shape(x)), x)
 
 
 @jit
@@ -351,8 +349,7 @@ def pow(x1: Any, x2: Any, /) -> Array:
 
 def _power_of_integers(x1: Value, x2: Value) -> Value:
     """Square and multiply, for exponents below 64; the powers of 0 are 0, but 0 ** 0 is 1."""
-    kind = dtype_of(x1)
-    zero, one = kind.type(0), kind.type(1)
+    zero, one = const(x1, 0), const(x1, 1)
     result = where(lax.bitwise_and(lax.eq(x1, zero), lax.ne(x2, zero)), zero, one)
     for _ in range(6):
         result = where(lax.bitwise_and(x2, one), lax.mul(result, x1), result)
@@ -483,7 +480,7 @@ def _logical(name: str, operation: Callable, x: Any, y: Any) -> Value:
     """Make truth values of the operands and combine them."""
     x, y = promote_args(name, x, y)
     if dtype_of(x) != _BOOL:
-        zero = dtype_of(x).type(0)
+        zero = const(x, 0)
         x, y = lax.ne(x, zero), lax.ne(y, zero)
     return operation(x, y)
 

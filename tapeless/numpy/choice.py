@@ -20,6 +20,7 @@ from tapeless.numpy.common import (
     asarray,
     check_arraylike,
     concrete_value,
+    const,
     convert,
     dtype_of,
     promote_args,
@@ -88,7 +89,7 @@ def _where(condition: Value, x: Value, y: Value) -> Value:
 
 def _zero_like(x: Value) -> Any:
     """Return the zero scalar of the dtype of `x`."""
-    return dtype_of(x).type(0)
+    return const(x, 0)
 
 
 def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
@@ -368,5 +369,5 @@ def nan_to_num(
     high = convert(info.max if posinf is None else posinf, kind)
     low = convert(info.min if neginf is None else neginf, kind)
     out = where(lax.ne(x, x), convert(nan, kind), x)
-    out = where(lax.eq(out, kind.type(np.inf)), high, out)
-    return where(lax.eq(out, kind.type(-np.inf)), low, out)
+    out = where(lax.eq(out, const(out, np.inf)), high, out)
+    return where(lax.eq(out, const(out, -np.inf)), low, out)

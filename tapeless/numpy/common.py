@@ -25,6 +25,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import join, structural
+from tapeless.prims.common import const
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
 
@@ -37,6 +38,7 @@ __all__ = [
     "check_arraylike",
     "check_no_float0s",
     "concrete_value",
+    "const",
     "convert",
     "dtype_of",
     "is_arraylike",

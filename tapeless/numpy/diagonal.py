@@ -24,7 +24,7 @@ from tapeless.numpy.common import (
 )
 from tapeless.numpy.creation import ones, zeros
 from tapeless.numpy.indexing import get_item
-from tapeless.numpy.shape import moveaxis, ravel
+from tapeless.numpy.shaping import moveaxis, ravel
 from tapeless.numpy.updates import scatter_update
 from tapeless.runtime.array import Array, array_from_numpy
 

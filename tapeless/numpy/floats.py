@@ -22,6 +22,7 @@ from tapeless.numpy.arithmetic import floor_divide
 from tapeless.numpy.choice import broadcast, where
 from tapeless.numpy.common import (
     check_arraylike,
+    const,
     convert,
     dtype_of,
     promote_args,
@@ -29,7 +30,7 @@ from tapeless.numpy.common import (
     promote_shapes,
     value_of,
 )
-from tapeless.numpy.ufunc import ufunc
+from tapeless.numpy.ufunc_class import ufunc
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -64,11 +65,6 @@ def _is_complex(x: Value) -> bool:
 def _is_inexact(x: Value) -> bool:
     """Tell whether a value is floating or complex."""
     return dtypes.issubdtype(dtype_of(x), np.inexact)
-
-
-def _constant(x: Value, number: float) -> Any:
-    """Return a number as a scalar of the dtype of `x`."""
-    return dtype_of(x).type(number)
 
 
 def _falses(x: Value) -> Value:
@@ -118,7 +114,7 @@ def isinf(x: Any, /) -> Array:
 
 def _infinite(x: Value) -> Value:
     """Return whether real numbers are infinite."""
-    return lax.eq(lax.abs(x), _constant(x, np.inf))
+    return lax.eq(lax.abs(x), const(x, np.inf))
 
 
 def isnan(x: Any, /) -> Array:
@@ -143,7 +139,7 @@ def _signed_infinity(x: Any, infinity: float, out: Any) -> Value:
     x = value_of(x)
     if _is_complex(x):
         raise ValueError("isposinf/isneginf are not well defined for complex types")
-    return lax.eq(x, _constant(x, infinity)) if _is_inexact(x) else _falses(x)
+    return lax.eq(x, const(x, infinity)) if _is_inexact(x) else _falses(x)
 
 
 def isposinf(x: Any, /, out: None = None) -> Array:
@@ -237,10 +233,10 @@ def spacing(x: Any, /) -> Array:
     (x,) = promote_args_inexact("spacing", x)
     if _is_complex(x):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    beyond = copysign(_constant(x, np.inf), x)
+    beyond = copysign(const(x, np.inf), x)
     gap = lax.sub(lax.nextafter(x, beyond), x)
     least = dtypes.finfo(dtype_of(x)).smallest_subnormal
-    return where(lax.eq(gap, _constant(x, 0)), copysign(_constant(x, least), x), gap)
+    return where(lax.eq(gap, const(x, 0)), copysign(const(x, least), x), gap)
 
 
 def _words(kind: np.dtype) -> tuple[np.dtype, np.dtype, int, int]:
@@ -331,7 +327,7 @@ def modf(x: Any, /, out: None = None) -> tuple[Array, Array]:
     (x,) = promote_args_inexact("modf", x)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.modf is not supported.")
-    whole = where(lax.ge(x, _constant(x, 0)), lax.floor(x), lax.ceil(x))
+    whole = where(lax.ge(x, const(x, 0)), lax.floor(x), lax.ceil(x))
     return lax.sub(x, whole), whole
 
 
@@ -346,7 +342,7 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     x1, x2 = promote_args_inexact("heaviside", x1, x2)
-    zero, one = _constant(x1, 0), _constant(x1, 1)
+    zero, one = const(x1, 0), const(x1, 1)
     below, above = lax.lt(x1, zero), lax.gt(x1, zero)
     rest = where(lax.ne(x1, x1), x1, x2)
     return where(below, zero, where(above, one, rest))
@@ -383,12 +379,12 @@ def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     near = 2.0 ** (-((info.maxexp - 2) // 2) + info.nmant + 28)
     down, up = 2.0 ** (-info.maxexp // 2 - info.nmant // 2), 2.0 ** (info.maxexp // 2 + info.nmant // 2)
     largest = lax.max(lax.abs(x1), lax.abs(x2))
-    large, small = lax.ge(largest, _constant(x1, far)), lax.le(largest, _constant(x1, near))
+    large, small = lax.ge(largest, const(x1, far)), lax.le(largest, const(x1, near))
 
     def scaled(x: Value) -> Value:
         """Bring numbers to a size whose square can be represented; by a power of two."""
-        raised = lax.select_n(small, x, lax.mul(x, _constant(x, up)))
-        return lax.select_n(large, raised, lax.mul(x, _constant(x, down)))
+        raised = lax.select_n(small, x, lax.mul(x, const(x, up)))
+        return lax.select_n(large, raised, lax.mul(x, const(x, down)))
 
     a, b = scaled(x1), scaled(x2)
     length = lax.sqrt(lax.add(lax.square(a), lax.square(b)))
@@ -416,13 +412,13 @@ def _log_of_sum(exp: Callable, scale: float) -> Callable:
         """Take the larger exponent out of the sum."""
         larger = lax.max(x1, x2)
         if _is_complex(x1):
-            sum_of_both = lax.sub(lax.add(x1, x2), lax.mul(larger, _constant(x1, 2)))
+            sum_of_both = lax.sub(lax.add(x1, x2), lax.mul(larger, const(x1, 2)))
             rest = lax.log1p(exp(sum_of_both))
-            rest = rest if scale == 1 else lax.mul(_constant(x1, scale), rest)
+            rest = rest if scale == 1 else lax.mul(const(x1, scale), rest)
             return _wrapped_angle(lax.add(larger, rest), np.pi * scale)
         apart = lax.sub(x1, x2)
         rest = lax.log1p(exp(lax.neg(lax.abs(apart))))
-        rest = rest if scale == 1 else lax.mul(_constant(x1, scale), rest)
+        rest = rest if scale == 1 else lax.mul(const(x1, scale), rest)
         return lax.select_n(lax.ne(apart, apart), lax.add(larger, rest), lax.add(x1, x2))
 
     return function
@@ -439,7 +435,7 @@ def _wrapped_angle(x: Value, half: float) -> Value:
 
 def _finite_top(x: Value) -> Value:
     """Return numbers with plus infinity replaced by 0."""
-    infinite = lax.eq(x, _constant(x, np.inf))
+    infinite = lax.eq(x, const(x, np.inf))
     return lax.select_n(infinite, x, lax.full_like(x, 0))
 
 
@@ -538,18 +534,18 @@ def sinc(x: Any, /) -> Array:
     (x,) = promote_args_inexact("sinc", x)
     if _is_complex(x):
         return _complex_sinc(x)
-    zero, two = _constant(x, 0), _constant(x, 2)
+    zero, two = const(x, 0), const(x, 2)
     whole = lax.stop_gradient(lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN))
     rest = where(_infinite(x), zero, lax.sub(x, whole))
     h = lax.mul(rest, rest)
     series = lax.mul(h, _series(h))
-    half = lax.round(lax.mul(_constant(x, 0.5), whole), lax.RoundingMethod.TO_NEAREST_EVEN)
+    half = lax.round(lax.mul(const(x, 0.5), whole), lax.RoundingMethod.TO_NEAREST_EVEN)
     odd = lax.ne(lax.mul(two, half), whole)
     centre = lax.eq(whole, zero)
-    divisor = where(centre, _constant(x, 1), x)
+    divisor = where(centre, const(x, 1), x)
     divisor = where(odd, lax.neg(divisor), divisor)
     outer = lax.div(lax.add(rest, lax.mul(rest, series)), divisor)
-    return where(centre, lax.add(_constant(x, 1), series), outer)
+    return where(centre, lax.add(const(x, 1), series), outer)
 
 
 def _series(h: Value) -> Value:
@@ -558,20 +554,20 @@ def _series(h: Value) -> Value:
     terms = [(-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(1, n_terms + 1)]
     out = lax.full_like(h, terms[-1])
     for term in terms[-2::-1]:
-        out = lax.add(lax.mul(out, h), _constant(h, term))
+        out = lax.add(lax.mul(out, h), const(h, term))
     return out
 
 
 def _complex_sinc(x: Value) -> Value:
     """Divide the sine, or sum the series near 0."""
-    one = _constant(x, 1)
-    argument = lax.mul(_constant(x, np.pi), x)
+    one = const(x, 1)
+    argument = lax.mul(const(x, np.pi), x)
     near = lax.lt(lax.abs(argument), dtype_of(lax.abs(argument)).type(1))
-    inner = lax.square(where(near, argument, _constant(x, 0)))
+    inner = lax.square(where(near, argument, const(x, 0)))
     outer = where(near, one, argument)
     out = lax.full_like(inner, 0)
     for k in range(8, -1, -1):
-        out = lax.add(lax.mul(out, inner), _constant(x, (-1) ** k / math.factorial(2 * k + 1)))
+        out = lax.add(lax.mul(out, inner), const(x, (-1) ** k / math.factorial(2 * k + 1)))
     return where(near, out, lax.div(lax.sin(outer), outer))
 
 
@@ -596,7 +592,7 @@ def gcd(x1: Any, x2: Any) -> Array:
     x1, x2 = broadcast(x1, shape), broadcast(x2, shape)
     if not dtypes.issubdtype(kind, np.unsignedinteger):
         x1, x2 = lax.abs(x1), lax.abs(x2)
-    zero = kind.type(0)
+    zero = const(x1, 0)
 
     def unfinished(pair: tuple) -> Value:
         """Some remainder is not 0 yet."""
@@ -630,5 +626,5 @@ def lcm(x1: Any, x2: Any) -> Array:
     if not dtypes.issubdtype(kind, np.unsignedinteger):
         x1, x2 = lax.abs(x1), lax.abs(x2)
     divisor = gcd(x1, x2)
-    zero = kind.type(0)
+    zero = const(divisor, 0)
     return where(lax.eq(divisor, zero), zero, lax.mul(x1, floor_divide(x2, divisor)))

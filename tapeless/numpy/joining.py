@@ -23,7 +23,7 @@ from tapeless.numpy.common import (
     promote_dtypes,
     value_of,
 )
-from tapeless.numpy.shape import atleast_1d, atleast_2d, atleast_3d, ravel
+from tapeless.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from tapeless.runtime.array import Array
 
 __all__ = [

@@ -25,7 +25,7 @@ from tapeless.numpy import (
     joining,
     products,
     reductions,
-    shape,
+    shaping,
     ufuncs,
     updates,
 )
@@ -64,20 +64,20 @@ def method_of(function: Callable) -> Callable:
 def _reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
     """Return the elements in another shape, given as one argument or as several."""
     new_shape = args[0] if len(args) == 1 else args
-    return shape.reshape(self, new_shape, order)
+    return shaping.reshape(self, new_shape, order)
 
 
 def _transpose(self: Any, *args: Any) -> Any:
     """Return the array with its axes in another order, given as one argument or as several."""
     if not args:
-        return shape.transpose(self)
+        return shaping.transpose(self)
     order = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
-    return shape.transpose(self, order)
+    return shaping.transpose(self, order)
 
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Return the elements as an array of one axis."""
-    return shape.ravel(self, order)
+    return shaping.ravel(self, order)
 
 
 def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
@@ -149,12 +149,12 @@ def _view_by_bytes(self: Any, kind: Any) -> Any:
 
 def _matrix_transposed(self: Any) -> Any:
     """The array with its last two axes swapped."""
-    return shape.matrix_transpose(self)
+    return shaping.matrix_transpose(self)
 
 
 def _transposed(self: Any) -> Any:
     """The array with its axes backwards."""
-    return shape.transpose(self)
+    return shaping.transpose(self)
 
 
 # Python's protocols
@@ -314,10 +314,10 @@ array_methods.update(
     copy=_copy,
     flatten=_flatten,
     nonzero=method_of(choice.nonzero),
-    ravel=method_of(shape.ravel),
+    ravel=method_of(shaping.ravel),
     repeat=method_of(joining.repeat),
     reshape=_reshape,
-    squeeze=method_of(shape.squeeze),
+    squeeze=method_of(shaping.squeeze),
     all=method_of(reductions.all),
     any=method_of(reductions.any),
     argmax=method_of(reductions.argmax),
@@ -331,7 +331,7 @@ array_methods.update(
     std=method_of(reductions.std),
     sum=method_of(reductions.sum),
     var=method_of(reductions.var),
-    swapaxes=method_of(shape.swapaxes),
+    swapaxes=method_of(shaping.swapaxes),
     transpose=_transpose,
     view=_view,
     __getitem__=get_item,

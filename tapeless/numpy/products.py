@@ -27,8 +27,8 @@ from tapeless.numpy.common import (
     value_of,
 )
 from tapeless.numpy.indexing import get_item
-from tapeless.numpy.shape import moveaxis, ravel
-from tapeless.numpy.vectorize import vectorize
+from tapeless.numpy.shaping import moveaxis, ravel
+from tapeless.numpy.vectorization import vectorize
 from tapeless.prims import binary, structural
 from tapeless.prims.dot import dot_general
 from tapeless.prims.parts import conj

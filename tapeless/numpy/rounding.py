@@ -14,6 +14,7 @@ from tapeless.numpy.choice import where
 from tapeless.numpy.common import (
     asarray,
     check_arraylike,
+    const,
     dtype_of,
     is_inexact,
     promote_args_inexact,
@@ -68,7 +69,7 @@ def trunc(x: Any) -> Array:
     check_arraylike("trunc", x)
     if not is_inexact(x):
         return asarray(x)
-    return where(lax.lt(x, dtype_of(x).type(0)), lax.ceil(x), lax.floor(x))
+    return where(lax.lt(x, const(x, 0)), lax.ceil(x), lax.floor(x))
 
 
 @jit
@@ -118,8 +119,7 @@ def _round_real(x: Value, decimals: int) -> Value:
     """Scale, round, scale back."""
     if decimals == 0:
         return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
-    kind = dtype_of(x)
-    factor = kind.type(10.0**decimals)
+    factor = const(x, 10.0**decimals)
     scaled = lax.round(lax.mul(x, factor), lax.RoundingMethod.TO_NEAREST_EVEN)
     return lax.div(scaled, factor)
 

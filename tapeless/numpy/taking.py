@@ -26,7 +26,7 @@ from tapeless.numpy.common import (
     value_of,
 )
 from tapeless.numpy.joining import take_rows, tile
-from tapeless.numpy.shape import ravel
+from tapeless.numpy.shaping import ravel
 from tapeless.numpy.updates import scatter_update
 from tapeless.runtime.array import Array
 

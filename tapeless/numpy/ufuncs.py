@@ -18,6 +18,7 @@ from tapeless.numpy.choice import where
 from tapeless.numpy.common import (
     asarray,
     check_arraylike,
+    const,
     convert,
     dtype_of,
     promote_args,
@@ -353,7 +354,7 @@ def arccosh(x: Any, /) -> Array:
     if not _is_complex(out):
         return out
     real = lax.real(out)
-    return where(lax.lt(real, dtype_of(real).type(0)), lax.neg(out), out)
+    return where(lax.lt(real, const(real, 0)), lax.neg(out), out)
 
 
 acosh = arccosh
@@ -372,9 +373,9 @@ def log10(x: Any, /) -> Array:
     scale = 1 / np.log(10)
     if _is_complex(out):
         real, imag = lax.real(out), lax.imag(out)
-        kind = dtype_of(real).type
-        return lax.complex(lax.mul(real, kind(scale)), lax.mul(imag, kind(scale)))
-    return lax.mul(out, dtype_of(out).type(scale))
+        scaled = (lax.mul(part, const(part, scale)) for part in (real, imag))
+        return lax.complex(*scaled)
+    return lax.mul(out, const(out, scale))
 
 
 def deg2rad(x: Any, /) -> Array:
@@ -387,7 +388,7 @@ def deg2rad(x: Any, /) -> Array:
     Array([0.       , 3.1415927], dtype=float32)
     """
     (x,) = promote_args_inexact("deg2rad", x)
-    return lax.mul(x, dtype_of(x).type(np.pi / 180))
+    return lax.mul(x, const(x, np.pi / 180))
 
 
 def rad2deg(x: Any, /) -> Array:
@@ -400,7 +401,7 @@ def rad2deg(x: Any, /) -> Array:
     Array([  0., 180.], dtype=float32)
     """
     (x,) = promote_args_inexact("rad2deg", x)
-    return lax.mul(x, dtype_of(x).type(180 / np.pi))
+    return lax.mul(x, const(x, 180 / np.pi))
 
 
 radians = deg2rad
@@ -570,7 +571,7 @@ def logical_not(x: Any, /) -> Array:
     """
     (x,) = promote_args("logical_not", x)
     if dtype_of(x) != np.bool_:
-        x = lax.ne(x, dtype_of(x).type(0))
+        x = lax.ne(x, const(x, 0))
     return lax.bitwise_not(x)
 
 
