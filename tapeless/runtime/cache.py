@@ -7,7 +7,6 @@ configuration.  When a function is traced again, `explain` tells which part of t
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -18,10 +17,11 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.trace import Tracer
 from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util import lazy
 
 __all__ = ["TraceCache", "TracedProgram"]
 
-logger = logging.getLogger(__name__)
+logging = lazy.load("logging")
 
 
 class TracedProgram:
@@ -99,6 +99,7 @@ class TraceCache:
 
     def explain(self, function: Callable, key: Any, table: dict) -> None:
         """Log in what the key differs from the nearest program's."""
+        logger = logging.getLogger(__name__)
         name = getattr(function, "__name__", str(function))
         if not table:
             logger.warning("TRACING CACHE MISS: %s has not been traced before", name)
