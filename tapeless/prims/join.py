@@ -47,6 +47,7 @@ __all__ = [
 
 
 SELECTED_SIZE = 16  # up to this size an element of a concatenation is found by comparisons
+SELECTED_OPERANDS = 8  # more are joined in memory: a chain of selections would nest too deep
 
 
 class Joining(Primitive):
@@ -134,7 +135,7 @@ class Concatenate(Joining):
     def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write the operands side by side; select by the index in a small array."""
         (out,), dimension = outs, params["dimension"]
-        if out.size > SELECTED_SIZE:
+        if out.size > SELECTED_SIZE or len(args) > SELECTED_OPERANDS:
             return (_joined_in_memory(b, args, out, dimension),)
         filled = [x for x in args if x.shape[dimension]]
         parts = filled or list(args[:1])
@@ -303,6 +304,8 @@ class Stack(Joining):
         if len(args) == 1:
             (x,) = args
             return (b.virtual(outs[0], lambda index: x.at(*removed(index, axis))),)
+        if len(args) > SELECTED_OPERANDS:
+            return NotImplemented
         return (b.virtual(outs[0], pull),)
 
     def decompose(self, *args: Value, **params: Any) -> tuple:
