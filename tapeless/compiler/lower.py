@@ -40,6 +40,8 @@ from tapeless.kernel.value import KernelValue, Pull
 
 __all__ = ["ProgramBuilder", "lower_jaxpr"]
 
+SMALL_READER = 256  # elements; up to here a value is stored rather than an array copied
+
 
 def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "program") -> Program:
     """Return the loop program of a jaxpr.
@@ -313,6 +315,19 @@ class ProgramBuilder(KernelBuilder):
         if self._frames:
             value.sources = self._frames[-1].args
         return value
+
+    def writable(self, value: KernelValue) -> KernelValue:
+        """Return memory that starts with the elements of `value`; see the base class.
+
+        Small values that are still to be read from it are stored first, so as not to keep it.
+        """
+        if value.buffer is not None and value.aval.size > SMALL_READER:
+            for frame in self._frames:
+                for other in list(frame.live.values()):
+                    small = other.buffer is None and other.aval.size <= SMALL_READER
+                    if small and _any_reads([other], value.buffer):
+                        self.stored(other)
+        return super().writable(value)
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether nothing that is live reads the value's memory."""

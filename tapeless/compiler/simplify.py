@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.compiler import hoist
+from tapeless.compiler.inplace import added_in_place, readers_first
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -38,7 +39,7 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
         (*jaxpr.constvars, *pass_.constvars),
         jaxpr.invars,
         outvars,
-        pass_.eqns,
+        readers_first(pass_.eqns),
         (*jaxpr.consts, *pass_.consts),
         jaxpr.debug,
     )
@@ -129,6 +130,9 @@ class _Pass:
     def _equation(self, eqn: Eqn) -> None:
         """Keep an equation unless its results are known."""
         if not eqn.effects:
+            *before, eqn = self._in_place(eqn)
+            for other in before:
+                self._equation(other)
             eqn = _shorter(eqn, self.makers)
             same = _operand_that_is_result(eqn, self.makers)
             if same is not None:
@@ -144,6 +148,11 @@ class _Pass:
         self.eqns.append(eqn)
         for var in eqn.outvars:
             self.makers[var] = eqn
+
+    def _in_place(self, eqn: Eqn) -> list[Eqn]:
+        """Return the equations of a sum of cotangents in place; others as they are."""
+        found = added_in_place(eqn, self.makers, lambda atom: _scalar_of(atom, self.makers) == 0)
+        return [eqn] if found is None else found
 
 
 def _called(eqn: Eqn) -> Jaxpr:

@@ -29,7 +29,12 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, Product
-from tapeless.prims.common import add_tangents, dtype_of, move_dim, shape_of
+from tapeless.prims.common import (
+    add_tangents,
+    dtype_of,
+    move_dim,
+    shape_of,
+)
 from tapeless.prims.convert import convert
 from tapeless.prims.convlayout import (
     ConvDimensionNumbers,
@@ -38,9 +43,17 @@ from tapeless.prims.convlayout import (
     spatial,
     swapped,
 )
-from tapeless.prims.precision import PrecisionLike, canonical_precision
+from tapeless.prims.precision import (
+    PrecisionLike,
+    canonical_precision,
+)
 from tapeless.prims.structural import array_text, reshape, rev
-from tapeless.prims.window import Windows, dilated, padtype_to_pads, transposed_padding
+from tapeless.prims.window import (
+    Windows,
+    dilated,
+    padtype_to_pads,
+    transposed_padding,
+)
 
 __all__ = [
     "conv_general_dilated",
@@ -74,7 +87,11 @@ def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[
     n = params["dimension_numbers"]
     out = [0] * len(x_shape)
     images = x_shape[n.lhs_spec[0]] // params["batch_group_count"]
-    values = (images, k_shape[n.rhs_spec[0]], *_windows(x_shape, k_shape, params).count)
+    values = (
+        images,
+        k_shape[n.rhs_spec[0]],
+        *_windows(x_shape, k_shape, params).count,
+    )
     for axis, value in zip(n.out_spec, values, strict=True):
         out[axis] = value
     return tuple(out)
@@ -83,8 +100,14 @@ def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[
 def _check(x: ShapedArray, k: ShapedArray, params: dict[str, Any]) -> None:
     """Raise the errors for operands, layouts and groups that do not fit together."""
     n = params["dimension_numbers"]
-    features, images = params["feature_group_count"], params["batch_group_count"]
-    for name, count in (("feature_group_count", features), ("batch_group_count", images)):
+    features, images = (
+        params["feature_group_count"],
+        params["batch_group_count"],
+    )
+    for name, count in (
+        ("feature_group_count", features),
+        ("batch_group_count", images),
+    ):
         if count < 1:
             text = f"{name} must be a positive integer, got {count}."
             raise ValueError(f"conv_general_dilated {text}")
@@ -118,7 +141,12 @@ def _check(x: ShapedArray, k: ShapedArray, params: dict[str, Any]) -> None:
             f"batch_group_count, but {batch} is not divisible by {images}."
         )
     rank = x.ndim - 2
-    for name in ("window_strides", "padding", "lhs_dilation", "rhs_dilation"):
+    for name in (
+        "window_strides",
+        "padding",
+        "lhs_dilation",
+        "rhs_dilation",
+    ):
         if len(params[name]) != rank:
             raise TypeError(
                 f"conv_general_dilated {name} has wrong length: expected {rank} (one for each "
@@ -142,7 +170,12 @@ class Conv(Primitive):
         dtype = params["preferred_element_type"] or x.dtype
         return (ShapedArray(_out_shape(x.shape, k.shape, params), dtype),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
         (x, k), (dx, dk) = primals, tangents
         (out,) = self.bind(x, k, **params)
         total = Zero(typeof(out).tangent())
@@ -152,15 +185,29 @@ class Conv(Primitive):
             total = add_tangents(total, self.bind(x, dk, **params)[0])
         return (out,), (total,)
 
-    def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         (ct,), (x, k) = cotangents, args
         if isinstance(ct, Zero):
             return tuple(Zero(arg.aval) if isinstance(arg, Linear) else None for arg in args)
         if isinstance(x, Linear):
-            return convert(_transposed_images(ct, x.aval, k, params), x.aval.dtype), None
+            return convert(
+                _transposed_images(ct, x.aval, k, params),
+                x.aval.dtype,
+            ), None
         return None, convert(_transposed_kernels(ct, x, k.aval, params), k.aval.dtype)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        **params: Any,
+    ) -> tuple:
         (x, k), (x_dim, k_dim), size = args, dims, axis.size
         n = params["dimension_numbers"]
         images = params["batch_group_count"] > 1
@@ -200,7 +247,11 @@ class Conv(Primitive):
         padding = [[int(low), int(high)] for low, high in params["padding"]]
         text = str(padding) if padding else ""
         shape = f"{len(padding)}x2xi64"
-        specs = (("b", "f", n.lhs_spec), ("o", "i", n.rhs_spec), ("b", "f", n.out_spec))
+        specs = (
+            ("b", "f", n.lhs_spec),
+            ("o", "i", n.rhs_spec),
+            ("b", "f", n.out_spec),
+        )
         images, kernels, results = (_spec_text(*spec) for spec in specs)
         attributes = {
             "dimension_numbers": f"#stablehlo.conv<{images}x{kernels}->{results}>",
@@ -230,7 +281,13 @@ class Conv(Primitive):
                 if np.any(where >= space.shape):
                     continue
                 for channel in range(plan.channels):
-                    at = plan.image_index(_PlainIndex, image, feature, channel, list(where))
+                    at = plan.image_index(
+                        _PlainIndex,
+                        image,
+                        feature,
+                        channel,
+                        list(where),
+                    )
                     kernel = plan.kernel_index(feature, channel, inner)
                     out[index] += x[tuple(at)] * k[tuple(kernel)]
         return (out.astype(aval.dtype),)
@@ -270,7 +327,13 @@ class _Plan:
     products of one sum.
     """
 
-    def __init__(self, x: Shape, k: Shape, out: ShapedArray, params: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        x: Shape,
+        k: Shape,
+        out: ShapedArray,
+        params: dict[str, Any],
+    ) -> None:
         """x, k: the operands' shapes."""
         self.numbers = n = params["dimension_numbers"]
         self.windows = _windows(x, k, params)
@@ -284,7 +347,14 @@ class _Plan:
         self.depth = self.channels * int(np.prod(self.windows.window, dtype=int))
         self.work = self.images * self.groups * self.features * self.spots * self.depth
 
-    def image_index(self, b: Any, image: Any, feature: Any, channel: Any, space: list) -> list:
+    def image_index(
+        self,
+        b: Any,
+        image: Any,
+        feature: Any,
+        channel: Any,
+        space: list,
+    ) -> list:
         """Return the index into the images for one product."""
         group = b.idiv(feature, self.features) if self.groups > 1 else 0
         if self.by_images:
@@ -335,9 +405,20 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: 
             value = b.convert(value, wide)
             if inside is not None:
                 value = b.select(inside, value, zero)
-            return b.mul(value, b.convert(k.at(*plan.kernel_index(feature, channel, offset)), wide))
+            return b.mul(
+                value,
+                b.convert(
+                    k.at(*plan.kernel_index(feature, channel, offset)),
+                    wide,
+                ),
+            )
 
-        total = b.fold((plan.channels, *plan.windows.window), element, "add", zero)
+        total = b.fold(
+            (plan.channels, *plan.windows.window),
+            element,
+            "add",
+            zero,
+        )
         return b.convert(total, out.dtype)
 
     return b.virtual(out, pull)
@@ -360,7 +441,12 @@ def _lower_by_matrix(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide
     apart = plan.images if plan.images * size <= ROOM else 1
     places = (apart, plan.groups, *plan.windows.count)
     rows = b.buffer(ShapedArray((*places, *plan.depth_shape()), wide))
-    result = b.buffer(ShapedArray((plan.images, plan.groups, plan.spots, plan.features), wide))
+    result = b.buffer(
+        ShapedArray(
+            (plan.images, plan.groups, plan.spots, plan.features),
+            wide,
+        )
+    )
     sizes = (plan.groups, plan.spots, plan.features, plan.depth)
     product = Product(b, rows, kernels, result, sizes, (False, True))
 
@@ -392,7 +478,11 @@ def _lay_out(b: Any, x: Any, rows: Any, plan: _Plan, images: tuple[Any, Any]) ->
 
     def store(index: Sequence[Any]) -> None:
         """Store one element of a window."""
-        group, place, depth = index[0], index[1 : n_places + 1], index[n_places + 1 :]
+        group, place, depth = (
+            index[0],
+            index[1 : n_places + 1],
+            index[n_places + 1 :],
+        )
         channel, offset = plan.split_depth(depth)
         space, inside = plan.windows.place(b, place, offset)
         feature = b.imul(group, plan.features)
@@ -437,7 +527,15 @@ def _merge_into(x: Value, source: int, axis: int) -> Value:
 def _split_off(x: Value, axis: int, size: int) -> Value:
     """Split an axis: (size n) -> (size, n)."""
     shape = shape_of(x)
-    return reshape(x, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
+    return reshape(
+        x,
+        (
+            *shape[:axis],
+            size,
+            shape[axis] // size,
+            *shape[axis + 1 :],
+        ),
+    )
 
 
 def _merge_within(x: Value, source: int, axis: int, groups: int) -> Value:
@@ -448,7 +546,14 @@ def _merge_within(x: Value, source: int, axis: int, groups: int) -> Value:
     x = _split_off(x, axis + 1, groups)
     x = _merge_into(x, 0, axis + 1)
     shape = shape_of(x)
-    return reshape(x, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+    return reshape(
+        x,
+        (
+            *shape[:axis],
+            shape[axis] * shape[axis + 1],
+            *shape[axis + 2 :],
+        ),
+    )
 
 
 def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str, Any]) -> Value:
@@ -486,7 +591,9 @@ def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str,
     return out
 
 
-def _plain(pads: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, int], ...]:
+def _plain(
+    pads: Sequence[tuple[Any, Any]],
+) -> tuple[tuple[int, int], ...]:
     """Return padding as Python integers."""
     return tuple((int(low), int(high)) for low, high in pads)
 
@@ -516,7 +623,9 @@ def _transposed_kernels(ct: Value, x: Value, aval: ShapedArray, params: dict[str
         "padding": _plain(pads),
         "rhs_dilation": params["window_strides"],
         "dimension_numbers": ConvDimensionNumbers(
-            swapped(n.lhs_spec), swapped(n.out_spec), swapped(n.rhs_spec)
+            swapped(n.lhs_spec),
+            swapped(n.out_spec),
+            swapped(n.rhs_spec),
         ),
         "feature_group_count": params["batch_group_count"],
         "batch_group_count": params["feature_group_count"],
@@ -537,7 +646,10 @@ def conv_general_shape_tuple(
     """Return the shape of a convolution without dilations and groups."""
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     if isinstance(padding, str):
-        spaces = spatial(lhs_shape, numbers.lhs_spec), spatial(rhs_shape, numbers.rhs_spec)
+        spaces = (
+            spatial(lhs_shape, numbers.lhs_spec),
+            spatial(rhs_shape, numbers.rhs_spec),
+        )
         padding = padtype_to_pads(*spaces, window_strides, padding)
     ones = (1,) * (len(lhs_shape) - 2)
     params = {
