@@ -27,7 +27,7 @@ from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
 from tapeless.compiler.tiles import Tile, find_tile, open_rows
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Statement, Store, While
+from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
 
 __all__ = ["Emitted", "emit_program"]
 
@@ -86,33 +86,35 @@ class _Emitter:
         """Emit statements in order."""
         position = 0
         while position < len(block):
-            group = self._interleaved(region, block[position : position + 4])
-            if group:
-                self._values.store_interleaved(region, group)
+            stores = self._interleaved(region, block[position : position + 4])
+            done = block[position : position + max(1, len(stores))]
+            if stores:
+                self._values.store_interleaved(region, stores)
             else:
-                group = block[position : position + 1]
-                self._statement(region, group[0])
-            position += len(group)
-            region.forget(plan.writes(group))
+                self._statement(region, done[0])
+            position += len(done)
+            region.forget(plan.writes(done))
 
-    def _interleaved(self, region: Region, block: Block) -> Block:
+    def _interleaved(self, region: Region, block: Block) -> tuple[Store, ...]:
         """Return the first statements if they store to all sequences of an interleaved buffer."""
         first = block[0]
         if region.lanes == 1 or not isinstance(first, Store):
             return ()
-        step = interleaving(first.buffer, first.index, region.vector_var)
+        step = interleaving(first.buffer, first.index, region.lane_var)
         if step == 0 or first.index.const % step or len(block) < step:
             return ()
+        group = []
         for number, store in enumerate(block[:step]):
-            plain = isinstance(store, Store) and store.guard is None and store.accumulate is None
-            if not plain or store.buffer is not first.buffer:
+            if not isinstance(store, Store) or store.buffer is not first.buffer:
                 return ()
             index = store.index
-            if index.terms != first.index.terms or index.const != first.index.const + number:
+            plain = store.guard is None and store.accumulate is None
+            neighbour = index.terms == first.index.terms
+            neighbour = neighbour and index.const == first.index.const + number
+            if not plain or not neighbour or first.buffer in self._values.reads(store.value):
                 return ()
-            if first.buffer in self._values.reads(store.value):
-                return ()
-        return block[:step]
+            group.append(store)
+        return tuple(group)
 
     def _statement(self, region: Region, statement: Statement) -> None:
         """Emit one statement."""
@@ -134,28 +136,32 @@ class _Emitter:
     def _loop(self, region: Region, loop: Loop) -> None:
         """Emit a loop in the shape that suits it."""
         if not isinstance(loop.extent, int):
-            self._dynamic_loop(region, loop)
+            self._dynamic_loop(region, loop, loop.extent)
         elif loop.extent == 1:
             self.block(region.instance(loop.var, "0"), loop.body)
         elif loop.extent > 1:
-            lanes = self._lanes(region, loop)
-            tile = self._tile(region, loop)
-            if self._share(region, loop, lanes, tile):
-                return
-            if lanes > 1:
-                self._split(region, loop, "0", lanes)
-            elif tile is not None:
-                self._tiled_loop(region, loop, tile, "0", str(loop.extent))
-            elif loop.extent <= _UNROLLED and self._is_small(loop):
-                order = range(loop.extent)
-                for position in reversed(order) if loop.reverse else order:
-                    self.block(region.instance(loop.var, str(position)), loop.body)
-            else:
-                self._plain_loop(region, loop, "0", str(loop.extent))
+            self._static_loop(region, loop, loop.extent)
+
+    def _static_loop(self, region: Region, loop: Loop, extent: int) -> None:
+        """Emit a loop of known extent, at least 2."""
+        lanes = self._lanes(region, loop)
+        tile = self._tile(region, loop)
+        if self._share(region, loop, lanes, tile):
+            return
+        if lanes > 1:
+            self._split(region, loop, "0", lanes)
+        elif tile is not None:
+            self._tiled_loop(region, loop, tile, "0", str(extent))
+        elif extent <= _UNROLLED and self._is_small(loop):
+            order = range(extent)
+            for position in reversed(order) if loop.reverse else order:
+                self.block(region.instance(loop.var, str(position)), loop.body)
+        else:
+            self._plain_loop(region, loop, "0", str(extent))
 
     def _is_small(self, loop: Loop) -> bool:
         """Tell whether a loop may be unrolled."""
-        return loop.extent * _block_weight(loop.body) <= _UNROLLED_WEIGHT
+        return plan.static_extent(loop) * _block_weight(loop.body) <= _UNROLLED_WEIGHT
 
     def _plain_loop(self, region: Region, loop: Loop, start: str, stop: str) -> None:
         """Emit a loop that runs one iteration at a time, and at least one."""
@@ -169,9 +175,9 @@ class _Emitter:
             emit_poll(inside, int(self._costs.block(loop.body)))
         counter.close(stop, 1)
 
-    def _dynamic_loop(self, region: Region, loop: Loop) -> None:
+    def _dynamic_loop(self, region: Region, loop: Loop, length: Scalar) -> None:
         """Emit a loop whose extent is computed, behind a test that it is positive."""
-        extent = self._values.value(region, loop.extent).text
+        extent = self._values.value(region, length).text
         some = region.emit(f"icmp sgt i64 {extent}, 0")
         after = region.function.label()
         inside = region.branch()
@@ -187,24 +193,25 @@ class _Emitter:
         if not loop.independent or region.lanes > 1:
             return 1
         stores = [statement for statement in loop.body if isinstance(statement, Store)]
-        if len(stores) < len(loop.body) or loop.extent < 4:
+        extent = plan.static_extent(loop)
+        if len(stores) < len(loop.body) or extent < 4:
             return 1
         if any(_conflicts(store, loop) for store in stores):
             return 1
         parts = [part for s in stores for part in (s.value, s.index, s.guard) if part is not None]
         found = plan.survey(parts)
         width = self._module.target.vector_bytes
-        lanes = plan.vector_lanes(found, stores, loop.var, loop.extent, width)
-        if not plan.prefers_lanes(found, stores, loop.var, loop.extent, lanes):
+        lanes = plan.vector_lanes(found, stores, loop.var, extent, width)
+        if not plan.prefers_lanes(found, stores, loop.var, extent, lanes):
             return 1
         return lanes
 
     def _split(self, region: Region, loop: Loop, start: str, lanes: int) -> None:
         """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
-        first = int(start)
-        whole, rest = divmod(loop.extent - first, lanes)
+        first, extent = int(start), plan.static_extent(loop)
+        whole, rest = divmod(extent - first, lanes)
         if rest and whole and self._costs.block(loop.body) > _WRITTEN_ONCE:
-            self._masked_loop(region, loop, start, str(loop.extent), lanes)
+            self._masked_loop(region, loop, start, str(extent), lanes)
             return
         last = first + whole * lanes
         if whole == 1:
@@ -259,15 +266,16 @@ class _Emitter:
         Columns go in blocks, so that few pages are read at a time, until their lines are used up.
         """
         size, inner = tile.size, tile.inner
-        whole = loop.extent // size * size
+        extent, width = plan.static_extent(loop), plan.static_extent(inner)
+        whole = extent // size * size
         limit = stop
-        if whole < loop.extent:
+        if whole < extent:
             limit = minimum(region, stop, str(whole))
         after = region.function.label()
         some = region.emit(f"icmp slt i64 {start}, {limit}")
         inside = region.branch()
         region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
-        written, edge = plan.writes(loop.body), inner.extent // size * size
+        written, edge = plan.writes(loop.body), width // size * size
         blocks = Counter(inside, "0", writes=written)
         end = add(blocks.region, blocks.index, str(_BLOCK_TILES * size))
         end = minimum(blocks.region, end, str(edge))
@@ -280,13 +288,13 @@ class _Emitter:
         emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
         rows.close(limit, size)
         blocks.close(str(edge), _BLOCK_TILES * size)
-        if edge < inner.extent:
+        if edge < width:
             strip = Counter(inside, start, writes=written, var=loop.var)
             self._split(strip.region, inner, str(edge), size)
             strip.close(limit, 1)
         region.close_branch(inside, after)
         region.code.start_block(after)
-        if whole < loop.extent:
+        if whole < extent:
             self._last_rows(region, loop, str(whole), stop)
 
     def _last_rows(self, region: Region, loop: Loop, start: str, stop: str) -> None:
@@ -306,22 +314,23 @@ class _Emitter:
         if not loop.independent or region.function.outer is not None or region.lanes > 1:
             return False
         unit = tile.size if tile else lanes
-        length = chunk_length(loop.extent, self._costs.statement(loop), unit)
+        extent = plan.static_extent(loop)
+        length = chunk_length(extent, self._costs.statement(loop), unit)
         if length is None or self._has_outer_locals(loop):
             return False
         root = open_task(region, plan.writes(loop.body))
         start = root.emit(f"mul i64 %chunk, {length}")
         stop = root.emit(f"add i64 {start}, {length}")
-        stop = minimum(root, stop, str(loop.extent))
+        stop = minimum(root, stop, str(extent))
         if tile is not None:
             self._tiled_loop(root, loop, tile, start, stop)
         elif lanes == 1:
             self._plain_loop(root, loop, start, stop)
-        elif loop.extent % lanes == 0:
+        elif extent % lanes == 0:
             self._vector_loop(root, loop, start, stop, lanes)
         else:
             self._masked_loop(root, loop, start, stop, lanes)
-        close_task(region, root, -(-loop.extent // length))
+        close_task(region, root, -(-extent // length))
         return True
 
     def _has_outer_locals(self, loop: Loop) -> bool:
@@ -350,7 +359,7 @@ class _Emitter:
         """Emit a loop that is tested before its body."""
         written = plan.writes((statement,))
         label, after = region.function.label(), region.function.label()
-        header = region.child("loop", Code(label), writes=written)
+        header = Region(region, region.function, "loop", Code(label), writes=written)
         header.code.start_block(label)
         self.block(header, statement.before)
         more = self._values.value(header, statement.condition).text
@@ -374,6 +383,7 @@ class _Emitter:
             elif isinstance(arg, tuple):
                 kind, text = "ptr", self._values.address(region, *arg)
             else:
+                assert isinstance(arg, Scalar), "an argument is a buffer, a place or a scalar"
                 kind = format_of(arg.dtype).register
                 text = self._values.value(region, arg).text
                 if call.symbol.startswith(_BY_REFERENCE):

@@ -18,6 +18,7 @@ import ctypes
 import itertools
 import os
 import threading
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -88,7 +89,7 @@ class Runtime:
     set_main: Callable[[int], None]
 
 
-def _capsule_address(module: object, name: str) -> int:
+def _capsule_address(module: types.ModuleType, name: str) -> int:
     """Return the function pointer that a Cython module exports."""
     capsule = module.__pyx_capi__.get(name)
     if capsule is None:
@@ -171,7 +172,7 @@ def _start() -> Runtime:
     )
     found.reset()
     found.limit(thread_count() - 1)
-    found.set_main(threading.main_thread().ident)
+    found.set_main(threading.main_thread().ident or 0)
     return found
 
 

@@ -352,10 +352,11 @@ def _divide(out: Lines, args: list[str], form: Format, lanes: int, remainder: bo
     if form.kind == "signed":
         negated = out.emit(f"icmp eq {kind} {y}, {constant(-1, register, lanes)}")
         safe = _choose(out, negated, one, safe, register, lanes)
-    result = out.emit(f"{name} {kind} {x}, {safe}")
-    if form.kind == "signed":
+        result = out.emit(f"{name} {kind} {x}, {safe}")
         other = zero if remainder else out.emit(f"sub {kind} {zero}, {x}")
         result = _choose(out, negated, other, result, register, lanes)
+    else:
+        result = out.emit(f"{name} {kind} {x}, {safe}")
     other = x if remainder else constant(-1, register, lanes)
     return _choose(out, by_zero, other, result, register, lanes)
 

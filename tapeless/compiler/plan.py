@@ -43,6 +43,7 @@ __all__ = [
     "Survey",
     "local_buffers",
     "prefers_lanes",
+    "static_extent",
     "survey",
     "total_weight",
     "vector_lanes",
@@ -264,6 +265,12 @@ def vector_lanes(
 def _is_flag(node: Scalar) -> bool:
     """Tell whether a node is a bool, whose lanes are bits."""
     return format_of(node.dtype).kind == "bool" and not isinstance(node, Load)
+
+
+def static_extent(loop: Loop) -> int:
+    """The extent of a loop that is known to have a static one."""
+    assert isinstance(loop.extent, int), "the loop's extent is computed"
+    return loop.extent
 
 
 def writes(block: Block) -> frozenset[Buffer]:

@@ -116,6 +116,7 @@ def _slow_module(signature: _Signature) -> str:
         signature.target,
     )
     body, _, entry = _written(usual)
+    assert isinstance(body, Op), "only a recipe that ends in a choice has a slow way"
     module = Module(signature.target, signature.symbol())
     _include(module, _function(signature, body.args[1], entry))
     return module.text()
@@ -124,14 +125,12 @@ def _slow_module(signature: _Signature) -> str:
 def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]:
     """Write a recipe over parameters; and open the function that has them."""
     lanes = signature.lanes
-    function = Function(Module(signature.target, signature.symbol()))
-    entry = Region(
-        None, function, "function", Code("entry"), var=Index("lane"), position="0", lanes=lanes
-    )
+    function, lane = Function(Module(signature.target, signature.symbol())), Index("lane")
+    entry = Region(None, function, "function", Code("entry"), var=lane, position="0", lanes=lanes)
     parameters = []
     for number, source in enumerate(signature.sources):
         holder = Buffer((), source, "input", f"argument{number}")
-        parameter = Load(holder, Affine((), 0, frozenset()), source, frozenset((entry.var,)))
+        parameter = Load(holder, Affine((), 0, frozenset()), source, frozenset((lane,)))
         kind = typed(format_of(source).register, lanes)
         entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
         parameters.append(parameter)

@@ -56,6 +56,12 @@ def tail_mask(wanted: int, lanes: int) -> str:
     return f"<{', '.join(f'i1 {str(lane < wanted).lower()}' for lane in range(lanes))}>"
 
 
+def _named(reduce: Reduce) -> str:
+    """The operation that combines, of a reduction that has a named one."""
+    assert isinstance(reduce.combine, str), "the reduction combines with a function"
+    return reduce.combine
+
+
 def _accumulator(form: Format) -> Format:
     """The format that partial results are kept in."""
     return _FLOAT32 if form.narrow else form
@@ -63,7 +69,7 @@ def _accumulator(form: Format) -> Format:
 
 def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> tuple[Value, ...]:
     """Reduce with the reduction's variable as lanes."""
-    combine = reduce.combine
+    combine = _named(reduce)
     form = format_of(reduce.dtype)
     inner = _accumulator(form)
     neutral = constant(identity(combine, form), form.register, lanes)
@@ -127,7 +133,7 @@ def _shared(
     parts = region.function.slot(f"[{n_chunks * n_totals} x {kind}]")
     root = open_task(region, frozenset())
     start = root.emit(f"mul i64 %chunk, {length * lanes}")
-    neutral = [constant(identity(reduce.combine, form), form.register, lanes)] * n_totals
+    neutral = [constant(identity(_named(reduce), form), form.register, lanes)] * n_totals
     shares = _fold(values, root, reduce, neutral, start, length, lanes, lanes)
     base = root.function.capture(parts, "ptr")
     for number, share in enumerate(shares):
@@ -140,7 +146,7 @@ def _shared(
     for number, total in enumerate(before):
         place = _place(counter.region, kind, parts, counter.index, n_totals, number)
         share = counter.region.emit(f"load {kind}, ptr {place}, align 4")
-        after.append(operate(counter.region, reduce.combine, [total, share], inner, inner, lanes))
+        after.append(operate(counter.region, _named(reduce), [total, share], inner, inner, lanes))
     counter.close(str(n_chunks), 1, after)
     done = n_chunks * length
     if done == steps:
@@ -160,7 +166,7 @@ def _combined(
 ) -> list[str]:
     """Combine two sets of partial results."""
     pairs = zip(x, y, strict=True)
-    return [operate(region, reduce.combine, list(pair), form, form, lanes) for pair in pairs]
+    return [operate(region, _named(reduce), list(pair), form, form, lanes) for pair in pairs]
 
 
 def _fold(
@@ -252,6 +258,7 @@ def _stepwise_function(
         text = counter.carry(kind, values.lanes(region, init, lanes))
         inside.cache[accumulator] = Value(text, lanes, kind)
         accumulators.append(accumulator)
+    assert callable(reduce.combine), "the reduction combines with a named operation"
     results = reduce.combine(tuple(accumulators), reduce.elements)
     texts = [values.lanes(inside, result, lanes) for result in results]
     counter.close(str(reduce.extent), 1, texts)

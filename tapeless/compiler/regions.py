@@ -175,11 +175,15 @@ class Region:
         around = parent or outer
         self.depth = around.depth + 1 if around else 0
         self.cache: dict[object, Value] = {}
+        self.groups: dict[object, tuple[Value, ...]] = {}
         self.readers: dict[Buffer, list[object]] = {}
         vectorised = lanes > 1
-        self.vector_var = var if vectorised else parent and parent.vector_var
-        self.lanes = lanes if vectorised else parent.lanes if parent else 1
-        self.mask = mask if vectorised else parent and parent.mask
+        self.vector_var: Index | None = None
+        self.lanes, self.mask = 1, None
+        if vectorised:
+            self.vector_var, self.lanes, self.mask = var, lanes, mask
+        elif parent is not None:
+            self.vector_var, self.lanes, self.mask = parent.vector_var, parent.lanes, parent.mask
 
     @property
     def has_half(self) -> bool:
@@ -214,20 +218,31 @@ class Region:
             region = region.parent
         return region
 
-    def child(self, kind: str, code: Code, **bindings: object) -> Region:
-        """Open a region inside this one."""
-        return Region(self, self.function, kind, code, **bindings)
+    @property
+    def lane_var(self) -> Index:
+        """The variable that lanes stand for; only where there are lanes."""
+        assert self.vector_var is not None, "the region has no lanes"
+        return self.vector_var
 
     def instance(
         self, var: Index, position: str, lanes: int = 1, mask: str | None = None
     ) -> Region:
         """Open a copy of a loop's body at a given position, in the same code."""
-        return self.child("instance", self.code, var=var, position=position, lanes=lanes, mask=mask)
+        return Region(
+            self,
+            self.function,
+            "instance",
+            self.code,
+            var=var,
+            position=position,
+            lanes=lanes,
+            mask=mask,
+        )
 
     def branch(self, kind: str = "branch", label: str | None = None) -> Region:
         """Open a region that starts a block of its own; `close_branch` ends it."""
         label = label or self.function.label()
-        region = self.child(kind, Code(label))
+        region = Region(self, self.function, kind, Code(label))
         region.code.start_block(label)
         return region
 
@@ -244,6 +259,7 @@ class Region:
             for buffer in buffers & region.readers.keys():
                 for key in region.readers.pop(buffer):
                     region.cache.pop(key, None)
+                    region.groups.pop(key, None)
             region = region.parent or region.outer
 
 
@@ -265,8 +281,15 @@ class Counter:
         self._start = start
         self._label = function.label()
         self.index = function.name()
-        self.region = parent.child(
-            "loop", Code(self._label), var=var, position=self.index, lanes=lanes, writes=writes
+        self.region = Region(
+            parent,
+            function,
+            "loop",
+            Code(self._label),
+            var=var,
+            position=self.index,
+            lanes=lanes,
+            writes=writes,
         )
         self._phis: list[tuple[str, str, str]] = []
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.lanes import add
-from tapeless.compiler.plan import survey, weight, writes
+from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Load, Loop, Reduce, Store
@@ -42,7 +42,7 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     (inner,) = loop.body
     if not isinstance(inner, Loop) or not inner.independent or not isinstance(inner.extent, int):
         return None
-    stores = [statement for statement in inner.body if _is_plain(statement, inner)]
+    stores = [s for s in inner.body if isinstance(s, Store) and _is_plain(s, inner)]
     if len(stores) < len(inner.body):
         return None
     found = survey(store.value for store in stores)
@@ -60,19 +60,15 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
     size = vector_bytes // sizes.pop()
-    if not 4 <= size <= 16 or min(loop.extent, inner.extent) < size:
+    if not 4 <= size <= 16 or min(static_extent(loop), inner.extent) < size:
         return None
     return Tile(inner, size, turned)
 
 
-def _is_plain(statement: object, inner: Loop) -> bool:
+def _is_plain(statement: Store, inner: Loop) -> bool:
     """Tell whether a statement stores contiguously and unconditionally."""
-    return (
-        isinstance(statement, Store)
-        and statement.guard is None
-        and statement.accumulate is None
-        and statement.index.stride(inner.var) == 1
-    )
+    plain = statement.guard is None and statement.accumulate is None
+    return plain and statement.index.stride(inner.var) == 1
 
 
 def _can_turn(load: Load, loop: Loop, inner: Loop) -> bool:

@@ -146,7 +146,9 @@ class Values:
             stack.pop()
             home = self.home(region, node)
             self.remember(home, node, self.reads(node), self._compute(home, node))
-        return self.find(region, scalar, self.reads(scalar))
+        found = self.find(region, scalar, self.reads(scalar))
+        assert found is not None, "a value that was just computed is known"
+        return found
 
     def _known(self, region: Region, scalar: Scalar) -> bool:
         """Tell whether `value` would find `scalar` at once."""
@@ -185,8 +187,8 @@ class Values:
                 home = region.root()
             single = self.value(home, scalar).text
             many = splat_value(home, single, register, lanes)
-            self.remember(home, key, reads, Value(many, lanes, typed(register, lanes)))
-            found = self.find(region, key, reads)
+            value = Value(many, lanes, typed(register, lanes))
+            found = self.remember(home, key, reads, value)
         return found.text
 
     # Computing
@@ -207,11 +209,11 @@ class Values:
 
     def _group(self, region: Region, scalar: Reduce) -> tuple[Value, ...]:
         """Emit a reduction once for all of its results."""
-        key = ("group", scalar.group)
-        found = region.cache.get(key)
+        found = region.groups.get(scalar.group)
         if found is None:
-            found = self._reduce(self, region, scalar)
-            self.remember(region, key, self.reads(scalar), found)
+            found = region.groups[scalar.group] = self._reduce(self, region, scalar)
+            for buffer in self.reads(scalar):
+                region.readers.setdefault(buffer, []).append(scalar.group)
         return found
 
     def _operation(self, region: Region, scalar: Op) -> Value:
@@ -240,7 +242,7 @@ class Values:
             return None
         index = scalar.args[0]
         affine = index if isinstance(index, Affine) else Affine(((index, 1),), 0, index.free)
-        stride = affine.stride(region.vector_var)
+        stride = affine.stride(region.lane_var)
         if stride is None:
             return None
         base = self.position(region, affine)
@@ -440,7 +442,7 @@ class Values:
     def _pointers(self, region: Region, buffer: Buffer, index: Affine, lanes: int) -> str:
         """Give the addresses of all lanes; 32-bit offsets where they are enough."""
         memory = format_of(buffer.dtype).memory
-        stride = index.stride(region.vector_var)
+        stride = index.stride(region.lane_var)
         if stride is not None:
             start = self.address(region, buffer, index)
             offsets = ramp("i64", stride, lanes)
@@ -467,7 +469,7 @@ class Values:
             return
         mask = self._mask(region, store.guard)
         value = self.lanes(region, store.value, lanes)
-        stride = store.index.stride(region.vector_var)
+        stride = store.index.stride(region.lane_var)
         unit = stride in (1, -1)
         if unit:
             place = self.address(region, store.buffer, store.index, 0 if stride == 1 else 1 - lanes)
@@ -496,23 +498,27 @@ class Values:
 
     def _store_one(self, region: Region, store: Store, form: Format) -> None:
         """Store one element, behind a branch if it is guarded."""
-        target = region
-        if store.guard is not None:
-            wanted = self.value(region, store.guard).text
-            after = region.function.label()
-            target = region.branch()
-            region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}")
-        value = self.value(target, store.value).text
-        pointer = self.address(target, store.buffer, store.index)
+        if store.guard is None:
+            self._store_always(region, store, form)
+            return
+        wanted = self.value(region, store.guard).text
+        after = region.function.label()
+        target = region.branch()
+        region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}")
+        self._store_always(target, store, form)
+        region.close_branch(target, after)
+        region.code.start_block(after)
+
+    def _store_always(self, region: Region, store: Store, form: Format) -> None:
+        """Store one element, or combine it with what is there."""
+        value = self.value(region, store.value).text
+        pointer = self.address(region, store.buffer, store.index)
         if store.accumulate is not None:
-            raw = target.emit(f"load {form.memory}, ptr {pointer}, align {form.size}")
-            old = from_memory(target, raw, form, 1)
-            value = operate(target, store.accumulate, [old, value], form, form, 1)
-        raw = to_memory(target, value, form, 1)
-        target.do(f"store {form.memory} {raw}, ptr {pointer}, align {form.size}")
-        if target is not region:
-            region.close_branch(target, after)
-            region.code.start_block(after)
+            raw = region.emit(f"load {form.memory}, ptr {pointer}, align {form.size}")
+            old = from_memory(region, raw, form, 1)
+            value = operate(region, store.accumulate, [old, value], form, form, 1)
+        raw = to_memory(region, value, form, 1)
+        region.do(f"store {form.memory} {raw}, ptr {pointer}, align {form.size}")
 
 
 def _parts(scalar: Scalar) -> tuple[Scalar, ...]:
