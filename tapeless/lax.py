@@ -2,6 +2,7 @@
 
 from tapeless.control.associative_scan import *
 from tapeless.control.branches import *
+from tapeless.control.incomplete_gamma import *
 from tapeless.control.loops import *
 from tapeless.control.reducers import *
 from tapeless.prims import linalg

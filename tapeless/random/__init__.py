@@ -2,3 +2,7 @@
 
 from tapeless.random.keys import *
 from tapeless.random.basic import *
+from tapeless.random.continuous import *
+from tapeless.random.choosing import *
+from tapeless.random.gammas import *
+from tapeless.random.counting import *

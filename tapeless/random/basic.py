@@ -20,6 +20,7 @@ from tapeless import dtypes
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
+from tapeless.numpy.choice import clip
 from tapeless.numpy.common import asarray
 from tapeless.prims.binary import (
     add,
@@ -27,7 +28,6 @@ from tapeless.prims.binary import (
     bitwise_or,
     div,
     max,
-    min,
     mul,
     rem,
     shift_right_logical,
@@ -40,16 +40,19 @@ from tapeless.prims.convert import bitcast_convert_type, convert_element_type
 from tapeless.prims.join import unstack
 from tapeless.prims.select import select
 from tapeless.prims.special import erf_inv
-from tapeless.prims.structural import broadcast_to_rank
+from tapeless.prims.structural import broadcast_to_rank, reshape
 from tapeless.random.keys import one_key
 
 __all__ = [
     "bits",
     "check_dtype",
     "check_shape",
+    "float_dtype",
     "normal",
     "randint",
+    "shape_of_parameters",
     "shape_of_request",
+    "split_in",
     "uniform",
     "uniform_of",
 ]
@@ -62,7 +65,13 @@ def shape_of_request(shape: Any) -> Shape:
     """Return the shape that the user asked for as a tuple of ints."""
     if hasattr(shape, "__index__"):
         shape = (shape,)
-    result = tuple(n.__index__() for n in shape)
+    extents = tuple(shape)
+    if not all(hasattr(n, "__index__") for n in extents):
+        raise TypeError(
+            "Shapes must be 1D sequences of concrete values of integer type, got "
+            f"{extents}."
+        )
+    result = tuple(n.__index__() for n in extents)
     if any(n < 0 for n in result):
         raise ValueError(f"shapes must have non-negative extents, got {result}")
     return result
@@ -124,19 +133,33 @@ def uniform(
     Array([0.947667 , 0.9785799], dtype=float32)
     """
     typed, _ = one_key("uniform", key)
-    dtype = check_dtype("uniform", dtype, np.float64, np.floating, "a float dtype")
+    dtype = float_dtype("uniform", dtype)
     return _uniform(typed, shape_of_request(shape), dtype, minval, maxval)
 
 
-def uniform_of(key: Value, shape: Shape, dtype: Any, minval: Any = 0.0, maxval: Any = 1.0) -> Value:
-    """Return uniform numbers of a checked request; for other samplers."""
-    return _uniform(key, shape, np.dtype(dtype), minval, maxval)
+def shape_of_parameters(name: str, shape: Any, *parameters: Any) -> Shape:
+    """Return the shape asked for, or (None) that to which the parameters stretch."""
+    shapes = [np.shape(x) for x in parameters]
+    if shape is None:
+        return np.broadcast_shapes(*shapes)
+    asked = shape_of_request(shape)
+    check_shape(name, asked, *shapes)
+    return asked
+
+
+def float_dtype(name: str, dtype: Any) -> np.dtype:
+    """Return the floating dtype asked for, or the default."""
+    return check_dtype(name, dtype, np.float64, np.floating, "a float dtype")
+
+
+def split_in(key: Value, n: int) -> Sequence[Value]:
+    """Return `n` keys made of one, as separate values."""
+    return unstack(random_split(key, (n,)))
 
 
 @functools.partial(jit, static_argnums=(1, 2))
 def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any) -> Value:
     """Make uniform numbers out of mantissa bits."""
-    check_shape("uniform", shape, np.shape(minval), np.shape(maxval))
     low, high = (convert_element_type(asarray(x), dtype) for x in (minval, maxval))
     low, high = (broadcast_to_rank(x, len(shape)) for x in (low, high))
     n_mantissa = dtypes.finfo(dtype).nmant
@@ -151,7 +174,11 @@ def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any
     one = np.ones((), dtype).view(uint)[()]
     floats = bitcast_convert_type(bitwise_or(mantissa, uint.type(one)), dtype)
     unit = sub(floats, dtype.type(1))
-    return max(low, add(mul(unit, sub(high, low)), low))
+    spread = add(mul(unit, sub(high, low)), low)
+    return max(low, reshape(spread, shape))
+
+
+uniform_of = _uniform
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
@@ -175,7 +202,7 @@ def _normal(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return _normal_real(key, shape, dtype)
     real_dtype = dtypes.finfo(dtype).dtype
-    key_re, key_im = unstack(random_split(key, (2,)))
+    key_re, key_im = split_in(key, 2)
     real = convert_element_type(_normal_real(key_re, shape, real_dtype), dtype)
     imaginary = convert_element_type(_normal_real(key_im, shape, real_dtype), dtype)
     both = add(real, mul(dtype.type(1j), imaginary))
@@ -186,7 +213,7 @@ def _normal(key: Value, shape: Shape, dtype: np.dtype) -> Value:
 def _normal_real(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     """Map uniform numbers of (-1, 1) through the inverse error function."""
     low = np.nextafter(dtype.type(-1), dtype.type(0), dtype=dtype)
-    u = uniform_of(key, shape, dtype, low, dtype.type(1))
+    u = _uniform(key, shape, dtype, low, dtype.type(1))
     return mul(dtype.type(np.sqrt(2)), erf_inv(u))
 
 
@@ -204,7 +231,23 @@ def randint(
     canonical = dtypes.check_user_dtype_supported(asked, "randint")
     if not dtypes.issubdtype(canonical, np.integer):
         raise TypeError(f"randint only accepts integer dtypes, got {dtypes.dtype_name(canonical)}")
-    return _randint(typed, shape_of_request(shape), minval, maxval, canonical)
+    shape = shape_of_request(shape)
+    info = dtypes.iinfo(canonical)
+    if info.bits >= 32:
+        return _randint(typed, shape, minval, maxval, canonical)
+    # A narrow integer has too few bits for its remainders: it is drawn as one of 32 bits.
+    low = clip(_integers(minval), min=int(info.min), max=int(info.max))
+    high = clip(_integers(maxval), min=int(info.min), max=int(info.max) + 1)
+    drawn = _randint(typed, shape, low, high, np.dtype(np.int32))
+    return convert_element_type(drawn, canonical)
+
+
+def _integers(x: Any) -> Value:
+    """Return a bound of an integer range; a floating one loses its fraction."""
+    value = asarray(x)
+    if dtypes.issubdtype(typeof(value).dtype, np.integer):
+        return value
+    return convert_element_type(value, dtypes.canonicalize_dtype(np.int64))
 
 
 @functools.partial(jit, static_argnums=(1, 4))
@@ -212,23 +255,22 @@ def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype
     """Reduce two random words per element to the span of the range."""
     check_shape("randint", shape, np.shape(minval), np.shape(maxval))
     info = dtypes.iinfo(dtype)
-    n_bits = info.bits
-    uint = np.dtype(_UINT_OF_BITS[n_bits])
-    low_value, high_value = asarray(minval), asarray(maxval)
-    widest = typeof(high_value).dtype
-    limit = builtins.min(int(info.max), int(dtypes.iinfo(widest).max))
-    overflows = gt(high_value, widest.type(limit))
-    low = convert_element_type(_clamped(low_value, info), dtype)
-    high = convert_element_type(_clamped(high_value, info), dtype)
+    uint = np.dtype(_UINT_OF_BITS[info.bits])
+    low, high = _integers(minval), _integers(maxval)
+    widest = dtypes.iinfo(typeof(high).dtype)
+    limit = clip(asarray(info.max, dtype), int(widest.min), int(widest.max))
+    overflows = gt(high, convert_element_type(limit, typeof(high).dtype))
+    low = convert_element_type(_clamped(low, info), dtype)
+    high = convert_element_type(_clamped(high, info), dtype)
     low, high = broadcast_to_rank(low, len(shape)), broadcast_to_rank(high, len(shape))
-    key_high, key_low = unstack(random_split(key, (2,)))
-    word_high = random_bits(key_high, n_bits, shape)
-    word_low = random_bits(key_low, n_bits, shape)
+    key_high, key_low = split_in(key, 2)
+    word_high = random_bits(key_high, info.bits, shape)
+    word_low = random_bits(key_low, info.bits, shape)
     span = convert_element_type(sub(high, low), uint)
     # An empty range gives its lower bound; one that ends past the dtype has one value more.
     span = select(le(high, low), full_like(span, 1), span)
     span = select(bitwise_and(overflows, gt(high, low)), add(span, uint.type(1)), span)
-    multiplier = rem(uint.type(2 ** (n_bits // 2)), span)
+    multiplier = rem(uint.type(2 ** (info.bits // 2)), span)
     multiplier = rem(mul(multiplier, multiplier), span)
     offset = add(mul(rem(word_high, span), multiplier), rem(word_low, span))
     return add(low, convert_element_type(rem(offset, span), dtype))
@@ -236,8 +278,6 @@ def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype
 
 def _clamped(x: Value, info: Any) -> Value:
     """Return bounds clipped to what the dtype of the result can hold."""
-    dtype = typeof(x).dtype
-    own = dtypes.iinfo(dtype)
+    own = dtypes.iinfo(typeof(x).dtype)
     low = builtins.max(int(info.min), int(own.min))
-    high = builtins.min(int(info.max), int(own.max))
-    return min(dtype.type(high), max(dtype.type(low), x))
+    return clip(x, low, builtins.min(int(info.max), int(own.max)))

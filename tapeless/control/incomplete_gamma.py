@@ -1,0 +1,154 @@
+"""How a gamma-distributed number moves with its shape parameter.
+
+A sample x of the gamma distribution with shape a is x = P^-1(a, u) for a uniform u, P the
+regularised incomplete gamma function; with u fixed,
+
+    dx/da = -(dP/da) / (dP/dx) = -x (dP/da) / ax,       ax = x**a exp(-x) / gamma(a)
+
+P is ax/a times a power series where x <= max(1, a), and 1 - ax times a continued fraction
+elsewhere (Cephes, `igam` and `igamc`); their derivatives are carried through the same recurrences.
+Elements that are done keep their values until all are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.control.loops import while_loop
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Value
+from tapeless.prims.binary import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    div,
+    mul,
+    sub,
+)
+from tapeless.prims.compare import eq, gt, le, lt, ne
+from tapeless.prims.create import full_like
+from tapeless.prims.exponential import log
+from tapeless.prims.reduce import reduce_or
+from tapeless.prims.select import select_n
+from tapeless.prims.special import digamma, lgamma
+from tapeless.prims.structural import broadcast_in_dim
+from tapeless.prims.unary import abs, bitwise_not, neg
+
+__all__ = ["random_gamma_grad"]
+
+
+def random_gamma_grad(a: Value, x: Value) -> Value:
+    """Return the derivative of a gamma sample x with respect to the shape a: (s), (s) -> (s)."""
+    aval = typeof(x)
+    one, zero = (aval.dtype.type(value) for value in (1, 0))
+    is_nan = bitwise_or(ne(a, a), ne(x, x))
+    is_zero = eq(x, zero)
+    is_outside = bitwise_or(lt(x, zero), le(a, zero))
+    is_far = bitwise_and(gt(x, one), gt(x, a))
+    log_ax = sub(sub(mul(a, log(x)), x), lgamma(a))
+    vanishes = lt(log_ax, neg(log(aval.dtype.type(dtypes.finfo(aval.dtype).max))))
+    is_idle = bitwise_or(bitwise_or(bitwise_or(is_zero, is_outside), vanishes), is_nan)
+    active = bitwise_not(is_idle)
+    far = _continued_fraction(bitwise_and(active, is_far), a, x)
+    near = _series(bitwise_and(active, bitwise_not(is_far)), a, x)
+    result = select_n(is_far, near, far)
+    result = select_n(is_zero, result, full_like(result, 0))
+    return select_n(bitwise_or(is_outside, is_nan), result, full_like(result, np.nan))
+
+
+def _any(active: Value) -> Value:
+    """Tell whether an element is active: (s) -> ()."""
+    return reduce_or(active, tuple(range(len(typeof(active).shape))))
+
+
+def _keep(active: Value, old: Sequence[Value], new: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the new values of active elements, and the old ones of the others."""
+    return tuple(select_n(active, x, y) for x, y in zip(old, new, strict=True))
+
+
+def _series(active: Value, a: Value, x: Value) -> Value:
+    """Sum x**k / ((a + 1) ... (a + k)) and its derivative."""
+    dtype = typeof(x).dtype
+    one, eps = dtype.type(1), dtype.type(dtypes.finfo(dtype).eps)
+
+    def step(carry: tuple) -> tuple:
+        """Add one term, and the derivative of the term."""
+        active, r, term, total, slope, total_slope = carry
+        r_next = add(r, one)
+        ratio = div(x, r_next)
+        slope_next = sub(mul(slope, ratio), div(mul(term, x), mul(r_next, r_next)))
+        slopes = add(total_slope, slope_next)
+        term_next = mul(term, ratio)
+        new = (r_next, term_next, add(total, term_next), slope_next, slopes)
+        going = bitwise_and(active, gt(abs(div(slope_next, slopes)), eps))
+        return (going, *_keep(active, carry[1:], new))
+
+    ones, zeros = full_like(x, 1), full_like(x, 0)
+    start = (active, a, ones, ones, zeros, zeros)
+    _, _, _, total, _, total_slope = while_loop(lambda carry: _any(carry[0]), step, start)
+    log_slope = sub(log(x), digamma(add(a, one)))
+    slope = neg(add(total_slope, mul(total, log_slope)))
+    return div(mul(slope, x), a)
+
+
+def _continued_fraction(active: Value, a: Value, x: Value) -> Value:
+    """Evaluate the convergents p/q of the fraction and their derivatives."""
+    dtype = typeof(x).dtype
+    one, two = dtype.type(1), dtype.type(2)
+    ones, zeros = full_like(x, 1), full_like(x, 0)
+    y = sub(one, a)
+    z = add(add(x, y), one)
+    p, q = add(x, one), mul(z, x)
+    value = div(p, q)
+    slope = div(neg(mul(value, neg(x))), q)
+    # Each pair holds the last and the last but one: numerators, denominators, and derivatives.
+    pairs = (p, ones, q, x, zeros, zeros, neg(x), zeros)
+    start = (dtype.type(0), active, y, z, value, slope, *pairs)
+
+    def step(carry: tuple) -> tuple:
+        """Go on to the next convergent."""
+        count, active, y, z, value, slope, *pairs = carry
+        count = add(count, one)
+        y_next, z_next = add(y, one), add(z, two)
+        new = _next_convergent(count, y_next, z_next, value, slope, pairs)
+        going = bitwise_and(active, new[0])
+        return (count, going, *_keep(active, carry[2:], (y_next, z_next, *new[1:])))
+
+    def is_unfinished(carry: tuple) -> Value:
+        """Go on while an element moves, at most 2000 times."""
+        return bitwise_and(lt(carry[0], dtype.type(2000)), _any(carry[1]))
+
+    _, _, _, _, value, slope, *_ = while_loop(is_unfinished, step, start)
+    return mul(add(slope, mul(value, sub(log(x), digamma(a)))), x)
+
+
+def _next_convergent(
+    count: Value, y: Value, z: Value, value: Value, slope: Value, pairs: Sequence[Value]
+) -> tuple[Value, ...]:
+    """Return whether the slope still moves, value, slope and pairs of the next convergent."""
+    p1, p2, q1, q2, dp1, dp2, dq1, dq2 = pairs
+    dtype = typeof(y).dtype
+    eps = dtype.type(dtypes.finfo(dtype).eps)
+    count = broadcast_in_dim(count, typeof(y).shape, ())
+    yc = mul(y, count)
+    p = sub(mul(p1, z), mul(p2, yc))
+    q = sub(mul(q1, z), mul(q2, yc))
+    is_finite = ne(q, dtype.type(0))
+    value = select_n(is_finite, value, div(p, q))
+    dp = add(sub(sub(mul(dp1, z), p1), mul(dp2, yc)), mul(p2, count))
+    dq = add(sub(sub(mul(dq1, z), q1), mul(dq2, yc)), mul(q2, count))
+    slope_next = select_n(is_finite, slope, div(sub(dp, mul(value, dq)), q))
+    moved = select_n(is_finite, full_like(slope, 1), abs(sub(slope_next, slope)))
+    is_large = gt(abs(p), dtype.type(1 / eps))
+    scaled = functools.partial(_scaled, is_large, eps)
+    pairs = [scaled(each) for each in (p, p1, q, q1, dp, dp1, dq, dq1)]
+    return (gt(moved, eps), value, slope_next, *pairs)
+
+
+def _scaled(is_large: Value, eps: np.generic, x: Value) -> Value:
+    """Keep numerators and denominators in range: their ratio does not change."""
+    return select_n(is_large, x, mul(x, eps))

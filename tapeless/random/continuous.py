@@ -1,0 +1,358 @@
+"""Distributions that are short formulas of uniform, normal or exponential numbers.
+
+Each public function checks its key, shape and dtype; a jitted stage of the same name does the
+arithmetic, in the order in which JAX does it, so that results are equal to the last bits.
+A uniform number is in [0, 1): formulas take `log1p(-u)` where a logarithm must not be infinite.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from tapeless import config, dtypes, lax
+from tapeless.api.jit import jit
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Value
+from tapeless.numpy import arithmetic, reductions, ufuncs
+from tapeless.numpy.choice import clip, where
+from tapeless.numpy.common import asarray, convert
+from tapeless.random.basic import (
+    check_dtype,
+    float_dtype,
+    normal,
+    shape_of_parameters,
+    shape_of_request,
+    split_in,
+    uniform,
+    uniform_of,
+)
+from tapeless.random.keys import one_key
+
+__all__ = [
+    "cauchy",
+    "exponential",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "pareto",
+    "rayleigh",
+    "triangular",
+    "truncated_normal",
+    "wald",
+    "weibull_min",
+]
+
+Shape = tuple[int, ...]
+
+
+def tiny_of(dtype: np.dtype) -> Any:
+    """Return the smallest normal number of a dtype."""
+    return dtypes.finfo(dtype).tiny
+
+
+def exponential(
+    key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return numbers of the density exp(-x), x >= 0.
+
+    >>> from tapeless.random.keys import key
+    >>> exponential(key(0), (2,))
+    Array([2.9501328, 3.8434064], dtype=float32)
+    """
+    typed, _ = one_key("exponential", key)
+    return _exponential(typed, shape_of_request(shape), float_dtype("exponential", dtype))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _exponential(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """-log(1 - u)."""
+    u = uniform(key, shape, dtype)
+    return lax.neg(lax.log1p(lax.neg(u)))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return numbers of the density exp(-|x|) / 2.
+
+    >>> from tapeless.random.keys import key
+    >>> laplace(key(0), (2,))
+    Array([2.2569857, 3.1502593], dtype=float32)
+    """
+    typed, _ = one_key("laplace", key)
+    return _laplace(typed, shape_of_request(shape), float_dtype("laplace", dtype))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _laplace(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """sign(u) log(1 - |u|) for u in (-1, 1)."""
+    low = dtype.type(-1) + dtypes.finfo(dtype).epsneg
+    u = uniform(key, shape, dtype, low, 1.0)
+    return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return numbers of the distribution function 1 / (1 + exp(-x)).
+
+    >>> from tapeless.random.keys import key
+    >>> logistic(key(0), (2,))
+    Array([2.8963835, 3.8217523], dtype=float32)
+    """
+    typed, _ = one_key("logistic", key)
+    return _logistic(typed, shape_of_request(shape), float_dtype("logistic", dtype))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _logistic(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """log(u / (1 - u))."""
+    u = uniform(key, shape, dtype, tiny_of(dtype), 1.0)
+    return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return numbers of the density 1 / (pi (1 + x**2)).
+
+    >>> from tapeless.random.keys import key
+    >>> cauchy(key(0), (2,))
+    Array([ 6.027939, 14.841884], dtype=float32)
+    """
+    typed, _ = one_key("cauchy", key)
+    return _cauchy(typed, shape_of_request(shape), float_dtype("cauchy", dtype))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _cauchy(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """tan(pi (u - 1/2))."""
+    u = uniform(key, shape, dtype, dtypes.finfo(dtype).eps, 1.0)
+    return lax.tan(lax.mul(dtype.type(np.pi), lax.sub(u, dtype.type(0.5))))
+
+
+def gumbel(
+    key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers of the density exp(-x - exp(-x)).
+
+    mode: "low" takes one word of randomness per number, "high" two, which reaches further into
+    the tails; None is the flag `jax_high_dynamic_range_gumbel`.
+
+    >>> from tapeless.random.keys import key
+    >>> gumbel(key(0), (2,))
+    Array([2.9228978, 3.832619 ], dtype=float32)
+    """
+    typed, _ = one_key("gumbel", key)
+    dtype = float_dtype("gumbel", dtype)
+    if mode is None:
+        mode = "high" if config.current.jax_high_dynamic_range_gumbel else "low"
+    if mode not in ("high", "low"):
+        raise ValueError(f"Must provide valid mode for gumbel got: {mode}")
+    return _gumbel(typed, shape_of_request(shape), dtype, mode)
+
+
+@functools.partial(jit, static_argnums=(1, 2, 3))
+def _gumbel(key: Value, shape: Shape, dtype: np.dtype, mode: str) -> Value:
+    """-log(-log(u))."""
+    if mode == "low":
+        u = uniform_of(key, shape, dtype, minval=tiny_of(dtype), maxval=1.0)
+        return lax.neg(lax.log(lax.neg(lax.log(u))))
+    high, low = lax.unstack(uniform_of(key, (2, *shape), dtype, minval=0.0, maxval=1.0))
+    eps = dtypes.finfo(dtype).eps
+    # The second word fills in below the first; it is added only where that keeps it.
+    fine = lax.add(lax.add(high, lax.mul(eps, low)), dtype.type(eps**2 / 2))
+    u = where(lax.ge(high, dtype.type(0.5)), high, fine)
+    return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(u)))))
+
+
+def truncated_normal(
+    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers of the normal distribution inside (lower, upper).
+
+    lower, upper: any shapes that broadcast to `shape`, whose default is what they broadcast to.
+
+    >>> from tapeless.random.keys import key
+    >>> truncated_normal(key(0), -1.0, 1.0, (2,))
+    Array([0.8585742, 0.9382103], dtype=float32)
+    """
+    typed, _ = one_key("truncated_normal", key)
+    dtype = float_dtype("truncated_normal", dtype)
+    shape = shape_of_parameters("truncated_normal", shape, lower, upper)
+    return _truncated_normal(typed, lower, upper, shape, dtype)
+
+
+@functools.partial(jit, static_argnums=(3, 4))
+def _truncated_normal(key: Value, lower: Any, upper: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Invert the distribution function between its values at the ends."""
+    lower, upper = (lax.convert_element_type(x, dtype) for x in (lower, upper))
+    root = dtype.type(np.sqrt(2))
+    low, high = lax.erf(lax.div(lower, root)), lax.erf(lax.div(upper, root))
+    u = uniform(key, shape, dtype, low, high)
+    drawn = lax.mul(root, lax.erf_inv(u))
+    above = lax.nextafter(lax.stop_gradient(lower), dtype.type(np.inf))
+    below = lax.nextafter(lax.stop_gradient(upper), dtype.type(-np.inf))
+    return clip(drawn, above, below)
+
+
+def lognormal(
+    key: Any, sigma: Any = np.float32(1.0), shape: Any = None, dtype: Any = None, *,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return exp(sigma z), z normal.
+
+    >>> from tapeless.random.keys import key
+    >>> lognormal(key(0), shape=(2,))
+    Array([5.066459 , 7.5781155], dtype=float32)
+    """
+    typed, _ = one_key("lognormal", key)
+    words = "a float or complex dtype"
+    dtype = check_dtype("lognormal", dtype, np.float64, np.inexact, words)
+    shape = shape_of_parameters("lognormal", shape, sigma)
+    drawn = normal(typed, shape, dtype)
+    return ufuncs.exp(drawn * convert(sigma, dtype))
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+    """Return the lengths of vectors of three normal numbers.
+
+    >>> from tapeless.random.keys import key
+    >>> maxwell(key(0), (2,))
+    Array([2.6309512, 1.1823294], dtype=float32)
+    """
+    typed, _ = one_key("maxwell", key)
+    return _maxwell(typed, shape_of_request(shape), float_dtype("maxwell", dtype))
+
+
+@functools.partial(jit, static_argnums=(1, 2))
+def _maxwell(key: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """Take the norm over a last axis."""
+    return norm(normal(key, (*shape, 3), dtype))
+
+
+@jit
+def norm(x: Value) -> Value:
+    """Return the Euclidean norm over the last axis: (..., n) -> (...)."""
+    return ufuncs.sqrt(reductions.sum(x * x, axis=-1))
+
+
+def pareto(
+    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return numbers of the density b / x**(b + 1), x >= 1.
+
+    >>> from tapeless.random.keys import key
+    >>> pareto(key(0), 2.0, (2,))
+    Array([4.3713365, 6.832588 ], dtype=float32)
+    """
+    typed, _ = one_key("pareto", key)
+    dtype = float_dtype("pareto", dtype)
+    return _pareto(typed, b, shape_of_parameters("pareto", shape, b), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _pareto(key: Value, b: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """exp(e / b), e exponential."""
+    b = lax.convert_element_type(b, dtype)
+    e = exponential(key, shape, dtype)
+    return lax.exp(e / b)
+
+
+def rayleigh(
+    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return the lengths of vectors of two normal numbers, times `scale`.
+
+    >>> from tapeless.random.keys import key
+    >>> rayleigh(key(0), 2.0, (2,))
+    Array([0.6557595, 0.4161821], dtype=float32)
+    """
+    typed, _ = one_key("rayleigh", key)
+    dtype = float_dtype("rayleigh", dtype)
+    return _rayleigh(typed, scale, shape_of_parameters("rayleigh", shape, scale), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _rayleigh(key: Value, scale: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """scale sqrt(-2 log u)."""
+    u = uniform(key, shape, dtype)
+    scale = lax.convert_element_type(scale, dtype)
+    return scale * lax.sqrt(lax.log(u) * dtype.type(-2))
+
+
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers of the density that rises from `left` to `mode` and falls to `right`.
+
+    >>> from tapeless.random.keys import key
+    >>> triangular(key(0), 0.0, 0.5, 1.0, (2,))
+    Array([0.8382425, 0.8965092], dtype=float32)
+    """
+    typed, _ = one_key("triangular", key)
+    dtype = float_dtype("triangular", dtype)
+    shape = shape_of_parameters("triangular", shape, left, mode, right)
+    left, mode, right = (convert(x, dtype) for x in (left, mode, right))
+    turn = (mode - left) / (right - left)
+    u = uniform(typed, shape, dtype)
+    rising = left + lax.sqrt(u * (right - left) * (mode - left))
+    falling = right - lax.sqrt((dtype.type(1) - u) * (right - left) * (right - mode))
+    return lax.select(u < turn, rising, falling)
+
+
+def wald(
+    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return numbers of the inverse Gaussian distribution of unit shape (Michael et al., 1976).
+
+    >>> from tapeless.random.keys import key
+    >>> wald(key(0), 1.0, (2,))
+    Array([0.8323705, 1.2008148], dtype=float32)
+    """
+    typed, _ = one_key("wald", key)
+    dtype = float_dtype("wald", dtype)
+    return _wald(typed, mean, shape_of_parameters("wald", shape, mean), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _wald(key: Value, mean: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Solve for the smaller root, and choose between it and its partner."""
+    key_root, key_choice = split_in(key, 2)
+    mean = lax.broadcast_to_rank(lax.convert_element_type(mean, dtype), len(shape))
+    z = normal(key_root, shape, dtype)
+    u = uniform(key_choice, shape, dtype)
+    square = lax.integer_pow(z, 2)
+    fourth, mean_square = lax.integer_pow(square, 2), lax.integer_pow(mean, 2)
+    root = lax.sqrt(dtype.type(4) * mean * square + mean_square * fourth)
+    two = dtype.type(2)
+    smaller = mean + mean_square * square / two - mean / two * root
+    is_smaller = u <= mean / (mean + smaller)
+    return lax.select(is_smaller, smaller, mean_square / smaller)
+
+
+def weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+) -> Value:
+    """Return scale e**(1 / concentration), e exponential.
+
+    >>> from tapeless.random.keys import key
+    >>> weibull_min(key(0), 1.0, 2.0, (2,))
+    Array([1.71759  , 1.9604608], dtype=float32)
+    """
+    typed, _ = one_key("weibull_min", key)
+    dtype = float_dtype("weibull_min", dtype)
+    return _weibull_min(typed, scale, concentration, shape_of_request(shape), dtype)
+
+
+@functools.partial(jit, static_argnums=(3, 4))
+def _weibull_min(
+    key: Value, scale: Any, concentration: Any, shape: Shape, dtype: np.dtype
+) -> Value:
+    """Raise an exponential number to a power."""
+    u = uniform(key, shape, dtype, 0, 1)
+    power = lax.convert_element_type(1.0 / asarray(concentration), dtype)
+    raised = arithmetic.power(lax.neg(lax.log1p(lax.neg(u))), power)
+    return raised * lax.convert_element_type(scale, dtype)

@@ -1,0 +1,428 @@
+"""The gamma distribution, and those that are made of it.
+
+A gamma number is drawn by rejection (Marsaglia and Tsang, "A simple method for generating gamma
+variables", 2000): the cube of a shifted normal number is accepted if a uniform number is small
+enough.  A shape below 1 is raised by 1 and the result multiplied by u**(1/a).  Each element of the
+result has a key and a loop of its own.
+
+The logarithm of the sample is drawn instead where small shapes would underflow.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes, lax
+from tapeless.api.jit import jit
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.nn.normalization import softmax
+from tapeless.numpy import arithmetic, reductions
+from tapeless.numpy.shaping import broadcast_to
+from tapeless.prims.common import batch_dim_to
+from tapeless.random.basic import (
+    check_shape,
+    float_dtype,
+    normal,
+    shape_of_parameters,
+    shape_of_request,
+    split_in,
+    uniform,
+)
+from tapeless.random.choosing import rademacher
+from tapeless.random.continuous import exponential, maxwell
+from tapeless.random.keys import one_key
+
+__all__ = [
+    "ball",
+    "beta",
+    "chisquare",
+    "dirichlet",
+    "double_sided_maxwell",
+    "f",
+    "gamma",
+    "generalized_normal",
+    "loggamma",
+    "random_gamma_p",
+    "t",
+]
+
+Shape = tuple[int, ...]
+
+
+class RandomGamma(Primitive):
+    """keys: (s), shapes a: (s, t) -> gamma numbers (s, t), or their logarithms."""
+
+    name = "random_gamma"
+
+    def abstract(self, keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> tuple:
+        if a.shape[: len(keys.shape)] != keys.shape:
+            raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short()}")
+        return (ShapedArray(a.shape, a.dtype),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Any], *, log_space: bool) -> tuple:
+        keys, a = primals
+        out = self.bind(keys, a, log_space=log_space)[0]
+        if isinstance(tangents[1], Zero):
+            return (out,), (Zero(typeof(out)),)
+        shape = typeof(a).shape
+        flat = (math.prod(shape),)
+        sample, a_flat = lax.reshape(out, flat), lax.reshape(a, flat)
+        if log_space:
+            sample = lax.exp(sample)
+            tiny = lax.full_like(sample, dtypes.finfo(typeof(a).dtype).tiny)
+            sample = lax.select_n(lax.eq(sample, typeof(a).dtype.type(0)), sample, tiny)
+
+        def slope(pair: tuple[Value, Value]) -> Value:
+            """Differentiate one sample, or its logarithm."""
+            found = lax.random_gamma_grad(*pair)
+            return lax.div(found, pair[1]) if log_space else found
+
+        slopes = lax.map(slope, (a_flat, sample))
+        return (out,), (lax.mul(tangents[1], lax.reshape(slopes, shape)),)
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], *, log_space: bool
+    ) -> tuple:
+        keys, a = (batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True))
+        return self.bind(keys, a, log_space=log_space), (0,)
+
+    def decompose(self, keys: Value, a: Value, *, log_space: bool) -> tuple[Value, ...]:
+        """Draw each element with a key of its own."""
+        aval = typeof(a)
+        n_keys = math.prod(typeof(keys).shape)
+        n_each = math.prod(aval.shape[len(typeof(keys).shape) :])
+        children = lax.random_split(lax.reshape(keys, (n_keys,)), (n_each,))
+        flat = (lax.reshape(children, (n_keys * n_each,)), lax.reshape(a, (n_keys * n_each,)))
+        drawn = lax.map(lambda pair: _sample(*pair, log_space), flat)
+        return (lax.reshape(drawn, aval.shape),)
+
+
+random_gamma_p = RandomGamma()
+
+
+def _sample(key: Value, a: Value, log_space: bool) -> Value:
+    """Draw one gamma number: keys (), a () -> ()."""
+    dtype = typeof(a).dtype
+    one = dtype.type(1)
+    is_large = lax.ge(a, one)
+    raised = lax.select(is_large, a, lax.add(a, one))
+    d = lax.sub(raised, dtype.type(1 / 3))
+    c = lax.div(dtype.type(1 / 3), lax.sqrt(d))
+    key_loop, key_boost = split_in(key, 2)
+
+    def is_rejected(carry: tuple) -> Value:
+        """Squeeze test first: it decides nearly always."""
+        _, square, cube, u = carry
+        outside = lax.ge(u, lax.sub(one, lax.mul(dtype.type(0.0331), square)))
+        bound = lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
+        bound = lax.add(lax.mul(square, dtype.type(0.5)), bound)
+        return lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
+
+    def draw(carry: tuple) -> tuple:
+        """Propose the cube of a normal number that is shifted above 0."""
+        key, key_x, key_u = split_in(carry[0], 3)
+        x, v = _shifted_normal(key_x, c)
+        u = uniform(key_u, (), dtype)
+        return key, lax.mul(x, x), lax.mul(lax.mul(v, v), v), u
+
+    # The first numbers are such that they are rejected.
+    start = (key_loop, dtype.type(0), one, dtype.type(2))
+    _, _, cube, _ = lax.while_loop(is_rejected, draw, start)
+    u = uniform(key_boost, (), dtype)
+    if not log_space:
+        boost = lax.pow(lax.sub(one, u), lax.div(one, a))
+        return lax.mul(lax.mul(d, cube), lax.select(is_large, lax.full_like(boost, 1), boost))
+    log_u = lax.log1p(lax.neg(u))
+    no_boost = lax.bitwise_or(is_large, lax.eq(log_u, dtype.type(0)))
+    log_boost = lax.mul(log_u, lax.div(one, a))
+    log_boost = lax.select(no_boost, lax.full_like(log_boost, 0), log_boost)
+    return lax.add(lax.add(lax.log(d), lax.log(cube)), log_boost)
+
+
+def _shifted_normal(key: Value, c: Value) -> tuple[Value, Value]:
+    """Draw normal numbers x until 1 + c x is positive; return both."""
+    dtype = typeof(c).dtype
+
+    def draw(carry: tuple) -> tuple:
+        """Draw the next."""
+        key, subkey = split_in(carry[0], 2)
+        x = normal(subkey, (), dtype)
+        return key, x, lax.add(dtype.type(1), lax.mul(x, c))
+
+    start = (key, dtype.type(0), dtype.type(-1))
+    _, x, v = lax.while_loop(lambda carry: lax.le(carry[2], dtype.type(0)), draw, start)
+    return x, v
+
+
+def check_method(name: str, method: str) -> None:
+    """Refuse methods that are unknown, and the one that is not there."""
+    if method not in ("exact", "approximate"):
+        raise ValueError(
+            f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got "
+            f"{method!r}"
+        )
+    if method == "approximate":
+        raise NotImplementedError(
+            f"{name} with method='approximate' is not there; the exact method needs no table of "
+            f"fitted numbers and is as fast here"
+        )
+
+
+def _gamma_like(
+    name: str, key: Any, a: Any, shape: Any, dtype: Any, method: str, log_space: bool
+) -> Value:
+    """Check a request for gamma numbers or their logarithms, and draw them."""
+    typed, _ = one_key(name, key)
+    check_method(name, method)
+    dtype = float_dtype("gamma", dtype)
+    return _gamma(typed, a, shape_of_parameters("gamma", shape, a), dtype, log_space)
+
+
+@functools.partial(jit, static_argnums=(2, 3, 4))
+def _gamma(key: Value, a: Any, shape: Shape, dtype: np.dtype, log_space: bool) -> Value:
+    """Stretch the shapes a over the result."""
+    a = lax.convert_element_type(a, dtype)
+    if typeof(a).shape != shape:
+        a = broadcast_to(a, shape)
+    return random_gamma_p.bind(key, a, log_space=log_space)[0]
+
+
+def gamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers of the density x**(a - 1) exp(-x) / gamma(a), x > 0.
+
+    a: any shape that broadcasts to `shape`; the result is differentiable in it.
+
+    >>> from tapeless.random.keys import key
+    >>> gamma(key(0), 2.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    return _gamma_like("gamma", key, a, shape, dtype, method, False)
+
+
+def loggamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return logarithms of gamma numbers; they do not underflow for small `a`.
+
+    >>> from tapeless.random.keys import key
+    >>> loggamma(key(0), 2.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    return _gamma_like("loggamma", key, a, shape, dtype, method, True)
+
+
+def beta(
+    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers of the density proportional to x**(a - 1) (1 - x)**(b - 1), 0 < x < 1.
+
+    >>> from tapeless.random.keys import key
+    >>> beta(key(0), 2.0, 3.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("beta", key)
+    check_method("beta", method)
+    dtype = float_dtype("beta", dtype)
+    return _beta(typed, a, b, shape_of_parameters("beta", shape, a, b), dtype)
+
+
+@functools.partial(jit, static_argnums=(3, 4))
+def _beta(key: Value, a: Any, b: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Divide a gamma number by the sum of two, by their logarithms."""
+    a, b = lax.convert_element_type(a, dtype), lax.convert_element_type(b, dtype)
+    key_a, key_b = split_in(key, 2)
+    a, b = broadcast_to(a, shape), broadcast_to(b, shape)
+    log_x, log_y = loggamma(key_a, a, shape, dtype), loggamma(key_b, b, shape, dtype)
+    highest = lax.max(log_x, log_y)
+    x, y = lax.exp(lax.sub(log_x, highest)), lax.exp(lax.sub(log_y, highest))
+    return lax.div(x, lax.add(x, y))
+
+
+def chisquare(
+    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return numbers distributed as the sum of squares of `df` normal numbers.
+
+    >>> from tapeless.random.keys import key
+    >>> chisquare(key(0), 2.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("chisquare", key)
+    check_method("chisquare", method)
+    dtype = float_dtype("chisquare", dtype)
+    return _chisquare(typed, df, shape_of_parameters("chisquare", shape, df), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _chisquare(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Twice a gamma number of shape df / 2."""
+    half = lax.convert_element_type(df, dtype) / dtype.type(2)
+    return lax.exp(loggamma(key, half, shape, dtype)) * dtype.type(2)
+
+
+def f(
+    key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
+    out_sharding: Any = None,
+) -> Value:  # fmt: skip
+    """Return ratios of two chi-square numbers, each divided by its degrees of freedom.
+
+    >>> from tapeless.random.keys import key
+    >>> f(key(0), 2.0, 3.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("f", key)
+    dtype = float_dtype("f", dtype)
+    return _f(typed, dfnum, dfden, shape_of_parameters("f", shape, dfnum, dfden), dtype)
+
+
+@functools.partial(jit, static_argnums=(3, 4))
+def _f(key: Value, dfnum: Any, dfden: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Divide two chi-square numbers."""
+    dfden, dfnum = lax.convert_element_type(dfden, dtype), lax.convert_element_type(dfnum, dtype)
+    key_below, key_above = split_in(key, 2)
+    above = chisquare(key_above, dfnum, shape, dtype)
+    below = chisquare(key_below, dfden, shape, dtype)
+    return (above / dfnum) / (below / dfden)
+
+
+def t(
+    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return numbers of Student's t distribution.
+
+    >>> from tapeless.random.keys import key
+    >>> t(key(0), 2.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("t", key)
+    dtype = float_dtype("t", dtype)
+    return _t(typed, df, shape_of_parameters("t", shape, df), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _t(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Divide a normal number by the root of a gamma number."""
+    df = lax.convert_element_type(df, dtype)
+    key_normal, key_gamma = split_in(key, 2)
+    z = normal(key_normal, shape, dtype)
+    half = df / dtype.type(2)
+    g = gamma(key_gamma, half, shape, dtype)
+    return z * lax.sqrt(half / g)
+
+
+def dirichlet(
+    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return vectors of positive numbers with sum 1: alpha (..., n) -> (*shape, n).
+
+    >>> import numpy as np
+    >>> from tapeless.random.keys import key
+    >>> dirichlet(key(0), np.ones(2, "float32"))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("dirichlet", key)
+    dtype = float_dtype("dirichlet", dtype)
+    if np.ndim(alpha) < 1:
+        raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
+    batch = np.shape(alpha)[:-1]
+    shape = batch if shape is None else shape_of_request(shape)
+    check_shape("dirichlet", shape, batch)
+    return _dirichlet(typed, alpha, shape, dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _dirichlet(key: Value, alpha: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Normalise gamma numbers, by their logarithms."""
+    alpha = lax.convert_element_type(alpha, dtype)
+    return softmax(loggamma(key, alpha, (*shape, typeof(alpha).shape[-1]), dtype), -1)
+
+
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
+) -> Value:
+    """Return loc + scale s m: m of the Maxwell distribution, s = -1 or 1.
+
+    >>> from tapeless.random.keys import key
+    >>> double_sided_maxwell(key(0), 0.0, 1.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("double_sided_maxwell", key)
+    dtype = float_dtype("double_sided_maxwell", dtype)
+    shape = shape_of_request(shape)
+    return _double_sided_maxwell(typed, loc, scale, shape, dtype)
+
+
+@functools.partial(jit, static_argnums=(3, 4))
+def _double_sided_maxwell(
+    key: Value, loc: Any, scale: Any, shape: Shape, dtype: np.dtype
+) -> Value:
+    """Give a Maxwell number a sign."""
+    full = (*shape, *np.broadcast_shapes(np.shape(loc), np.shape(scale)))
+    key_size, key_sign = split_in(key, 2)
+    size = maxwell(key_size, full, dtype)
+    sign = rademacher(key_sign, full, dtype)
+    scaled = sign * size * lax.convert_element_type(scale, dtype)
+    return scaled + lax.convert_element_type(loc, dtype)
+
+
+def generalized_normal(
+    key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return numbers of the density proportional to exp(-|x|**p).
+
+    >>> from tapeless.random.keys import key
+    >>> generalized_normal(key(0), 2.0, (2,))
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("generalized_normal", key)
+    dtype = float_dtype("generalized_normal", dtype)
+    return _generalized_normal(typed, p, shape_of_request(shape), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _generalized_normal(key: Value, p: Any, shape: Shape, dtype: np.dtype) -> Value:
+    """Give a power of a gamma number a sign."""
+    keys = lax.random_split(key, (2,))
+    g = gamma(keys[0], arithmetic.divide(1, p), shape, dtype)
+    sign = rademacher(keys[1], shape, dtype)
+    return sign * arithmetic.power(g, lax.convert_element_type(arithmetic.divide(1, p), dtype))
+
+
+def ball(
+    key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Value:
+    """Return points uniform in the unit ball of the p-norm: (*shape, d).
+
+    >>> from tapeless.random.keys import key
+    >>> ball(key(0), 2)
+    Array([2.0, 2.0], dtype=float32)
+    """
+    typed, _ = one_key("ball", key)
+    dtype = float_dtype("gamma", dtype)
+    return _ball(typed, p, d.__index__(), shape_of_request(shape), dtype)
+
+
+@functools.partial(jit, static_argnums=(2, 3, 4))
+def _ball(key: Value, p: Any, d: int, shape: Shape, dtype: np.dtype) -> Value:
+    """Scale vectors by their norm and an exponential number (Barthe et al., 2005)."""
+    key_vector, key_size = split_in(key, 2)
+    g = generalized_normal(key_vector, p, (*shape, d), dtype)
+    e = exponential(key_size, shape, dtype)
+    powers = arithmetic.power(lax.abs(g), lax.convert_element_type(p, dtype))
+    total = reductions.sum(powers, axis=-1) + e
+    root = arithmetic.power(total, lax.convert_element_type(arithmetic.divide(1, p), dtype))
+    return g / lax.expand_dims(root, (len(shape),))
