@@ -18,7 +18,7 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value
 from tapeless.prims.convert import convert_element_type
 from tapeless.transforms.stage import stage_flat
-from tapeless.tree.arguments import leaf_names, source_name
+from tapeless.tree.arguments import argument_names, leaf_names, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
@@ -83,7 +83,9 @@ def trace_body(
         return [out for _, out in pairs]
 
     what = f"{purpose} of {source_name(function)}"
-    jaxpr = stage_flat(flat, avals, what, DebugInfo(getattr(function, "__name__", purpose)))
+    names = argument_names(function, tree_unflatten(in_tree, range(len(avals))), {})
+    debug = DebugInfo(getattr(function, "__name__", purpose), names)
+    jaxpr = stage_flat(flat, avals, what, debug)
     return Body(jaxpr.lift_consts(), jaxpr.consts, out_trees[0])
 
 

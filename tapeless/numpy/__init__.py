@@ -23,6 +23,7 @@ from tapeless.numpy.products import *
 from tapeless.numpy.contraction import *
 from tapeless.numpy.sorting import *
 from tapeless.numpy.cumulative import *
+from tapeless.numpy.quantiles import *
 from tapeless.numpy.methods import *
 from numpy.exceptions import ComplexWarning as ComplexWarning
 from numpy import (  # noqa: F401

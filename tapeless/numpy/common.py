@@ -143,8 +143,21 @@ def shape(a: Any) -> Shape:
     >>> jnp.shape(jnp.zeros((2, 3)))
     (2, 3)
     """
-    check_arraylike("shape", a)
-    return typeof(value_of(a)).shape
+    return _shape_of("shape", a)
+
+
+def _shape_of(name: str, a: Any) -> Shape:
+    """Return the shape of an array-like, or of what has a shape; of lists with a warning."""
+    if is_arraylike(a):
+        return typeof(value_of(a)).shape
+    if hasattr(a, "shape"):
+        return tuple(a.shape)
+    frames.warn(
+        f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX "
+        "release this will be an error.",
+        DeprecationWarning,
+    )
+    return np.shape(a)
 
 
 def ndim(a: Any) -> int:
@@ -154,8 +167,7 @@ def ndim(a: Any) -> int:
     >>> jnp.ndim(jnp.zeros((2, 3)))
     2
     """
-    check_arraylike("ndim", a)
-    return typeof(value_of(a)).ndim
+    return len(_shape_of("ndim", a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
@@ -165,8 +177,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     >>> jnp.size(jnp.zeros((2, 3))), jnp.size(jnp.zeros((2, 3)), axis=1)
     (6, 3)
     """
-    check_arraylike("size", a)
-    extents = typeof(value_of(a)).shape
+    extents = _shape_of("size", a)
     axes = canonicalize_axes(axis, len(extents))
     return int(np.prod([extents[each] for each in axes], dtype=object))
 

@@ -295,6 +295,8 @@ def _split(name: str, ary: Any, where: Any, axis: int) -> list[Array]:
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (count - rest)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {sizes}")
     return list(lax.split(x, sizes, axis))
 
 
@@ -351,6 +353,8 @@ def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     x = asarray(A)
     counts = tuple(reps) if isinstance(reps, (Sequence, np.ndarray, Array)) else (reps,)
     counts = tuple(operator.index(count) for count in counts)
+    if any(count < 0 for count in counts):
+        raise ValueError(f"tile: reps must not be negative; got {reps}")
     rank = max(len(counts), typeof(x).ndim)
     counts = (1,) * (rank - len(counts)) + counts
     x = lax.broadcast_to_rank(x, rank)

@@ -58,7 +58,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
 
     >>> import tapeless.numpy as jnp
     >>> jnp.pad(jnp.arange(1, 4), (2, 1), mode="reflect")
-    OUTPUT
+    Array([3, 2, 1, 2, 3, 2], dtype=int32)
     """
     check_arraylike("pad", array)
     x = asarray(array)
@@ -76,6 +76,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     if stat_length is not None:
         stat_length = _pairs(stat_length, typeof(x).ndim, "stat_length", integral=True)
     values = kwargs.get("constant_values", kwargs.get("end_values", 0))
+    values = asarray(values) if isinstance(values, (list, tuple)) else values
     kind = kwargs.get("reflect_type", "even")
     return _pad(x, values, widths, mode, stat_length, kind)
 
@@ -149,7 +150,9 @@ def _strips(
     if mode == "linear_ramp":
         ends = values if typeof(values).ndim == 0 else broadcast(asarray(values), (rank, 2))
         return [_ramp(x, axis, side, widths[side], _end(ends, axis, side)) for side in (0, 1)]
-    sides = [_statistic(x, axis, side, mode, lengths) for side in (0, 1)]
+    sides = [_statistic(x, axis, 0, mode, lengths)] * 2
+    if lengths is not None:
+        sides[1] = _statistic(x, axis, 1, mode, lengths)
     return [repeat(strip, widths[side], axis) for side, strip in enumerate(sides)]
 
 
@@ -176,12 +179,13 @@ def _wrapped(x: Value, axis: int, before: int, after: int) -> list[Value]:
     last = [x] * rows_after[0]
     if rows_after[1]:
         last.append(lax.slice_in_dim(x, 0, rows_after[1], axis=axis))
-    nothing = lax.slice_in_dim(x, 0, 0, axis=axis)
-    return [_joined(parts, axis) if parts else nothing for parts in (first, last)]
+    return [_joined(parts, axis, x) for parts in (first, last)]
 
 
-def _joined(parts: list[Value], axis: int) -> Value:
-    """Return arrays joined; a single one as it is."""
+def _joined(parts: list[Value], axis: int, x: Value) -> Value:
+    """Return arrays joined: a single one as it is; none, an empty part of `x`."""
+    if not parts:
+        return lax.slice_in_dim(x, 0, 0, axis=axis)
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 

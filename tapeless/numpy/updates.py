@@ -14,7 +14,6 @@ from typing import Any
 
 from tapeless import config, dtypes, lax
 from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.jaxpr import DebugInfo
 from tapeless.core.trace import Value
 from tapeless.numpy.arithmetic import divide, power
 from tapeless.numpy.choice import broadcast
@@ -23,7 +22,6 @@ from tapeless.numpy.creation import ones_like
 from tapeless.numpy.indexing import entries_of, insert_mask_axes, plan_gather, take_at
 from tapeless.prims.rules import scalar_program
 from tapeless.runtime.array import Array
-from tapeless.transforms.stage import stage_flat
 
 __all__ = ["at", "scatter_update"]
 
@@ -111,27 +109,20 @@ class _IndexUpdateRef:
         >>> jnp.arange(3).at[jnp.array([1, 1])].apply(lambda v: 10 * v)
         Array([  0, 100,   2], dtype=int32)
         """
-        array = asarray(self.array)
-        scalar = ShapedArray((), dtype_of(array))
-
-        def program(old: Value, _: Value) -> list[Value]:
-            """Apply the function to one element; the update is not used."""
-            return [convert(func(old), scalar.dtype)]
-
-        jaxpr = stage_flat(program, [scalar, scalar], "apply", DebugInfo("apply"))
-        if jaxpr.constvars:
-            raise NotImplementedError("x.at[].apply of a function that captures arrays")
-        return scatter_update(
-            array,
-            self.index,
-            dtype_of(array).type(0),
-            lax.scatter_p,
-            jaxpr,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
+        x = asarray(self.array)
+        whole, entries = insert_mask_axes(x, entries_of(self.index, typeof(x).shape))
+        plan = plan_gather(typeof(whole).shape, entries, wrap_negative_indices)
+        out = lax.scatter_apply(
+            whole,
+            plan.indices,
+            lambda old: convert(func(old), dtype_of(x), typeof(x).weak_type),
+            lax.ScatterDimensionNumbers(plan.window_dims, plan.collapsed, plan.axes),
+            update_shape=plan.result_shape,
+            indices_are_sorted=indices_are_sorted or not plan.has_arrays,
+            unique_indices=unique_indices or not plan.has_arrays,
             mode=mode,
-            wrap_negative_indices=wrap_negative_indices,
         )
+        return lax.reshape(out, typeof(x).shape)
 
 
 def _method(name: str, function: Callable[..., Value], text: str, example: str) -> Callable:
@@ -171,17 +162,13 @@ def scatter_update(
     index: Any,
     values: Any,
     prim: Any,
-    program: Any = None,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Value:
-    """Return the array updated at an index by a scatter primitive.
-
-    program: for `scatter`, what becomes of an old element and an update, instead of the update.
-    """
+    """Return the array updated at an index by a scatter primitive."""
     x = asarray(array)
     y = values if isinstance(values, (int, float, complex)) else asarray(values)
     kind, weak = dtypes.lattice_result_type(x, y)
@@ -195,7 +182,6 @@ def scatter_update(
     y = _fitted(convert(y, kind), plan)
     if 0 in typeof(y).shape:
         return x
-    program = program if program is not None or prim is lax.scatter_p else _program(prim, whole)
     (out,) = prim.bind(
         whole,
         plan.indices,
@@ -205,14 +191,16 @@ def scatter_update(
         mode=lax.GatherScatterMode.from_any(mode),
         unique_indices=unique_indices or not plan.has_arrays,
         update_consts=(),
-        update_jaxpr=program,
+        update_jaxpr=_program(prim, whole),
     )
     out = convert(out, dtype_of(x)) if kind != dtype_of(x) else out
     return lax.reshape(out, typeof(x).shape)
 
 
 def _program(prim: Any, x: Value) -> Any:
-    """Return the program by which a scatter combines elements."""
+    """Return the program by which a scatter combines elements; None where it overwrites them."""
+    if prim is lax.scatter_p:
+        return None
     return scalar_program(prim.combines, dtype_of(x), typeof(x).weak_type)
 
 

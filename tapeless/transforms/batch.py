@@ -46,6 +46,10 @@ class BatchTracer(Tracer):
         shape = whole.shape[:dim] + whole.shape[dim + 1 :]
         self.aval = ShapedArray(shape, whole.dtype, whole.weak_type)
 
+    def __repr__(self) -> str:
+        """Return JAX's form, `VmapTracer(aval=float32[], batched=float32[3])`."""
+        return f"VmapTracer(aval={self.aval}, batched={typeof(self.value)})"
+
 
 class BatchTrace(Trace):
     """Applies operations to whole batches by the `batch` rules."""

@@ -21,7 +21,7 @@ from tapeless.core.linear import Zero, zero_tangent
 from tapeless.core.primitive import Primitive
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import instantiate
-from tapeless.transforms.stage import stage_jaxpr
+from tapeless.transforms.stage import StageTracer, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import merge, select
 
@@ -41,6 +41,13 @@ class JVPTracer(Tracer):
         self.tag = tag
         self.primal = primal
         self.tangent = tangent
+
+    def __repr__(self) -> str:
+        """Return JAX's form; under reverse mode the tangent is a variable, and known by its type."""
+        if isinstance(self.tangent, StageTracer):
+            kind = typeof(self.tangent).str_short()
+            return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 
     @property
     def aval(self) -> ShapedArray:

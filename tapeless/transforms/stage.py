@@ -37,17 +37,41 @@ class StageTracer(Tracer):
         self.atom = atom
         self.source = source
 
+    def __repr__(self) -> str:
+        """Return JAX's form, `JitTracer(float32[3])`."""
+        return f"JitTracer({self.aval})"
+
     def origin(self) -> str:
-        """Say which argument or which line of the function the value comes from."""
-        invars = self.trace.builder.invars
-        if self.atom in invars:
-            names = self.trace.builder.debug.arguments
-            position = invars.index(self.atom)
-            name = names[position] if names else f"number {position}"
-            return (
-                f"This value is the argument {name} of the function being traced ({self.tag.what})."
-            )
-        return f"This value was made on line {self.source.summary()}, in {self.tag.what}."
+        """Say which arguments of the function the value depends on, or else where it was made."""
+        purpose, _, function = self.tag.what.partition(" of ")
+        purpose = "jit" if purpose == "make_jaxpr" else purpose
+        text = f"The error occurred while tracing the function {function} for {purpose}."
+        names = self._argument_names()
+        if not names:
+            return f"{text} The value was made on line {self.source.summary()}."
+        words = "value of the argument" if len(names) == 1 else "values of the arguments"
+        return (
+            f"{text} This concrete value was not available in Python because it depends on the "
+            f"{words} {_listed(names)}."
+        )
+
+    def _argument_names(self) -> list[str]:
+        """Return the names of the arguments that the value depends on."""
+        builder = self.trace.builder
+        needed = {self.atom}
+        for eqn in reversed(builder.eqns):
+            if needed.intersection(eqn.outvars):
+                needed.update(eqn.invars)
+        places = [number for number, var in enumerate(builder.invars) if var in needed]
+        names = builder.debug.arguments
+        return [names[number] if names else f"number {number}" for number in places]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return `a`, `a and b`, or `a, b, and c`."""
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 class StageTrace(Trace):

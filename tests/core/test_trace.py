@@ -101,6 +101,6 @@ def test_leaked_tracers_are_refused(transform):
 def test_tracers_say_what_they_are():
     texts = []
     jax.jit(lambda x: texts.append(repr(x)) or x)(X)
-    assert texts == ["StageTracer<f32[3]>"]
+    assert texts == ["JitTracer(float32[3])"]
     with pytest.raises(AttributeError, match="StageTracer has no attribute missing"):
         jax.jit(lambda x: x.missing)(X)
