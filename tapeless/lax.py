@@ -7,6 +7,7 @@ from tapeless.control.loops import *
 from tapeless.control.reducers import *
 from tapeless.prims import linalg
 from tapeless.prims.accuracy import *
+from tapeless.prims.approx import *
 from tapeless.prims.barrier import *
 from tapeless.prims.bessel import *
 from tapeless.prims.binary import *
@@ -17,6 +18,7 @@ from tapeless.prims.conv import *
 from tapeless.prims.convert import *
 from tapeless.prims.convforms import *
 from tapeless.prims.convlayout import *
+from tapeless.prims.convpatches import *
 from tapeless.prims.create import *
 from tapeless.prims.cumulative import *
 from tapeless.prims.dot import *

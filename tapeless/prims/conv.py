@@ -40,7 +40,10 @@ from tapeless.prims.convlayout import (
     ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
+    merge_into,
+    merge_within,
     spatial,
+    split_off,
     swapped,
 )
 from tapeless.prims.precision import (
@@ -215,22 +218,22 @@ class Conv(Primitive):
         groups = params[name]
         out_axis = n.out_spec[1]
         if x_dim is not None and k_dim is not None:
-            x = _merge_into(x, x_dim, n.lhs_spec[0 if images else 1])
-            k = _merge_into(k, k_dim, n.rhs_spec[0])
+            x = merge_into(x, x_dim, n.lhs_spec[0 if images else 1])
+            k = merge_into(k, k_dim, n.rhs_spec[0])
             (out,) = self.bind(x, k, **{**params, name: size * groups})
-            return (_split_off(out, out_axis, size),), (out_axis,)
+            return (split_off(out, out_axis, size),), (out_axis,)
         if k_dim is None:
-            x = _merge_within(x, x_dim, n.lhs_spec[0], params["batch_group_count"])
+            x = merge_within(x, x_dim, n.lhs_spec[0], params["batch_group_count"])
             (out,) = self.bind(x, k, **params)
             out_axis = n.out_spec[0]
-            return (_split_off(out, out_axis, size),), (out_axis,)
-        k = _merge_within(k, k_dim, n.rhs_spec[0], groups)
+            return (split_off(out, out_axis, size),), (out_axis,)
+        k = merge_within(k, k_dim, n.rhs_spec[0], groups)
         (out,) = self.bind(x, k, **params)
         if groups == 1:
-            return (_split_off(out, out_axis, size),), (out_axis,)
-        parts = _split_off(_split_off(out, out_axis, groups), out_axis + 1, size)
+            return (split_off(out, out_axis, size),), (out_axis,)
+        parts = split_off(split_off(out, out_axis, groups), out_axis + 1, size)
         parts = move_dim(parts, out_axis + 1, 0)
-        return (_merge_into(parts, out_axis + 1, out_axis + 1),), (0,)
+        return (merge_into(parts, out_axis + 1, out_axis + 1),), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         plan = _Plan(args[0].shape, args[1].shape, outs[0], params)
@@ -513,49 +516,6 @@ def _in_layout(b: Any, result: Any, out: ShapedArray, plan: _Plan) -> Any:
     return b.virtual(out, pull)
 
 
-def _merge_into(x: Value, source: int, axis: int) -> Value:
-    """Move axis `source` in front of the row's axis `axis`, and merge the two: (b, n) -> (b n)."""
-    shape = shape_of(x)
-    order = [dim for dim in range(len(shape)) if dim != source]
-    order.insert(axis, source)
-    sizes = [shape[dim] for dim in order]
-    sizes[axis : axis + 2] = [sizes[axis] * sizes[axis + 1]]
-    plain = order == sorted(order)
-    return reshape(x, tuple(sizes), None if plain else tuple(order))
-
-
-def _split_off(x: Value, axis: int, size: int) -> Value:
-    """Split an axis: (size n) -> (size, n)."""
-    shape = shape_of(x)
-    return reshape(
-        x,
-        (
-            *shape[:axis],
-            size,
-            shape[axis] // size,
-            *shape[axis + 1 :],
-        ),
-    )
-
-
-def _merge_within(x: Value, source: int, axis: int, groups: int) -> Value:
-    """Merge axis `source` into every group of the row's axis `axis`: (b, g n) -> (g b n)."""
-    if groups == 1:
-        return _merge_into(x, source, axis)
-    x = move_dim(x, source, 0)
-    x = _split_off(x, axis + 1, groups)
-    x = _merge_into(x, 0, axis + 1)
-    shape = shape_of(x)
-    return reshape(
-        x,
-        (
-            *shape[:axis],
-            shape[axis] * shape[axis + 1],
-            *shape[axis + 2 :],
-        ),
-    )
-
-
 def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str, Any]) -> Value:
     """Return the cotangent of the images: the cotangent convolved with the reversed kernels."""
     n = params["dimension_numbers"]
@@ -572,9 +532,9 @@ def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str,
         params["rhs_dilation"],
     )
     if groups > 1:
-        k = _split_off(k, n.rhs_spec[0], groups)
+        k = split_off(k, n.rhs_spec[0], groups)
         inputs = n.rhs_spec[1]
-        k = _merge_into(k, n.rhs_spec[0], inputs)
+        k = merge_into(k, n.rhs_spec[0], inputs)
     k = rev(k, n.rhs_spec[2:])
     changes = {
         "window_strides": params["lhs_dilation"],
@@ -586,8 +546,8 @@ def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str,
     }
     (out,) = conv_general_dilated_p.bind(ct, k, **{**params, **changes})
     if by_images:
-        out = _split_off(out, n.lhs_spec[1], groups)
-        out = _merge_into(out, n.lhs_spec[1], n.lhs_spec[0])
+        out = split_off(out, n.lhs_spec[1], groups)
+        out = merge_into(out, n.lhs_spec[1], n.lhs_spec[0])
     return out
 
 

@@ -3,6 +3,8 @@
 A layout is three tuples of axes: batch, channel and space of the images; output channel, input
 channel and space of the kernels; batch, channel and space of the result.  Users may spell it as
 three strings, such as ("NHWC", "HWIO", "NHWC"); the kernels' string gives the order of space.
+
+Axes of a batch are merged with those of a layout, and split off again, by `merge_into` and its kin.
 """
 
 from __future__ import annotations
@@ -10,12 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tapeless.core.trace import Value
+from tapeless.prims.common import move_dim, shape_of
+from tapeless.prims.structural import reshape
+
 __all__ = [
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
     "conv_dimension_numbers",
     "conv_general_permutations",
+    "merge_into",
+    "merge_within",
     "spatial",
+    "split_off",
     "swapped",
 ]
 
@@ -110,3 +119,46 @@ def spatial(shape: Shape, spec: Shape) -> tuple[int, ...]:
 def swapped(spec: Shape) -> tuple[int, ...]:
     """Exchange the first two axes of a layout."""
     return (spec[1], spec[0], *spec[2:])
+
+
+def merge_into(x: Value, source: int, axis: int) -> Value:
+    """Move axis `source` in front of the row's axis `axis`, and merge the two: (b, n) -> (b n)."""
+    shape = shape_of(x)
+    order = [dim for dim in range(len(shape)) if dim != source]
+    order.insert(axis, source)
+    sizes = [shape[dim] for dim in order]
+    sizes[axis : axis + 2] = [sizes[axis] * sizes[axis + 1]]
+    plain = order == sorted(order)
+    return reshape(x, tuple(sizes), None if plain else tuple(order))
+
+
+def split_off(x: Value, axis: int, size: int) -> Value:
+    """Split an axis: (size n) -> (size, n)."""
+    shape = shape_of(x)
+    return reshape(
+        x,
+        (
+            *shape[:axis],
+            size,
+            shape[axis] // size,
+            *shape[axis + 1 :],
+        ),
+    )
+
+
+def merge_within(x: Value, source: int, axis: int, groups: int) -> Value:
+    """Merge axis `source` into every group of the row's axis `axis`: (b, g n) -> (g b n)."""
+    if groups == 1:
+        return merge_into(x, source, axis)
+    x = move_dim(x, source, 0)
+    x = split_off(x, axis + 1, groups)
+    x = merge_into(x, 0, axis + 1)
+    shape = shape_of(x)
+    return reshape(
+        x,
+        (
+            *shape[:axis],
+            shape[axis] * shape[axis + 1],
+            *shape[axis + 2 :],
+        ),
+    )
