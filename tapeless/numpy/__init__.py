@@ -12,7 +12,7 @@ from tapeless.numpy.creation import *
 from tapeless.numpy.shaping import *
 from tapeless.numpy.joining import *
 from tapeless.numpy.taking import *
-from tapeless.numpy.diagonal import *
+from tapeless.numpy.diagonals import *
 from tapeless.numpy.grids import *
 from tapeless.numpy.comparing import *
 from tapeless.numpy.editing import *

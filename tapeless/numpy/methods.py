@@ -22,10 +22,15 @@ from tapeless.numpy import (
     choice,
     common,
     creation,
+    cumulative,
+    diagonals,
     joining,
     products,
     reductions,
+    rounding,
     shaping,
+    sorting,
+    taking,
     ufuncs,
     updates,
 )
@@ -33,6 +38,7 @@ from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
+from tapeless.runtime.device import cpu_device
 
 __all__ = ["method_of"]
 
@@ -145,6 +151,30 @@ def _view_by_bytes(self: Any, kind: Any) -> Any:
     if old.itemsize != kind.itemsize:
         raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
     return lax.bitcast_convert_type(self, kind)
+
+
+def _byteswap(self: Any) -> Any:
+    """Return the array with the bytes of each element in reverse order."""
+    if self.dtype.itemsize == 1:
+        return self
+    bytes_of = _view(self, np.uint8)
+    grouped = lax.reshape(bytes_of, (*self.shape, self.dtype.itemsize))
+    return lax.reshape(
+        _view(lax.rev(grouped, (grouped.ndim - 1,)), self.dtype), self.shape
+    )
+
+
+def _compress(
+    self: Any,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: None = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    """Return the slices along an axis where `condition` holds."""
+    return taking.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
 
 def _matrix_transposed(self: Any) -> Any:
@@ -260,6 +290,11 @@ def _array(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
+def _hash(self: Tracer) -> NoReturn:
+    """Refuse: arrays compare elementwise."""
+    raise TypeError(f"unhashable type: {type(self).__name__!r}")
+
+
 def _tolist(self: Tracer) -> Any:
     """Return a concrete value as nested lists; else raise."""
     return np.asarray(common.concrete_value(self, "It arose in the tolist method.")).tolist()
@@ -280,6 +315,28 @@ def _same(self: Any) -> Any:
     return self
 
 
+# What only Arrays have: memory on a device
+
+
+def _devices(self: Array) -> set[Any]:
+    """Return the devices that hold the array."""
+    return {cpu_device}
+
+
+def _to_device(self: Array, device: Any, *, stream: Any = None) -> Array:
+    """Return the array: there is one device."""
+    return self
+
+
+def _nothing(self: Array) -> None:
+    """Return at once: the memory is the host's."""
+
+
+def _tobytes(self: Array, order: str = "C") -> bytes:
+    """Return the bytes of the elements."""
+    return np.asarray(self).tobytes(order)
+
+
 _TRACER_ONLY = {
     "__bool__": _bool,
     "__int__": _number("int", int),
@@ -287,12 +344,27 @@ _TRACER_ONLY = {
     "__complex__": _number("complex", complex),
     "__index__": _index,
     "__array__": _array,
-    "__hash__": object.__hash__,
+    "__hash__": _hash,
     "tolist": _tolist,
     "item": _item,
     "nbytes": property(_bytes_of, doc=_bytes_of.__doc__),
     "itemsize": property(lambda self: self.aval.dtype.itemsize, doc="The bytes of one element."),
     "block_until_ready": _same,
+}
+
+_ARRAY_ONLY = {
+    "device": property(lambda self: cpu_device, doc="The device that holds the array."),
+    "devices": _devices,
+    "to_device": _to_device,
+    "copy_to_host_async": _nothing,
+    "on_device_size_in_bytes": _bytes_of,
+    "platform": lambda self: "cpu",
+    "committed": property(lambda self: False, doc="Whether a device was asked for."),
+    "is_fully_addressable": property(lambda self: True, doc="Whether this process holds all."),
+    "is_fully_replicated": property(lambda self: True, doc="Whether every device holds all."),
+    "tobytes": _tobytes,
+    "clone": _copy,
+    "unsafe_buffer_pointer": lambda self: self.address,
 }
 
 array_methods.update(operators)
@@ -309,15 +381,28 @@ array_methods.update(
     at=updates.at,
     astype=_astype,
     clip=_clip,
+    argpartition=method_of(sorting.argpartition),
+    argsort=method_of(sorting.argsort),
+    byteswap=_byteswap,
+    choose=method_of(choice.choose),
+    compress=_compress,
     conj=method_of(ufuncs.conj),
     conjugate=method_of(ufuncs.conjugate),
     copy=_copy,
+    cumprod=method_of(cumulative.cumprod),
+    cumsum=method_of(cumulative.cumsum),
+    diagonal=method_of(diagonals.diagonal),
     flatten=_flatten,
     nonzero=method_of(choice.nonzero),
     ravel=method_of(shaping.ravel),
     repeat=method_of(joining.repeat),
     reshape=_reshape,
+    round=method_of(rounding.round),
+    searchsorted=method_of(sorting.searchsorted),
+    sort=method_of(sorting.sort),
     squeeze=method_of(shaping.squeeze),
+    take=method_of(taking.take),
+    trace=method_of(diagonals.trace),
     all=method_of(reductions.all),
     any=method_of(reductions.any),
     argmax=method_of(reductions.argmax),
@@ -353,3 +438,4 @@ def attach(kind: Any, table: dict[str, Any]) -> None:
 attach(Tracer, _TRACER_ONLY)
 attach(Tracer, array_methods)
 attach(Array, array_methods)
+attach(Array, _ARRAY_ONLY)
