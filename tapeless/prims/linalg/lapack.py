@@ -46,6 +46,8 @@ class Lapack:
         """b: the kernel builder; dtype: float32, float64, complex64 or complex128."""
         self.b = b
         self.dtype = np.dtype(dtype)
+        if self.dtype not in BLAS_LETTER:
+            raise NotImplementedError(f"Unsupported dtype {self.dtype} in linear algebra")
         self.letter = BLAS_LETTER[self.dtype]
         self.complex = is_complex(dtype)
         self.real = real_part(dtype)

@@ -152,3 +152,8 @@ def test_wrong_operands_are_refused(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_half_precision_is_refused():
+    with pytest.raises(NotImplementedError, match="Unsupported dtype float16"):
+        linalg.cholesky(np.eye(3, dtype=np.float16))
