@@ -168,6 +168,26 @@ class Writer:
             text += f" ({', '.join(regions)})"
         return self.assign(f"{text} : {function_type(inputs, outs)}", outs)
 
+    def dot_general(
+        self,
+        args: Sequence[Value],
+        outs: Sequence[ShapedArray],
+        dimension_numbers: tuple,
+        precision: Sequence[str],
+    ) -> tuple[Value, ...]:
+        """Write a product in its short form; precision: a level per operand."""
+        contracting, batching = (
+            " x ".join(f"[{', '.join(map(str, side))}]" for side in pair)
+            for pair in dimension_numbers
+        )
+        parts = [arg.name for arg in args]
+        if any(dimension_numbers[1]):
+            parts.append(f"batching_dims = {batching}")
+        parts.append(f"contracting_dims = {contracting}")
+        parts.append(f"precision = [{', '.join(precision)}]")
+        types = function_type([arg.aval for arg in args], outs)
+        return self.assign(f"stablehlo.dot_general {', '.join(parts)} : {types}", outs)
+
     def constant(self, value: object, aval: ShapedArray) -> Value:
         """Write a constant: an array of this type, or a number for all its elements."""
         text = f"stablehlo.constant {dense(value, physical(aval))} : {tensor_type(aval)}"

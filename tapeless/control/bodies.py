@@ -22,7 +22,7 @@ from tapeless.tree.arguments import argument_names, leaf_names, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
-from tapeless.tree.prefix import equality_errors
+from tapeless.tree.prefix import equality_errors, equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 
 __all__ = [
@@ -133,9 +133,9 @@ def check_carry(
         this = tree_unflatten(in_tree, list(avals))
         other = tree_unflatten(out, list(outs))
         lines = [
-            f"the input carry {_component(name, path)} is {a} but the corresponding component of "
-            f"the carry output is {b}, so {why}"
-            for path, a, b, why in _differences(this, other)
+            f"the input carry {_component(name, path)} is a {a} but the corresponding component of "
+            f"the carry output is a {b}, so {why}"
+            for path, a, b, why in equality_errors(this, other)
         ]
         raise TypeError(
             f"{start}the same pytree structure, but they differ:\n\n{_listed(lines)}\n\nRevise the "
@@ -165,12 +165,11 @@ def check_branches(
         who = f"{names[0]} is {source_name(functions[0])}\n{name} is {source_name(function)}"
         revise = f"Revise {names[0]} and/or {name} so that"
         if first.out_tree != body.out_tree:
-            this = tree_unflatten(first.out_tree, list(first.out_avals))
-            other = tree_unflatten(body.out_tree, list(body.out_avals))
+            differences = equality_errors_pytreedef(first.out_tree, body.out_tree)
             lines = [
-                f"{names[0]} output{_at(keystr(path))} is {a} but {name} "
-                f"output{_at(keystr(path))} is {b}, so {why}"
-                for path, a, b, why in _differences(this, other)
+                f"{names[0]} output{_at(keystr(path))} is a {a} but {name} "
+                f"output{_at(keystr(path))} is a {b}, so {why}"
+                for path, a, b, why in differences
             ]
             raise TypeError(
                 f"{kind} branch outputs must have the same pytree structure, but they differ:\n\n"
@@ -189,11 +188,6 @@ def check_branches(
                 f"{kind} branches must have equal output types but they differ.\n\n{who}\n\n"
                 f"{_listed(lines)}\n\n{revise} all output types match."
             )
-
-
-def _differences(this: Any, other: Any) -> list[tuple[Any, str, str, str]]:
-    """Return (path, kind, other kind, reason) where two trees differ."""
-    return [tuple(difference) for difference in equality_errors(this, other)]
 
 
 def _component(name: str, path: Any) -> str:

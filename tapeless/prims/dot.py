@@ -237,23 +237,10 @@ class DotGeneral(Primitive):
             else b.op("stablehlo.convert", [x], [x.aval.update(dtype=dtype)])[0]
             for x in args
         ]
-        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
-        numbers = {
-            "lhs_batching_dimensions": x_batch,
-            "rhs_batching_dimensions": y_batch,
-            "lhs_contracting_dimensions": x_contract,
-            "rhs_contracting_dimensions": y_contract,
-        }
         precision = params["precision"]
         pair = precision if isinstance(precision, tuple) else (precision, precision)
         levels = [getattr(level, "name", "DEFAULT") for level in pair]
-        attributes = {
-            "dot_dimension_numbers": b.axes("stablehlo.dot", numbers),
-            "precision_config": str([f"#stablehlo<precision {x}>" for x in levels]).replace(
-                "'", ""
-            ),
-        }
-        return b.op("stablehlo.dot_general", args, outs, attributes)
+        return b.dot_general(args, outs, dimension_numbers, levels)
 
     def reference(self, x: Any, y: Any, *, dimension_numbers: Any, **params: Any) -> tuple:
         plan = _Plan(x.shape, y.shape, dimension_numbers)

@@ -9,6 +9,7 @@ Every sampler wants one key; an array of keys is refused with the advice to use 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from tapeless.prims import bits
 from tapeless.prims.bits import PRNGImpl, threefry_prng_impl
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.structural import reshape
+from tapeless.runtime.array import Array
 
 __all__ = [
     "PRNGKey",
@@ -64,9 +66,7 @@ def is_key(x: Any) -> bool:
 def _seed(seed: Any, impl: Any, name: str) -> Value:
     """Return the typed key of a seed."""
     if is_key(seed):
-        raise TypeError(
-            f"{name} accepts an integer seed, but was given a key array: seed={typeof(seed)}"
-        )
+        raise TypeError(f"{name} accepts a scalar seed, but was given a PRNG key.")
     shape = np.shape(seed)
     if shape:
         raise TypeError(
@@ -76,6 +76,8 @@ def _seed(seed: Any, impl: Any, name: str) -> Value:
     if isinstance(seed, int) and not isinstance(seed, bool):
         seed = _wrapped_seed(seed)
     value = asarray(seed)
+    if typeof(value).dtype == np.bool_:
+        value = convert_element_type(value, np.int32)
     if not dtypes.issubdtype(typeof(value).dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {value!r}")
     return bits.random_seed(value, _implementation(impl))
@@ -142,10 +144,16 @@ def key_dtype(impl_spec: Any = None) -> Any:
 
 def _check_raw(keys: Any) -> None:
     """Refuse what cannot be keys in the old form."""
+    if keys is None:
+        raise TypeError(f"unexpected PRNG key type {type(keys)}")
     if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
         raise TypeError(
             "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
             f"dtype attributes. Got {keys}"
+        )
+    if not keys.shape:
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data.ndim >= 1; got ndim=0"
         )
     if tuple(keys.shape[-1:]) != (2,):
         raise TypeError(
@@ -162,13 +170,13 @@ def _check_raw(keys: Any) -> None:
 def one_key(name: str, given: Any) -> tuple[Value, bool]:
     """Return the one typed key of an argument, and whether it came in the old form."""
     raw = not is_key(given)
+    shown = tuple(np.shape(given)) if raw else typeof(given).shape
     if raw:
         _check_raw(given)
         given = bits.random_wrap(asarray(given), impl=threefry_prng_impl)
-    shape = typeof(given).shape
-    if shape:
+    if typeof(given).shape:
         raise ValueError(
-            f"{name} accepts a single key, but was given a key array of shape {shape} != (). Use "
+            f"{name} accepts a single key, but was given a key array of shape {shown} != (). Use "
             f"jax.vmap for batching."
         )
     return given, raw
@@ -187,8 +195,11 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Value:
            [ 928981903, 3453687069]], dtype=uint32)
     """
     typed, raw = one_key("split", key)
-    shape = (num,) if hasattr(num, "__index__") else tuple(num)
-    return _like(bits.random_split(typed, tuple(int(n) for n in shape)), raw)
+    shape = tuple(num) if isinstance(num, Sequence) else (num,)
+    sizes = tuple(operator.index(n) for n in shape)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"split makes a non-negative number of keys, got {num}")
+    return _like(bits.random_split(typed, sizes), raw)
 
 
 def fold_in(key: Any, data: Any) -> Value:
@@ -202,6 +213,8 @@ def fold_in(key: Any, data: Any) -> Value:
         )
     if isinstance(data, (int, np.integer)) and not isinstance(data, bool):
         word = np.uint32(data)
+    elif isinstance(data, Array) and dtypes.issubdtype(data.dtype, np.integer):
+        word = np.asarray(data).astype(np.uint32)[()]
     else:
         word = convert_element_type(asarray(data), np.uint32)
     return _like(bits.random_fold_in(typed, word), raw)
