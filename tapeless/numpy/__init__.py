@@ -24,6 +24,8 @@ from tapeless.numpy.contraction import *
 from tapeless.numpy.sorting import *
 from tapeless.numpy.cumulative import *
 from tapeless.numpy.quantiles import *
+from tapeless.numpy.histograms import *
+from tapeless.numpy.correlation import *
 from tapeless.numpy.methods import *
 from numpy.exceptions import ComplexWarning as ComplexWarning
 from numpy import (  # noqa: F401

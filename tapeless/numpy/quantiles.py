@@ -53,9 +53,7 @@ __all__ = [
 Axis = int | Sequence[int] | None
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 _I32 = np.dtype(np.int32)
-_static = functools.partial(
-    jit, static_argnames=("axis", "overwrite_input", "method", "keepdims")
-)
+_static = functools.partial(jit, static_argnames=("axis", "overwrite_input", "method", "keepdims"))
 _static_middle = functools.partial(jit, static_argnames=("axis", "overwrite_input", "keepdims"))
 
 
@@ -191,9 +189,7 @@ def nanmedian(
 def _check(name: str, overwrite_input: bool, out: None) -> None:
     """Refuse what cannot be."""
     if overwrite_input or out is not None:
-        raise ValueError(
-            f"jax.numpy.{name} does not support overwrite_input=True or out != None"
-        )
+        raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
 
 
 def _fraction(name: str, a: Any, q: Any) -> Value:
@@ -254,9 +250,7 @@ def _quantile(
     return convert(result, typeof(x).dtype)
 
 
-def _one_line(
-    x: Value, axis: Axis, keepdims: bool
-) -> tuple[Value, int, tuple[int, ...] | None]:
+def _one_line(x: Value, axis: Axis, keepdims: bool) -> tuple[Value, int, tuple[int, ...] | None]:
     """Bring the axes into one: return the array, its axis, and the shape that `keepdims` asks for.
 
     The shape is None where nothing needs to be put back.
