@@ -145,7 +145,8 @@ def _shared_programs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
         for eqn in program.eqns:
             nested = subjaxprs(_shown(eqn))
             queue.extend(nested)
-            name = str(eqn.params.get("name", "jaxpr")).strip("<>")
+            named = eqn.primitive.shares_names
+            name = str(eqn.params["name"]).strip("<>") if named else "jaxpr"
             for sub in nested:
                 names.setdefault(sub, name)
     unique: dict[Jaxpr, str] = {}

@@ -251,8 +251,8 @@ def _float_divmod(x1: Value, x2: Value) -> tuple[Value, Value]:
     rest = lax.rem(x1, x2)
     whole = where(lax.eq(x2, const(x2, 0)), x1, lax.sub(x1, rest))
     quotient = lax.div(whole, x2)
-    other_sign = lax.ne(lax.sign(x2), lax.sign(rest))
-    adjust = lax.bitwise_and(lax.ne(rest, const(rest, 0)), other_sign)
+    inexact = lax.ne(rest, const(rest, 0))
+    adjust = lax.bitwise_and(inexact, lax.ne(lax.sign(x2), lax.sign(rest)))
     rest = lax.select_n(adjust, rest, lax.add(rest, x2))
     quotient = lax.select_n(adjust, quotient, lax.sub(quotient, const(quotient, 1)))
     return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), rest

@@ -361,8 +361,8 @@ def nan_to_num(
         return asarray(x)
     if dtypes.issubdtype(kind, np.complexfloating):
         real, imag = (
-            nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
-            for part in (lax.real(x), lax.imag(x))
+            nan_to_num(part(x), nan=nan, posinf=posinf, neginf=neginf)
+            for part in (lax.real, lax.imag)
         )
         return lax.complex(real, imag)
     info = dtypes.finfo(kind)

@@ -378,20 +378,24 @@ def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     far = 2.0 ** ((info.maxexp - 2) // 2)
     near = 2.0 ** (-((info.maxexp - 2) // 2) + info.nmant + 28)
     down, up = 2.0 ** (-info.maxexp // 2 - info.nmant // 2), 2.0 ** (info.maxexp // 2 + info.nmant // 2)
-    largest = lax.max(lax.abs(x1), lax.abs(x2))
+    sizes = lax.abs(x1), lax.abs(x2)
+    largest = lax.max(*sizes)
     large, small = lax.ge(largest, const(x1, far)), lax.le(largest, const(x1, near))
+    down, up, one = (lax.full_like(x1, factor) for factor in (down, up, 1))
 
-    def scaled(x: Value) -> Value:
-        """Bring numbers to a size whose square can be represented; by a power of two."""
-        raised = lax.select_n(small, x, lax.mul(x, const(x, up)))
-        return lax.select_n(large, raised, lax.mul(x, const(x, down)))
+    def choose(for_large: Value, for_small: Value, otherwise: Value) -> Value:
+        """Choose by the size of the larger operand."""
+        return lax.select_n(large, lax.select_n(small, otherwise, for_small), for_large)
 
-    a, b = scaled(x1), scaled(x2)
+    # Powers of two bring the numbers to a size whose square can be represented.
+    a = choose(lax.mul(x1, down), lax.mul(x1, up), x1)
+    b = choose(lax.mul(x2, down), lax.mul(x2, up), x2)
+    back = choose(up, down, one)
     length = lax.sqrt(lax.add(lax.square(a), lax.square(b)))
-    back = lax.select_n(small, lax.full_like(x1, 1), lax.full_like(x1, 1 / up))
-    back = lax.select_n(large, back, lax.full_like(x1, 1 / down))
-    infinite = lax.bitwise_or(_infinite(x1), _infinite(x2))
-    out = lax.select_n(infinite, lax.mul(length, back), lax.full_like(x1, np.inf))
+    scaled = lax.mul(length, back)
+    infinity = lax.full_like(x1, np.inf)
+    infinite = lax.bitwise_or(*(lax.eq(size, infinity) for size in sizes))
+    out = lax.select_n(infinite, scaled, infinity)
     return out, lax.div(a, length), lax.div(b, length)
 
 
@@ -417,9 +421,10 @@ def _log_of_sum(exp: Callable, scale: float) -> Callable:
             rest = rest if scale == 1 else lax.mul(const(x1, scale), rest)
             return _wrapped_angle(lax.add(larger, rest), np.pi * scale)
         apart = lax.sub(x1, x2)
+        unclear, total = lax.ne(apart, apart), lax.add(x1, x2)
         rest = lax.log1p(exp(lax.neg(lax.abs(apart))))
         rest = rest if scale == 1 else lax.mul(const(x1, scale), rest)
-        return lax.select_n(lax.ne(apart, apart), lax.add(larger, rest), lax.add(x1, x2))
+        return lax.select_n(unclear, lax.add(larger, rest), total)
 
     return function
 
@@ -601,10 +606,8 @@ def gcd(x1: Any, x2: Any) -> Array:
     def step(pair: tuple) -> tuple:
         """Replace (a, b) by (b, a mod b) where b is not 0."""
         a, b = pair
-        left = lax.ne(b, zero)
-        a, b = where(left, b, a), where(left, lax.rem(a, b), zero)
-        swapped = lax.lt(a, b)
-        return where(swapped, b, a), where(swapped, a, b)
+        a, b = where(lax.ne(b, zero), b, a), where(lax.ne(b, zero), lax.rem(a, b), zero)
+        return where(lax.lt(a, b), b, a), where(lax.lt(a, b), a, b)
 
     return lax.while_loop(unfinished, step, (x1, x2))[0]
 

@@ -119,16 +119,19 @@ def _view(self: Any, dtype: Any = None, type: None = None) -> Any:  # noqa: A002
     if old.itemsize < kind.itemsize:
         ratio = kind.itemsize // old.itemsize
         if self.shape[-1] % ratio:
-            raise ValueError(
-                "When changing to a larger dtype, its size must be a divisor of the total size in "
-                "bytes of the last axis of the array."
-            )
+            raise ValueError(_NOT_DIVISIBLE)
         grouped = lax.reshape(self, (*self.shape[:-1], self.shape[-1] // ratio, ratio))
         return lax.bitcast_convert_type(grouped, kind)
     out = lax.bitcast_convert_type(self, kind)
     if old.itemsize > kind.itemsize:
         out = lax.reshape(out, (*self.shape[:-1], self.shape[-1] * out.shape[-1]))
     return out
+
+
+_NOT_DIVISIBLE = (
+    "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+    "last axis of the array."
+)
 
 
 def _view_by_bytes(self: Any, kind: Any) -> Any:
@@ -145,6 +148,8 @@ def _view_by_bytes(self: Any, kind: Any) -> Any:
     if kind.kind == "c":
         part = np.zeros((), kind).real.dtype
         parts = _view(self, part)
+        if parts.shape[-1] % 2:
+            raise ValueError(_NOT_DIVISIBLE)
         pairs = lax.reshape(parts, (*parts.shape[:-1], parts.shape[-1] // 2, 2))
         real, imag = lax.unstack(pairs, pairs.ndim - 1)
         return lax.complex(real, imag)

@@ -552,8 +552,8 @@ def angle(z: Any, deg: bool = False) -> Array:
     >>> jnp.angle(jnp.array([1j, -1.0]))
     Array([1.5707964, 3.1415927], dtype=float32)
     """
-    x, y = real(z), imag(z)
-    out = lax.atan2(*promote_args_inexact("angle", y, x)) if _is_exact(x) else lax.atan2(y, x)
+    x, y = promote_args_inexact("angle", real(z), imag(z))
+    out = lax.atan2(y, x)
     return rad2deg(out) if deg else out
 
 
