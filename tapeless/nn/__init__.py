@@ -2,3 +2,4 @@
 
 from tapeless.nn.activations import *
 from tapeless.nn.normalization import *
+from tapeless.nn import initializers as initializers

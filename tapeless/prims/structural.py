@@ -329,7 +329,7 @@ def reshape(
     shape = shape_of(operand)
     dims = None if dimensions is None else tuple(map(operator.index, dimensions))
     in_order = dims is None or dims == tuple(range(len(shape)))
-    if shape == sizes and in_order:
+    if shape == sizes and in_order and shape:  # as in JAX, a scalar is reshaped
         return operand
     return reshape_p.bind(
         operand, new_sizes=sizes, dimensions=None if in_order else dims, sharding=None

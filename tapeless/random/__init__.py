@@ -6,3 +6,4 @@ from tapeless.random.continuous import *
 from tapeless.random.choosing import *
 from tapeless.random.gammas import *
 from tapeless.random.counting import *
+from tapeless.random.vectors import *

@@ -21,7 +21,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.choice import clip
-from tapeless.numpy.common import asarray
+from tapeless.numpy.common import asarray, convert
 from tapeless.prims.binary import (
     add,
     bitwise_and,
@@ -236,18 +236,18 @@ def randint(
     if info.bits >= 32:
         return _randint(typed, shape, minval, maxval, canonical)
     # A narrow integer has too few bits for its remainders: it is drawn as one of 32 bits.
-    low = clip(_integers(minval), min=int(info.min), max=int(info.max))
-    high = clip(_integers(maxval), min=int(info.min), max=int(info.max) + 1)
-    drawn = _randint(typed, shape, low, high, np.dtype(np.int32))
+    int32 = np.dtype(np.int32)
+    low = clip(convert(_integers(minval), int32), min=int(info.min), max=int(info.max))
+    high = clip(convert(_integers(maxval), int32), min=int(info.min), max=int(info.max) + 1)
+    drawn = _randint(typed, shape, low, high, int32)
     return convert_element_type(drawn, canonical)
 
 
 def _integers(x: Any) -> Value:
     """Return a bound of an integer range; a floating one loses its fraction."""
-    value = asarray(x)
-    if dtypes.issubdtype(typeof(value).dtype, np.integer):
-        return value
-    return convert_element_type(value, dtypes.canonicalize_dtype(np.int64))
+    if dtypes.issubdtype(dtypes.dtype(x), np.integer):
+        return x
+    return convert(x, dtypes.canonicalize_dtype(np.int64))
 
 
 @functools.partial(jit, static_argnums=(1, 4))
@@ -258,7 +258,7 @@ def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype
     uint = np.dtype(_UINT_OF_BITS[info.bits])
     low, high = _integers(minval), _integers(maxval)
     widest = dtypes.iinfo(typeof(high).dtype)
-    limit = clip(asarray(info.max, dtype), int(widest.min), int(widest.max))
+    limit = _clamped(dtype.type(info.max), widest)
     overflows = gt(high, convert_element_type(limit, typeof(high).dtype))
     low = convert_element_type(_clamped(low, info), dtype)
     high = convert_element_type(_clamped(high, info), dtype)
@@ -276,8 +276,9 @@ def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype
     return add(low, convert_element_type(rem(offset, span), dtype))
 
 
-def _clamped(x: Value, info: Any) -> Value:
-    """Return bounds clipped to what the dtype of the result can hold."""
-    own = dtypes.iinfo(typeof(x).dtype)
-    low = builtins.max(int(info.min), int(own.min))
-    return clip(x, low, builtins.min(int(info.max), int(own.max)))
+def _clamped(x: Any, info: Any) -> Value:
+    """Return `x` clipped to what its dtype and the one described by `info` can both hold."""
+    aval = typeof(x)
+    own = dtypes.iinfo(aval.dtype)
+    bounds = builtins.max(int(info.min), int(own.min)), builtins.min(int(info.max), int(own.max))
+    return clip(x, *(bounds if aval.weak_type else map(aval.dtype.type, bounds)))

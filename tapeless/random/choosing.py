@@ -20,7 +20,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import creation, cumulative, reductions, shaping, sorting, taking, ufuncs
-from tapeless.numpy.common import asarray, canonicalize_axis, check_arraylike
+from tapeless.numpy.common import asarray, canonicalize_axis, check_arraylike, convert
 from tapeless.random.basic import (
     bits,
     check_shape,
@@ -53,12 +53,11 @@ def bernoulli(
     if mode not in ("high", "low"):
         raise ValueError(f"got {mode=}, expected 'high' or 'low'")
     typed, _ = one_key("bernoulli", key)
-    p = asarray(p)
-    dtype = typeof(p).dtype
+    dtype = dtypes.dtype(p)
     if not dtypes.issubdtype(dtype, np.floating):
         name = dtypes.dtype_name(dtype)
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {name}.")
-    p = lax.convert_element_type(p, dtype)
+    p = convert(p, dtype)
     return _bernoulli(typed, p, shape_of_parameters("bernoulli", shape, p), mode)
 
 
@@ -67,10 +66,10 @@ def _bernoulli(key: Value, p: Value, shape: Shape, mode: str) -> Value:
     """Compare a uniform number with the probability."""
     dtype = typeof(p).dtype
     if mode == "low":
-        return lax.lt(uniform(key, shape, dtype), lax.broadcast_to_rank(p, len(shape)))
+        return uniform(key, shape, dtype) < p
     high, low = lax.unstack(uniform(key, (2, *shape), dtype))
     fine = low * dtypes.finfo(dtype).eps
-    return lax.lt(fine, lax.sub(p, high))
+    return fine < p - high
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
@@ -216,7 +215,7 @@ def choice(
         )
     if p is None and not replace:
         population = permutation(typed, a if rank else n, axis)
-        drawn = lax.slice_in_dim(population, 0, n_draws, axis=axis)
+        drawn = population[(slice(None),) * axis + (slice(n_draws),)]
     else:
         places = _places(typed, n, shape, replace, p, mode)
         drawn = taking.take(a, places, axis) if rank else places
@@ -243,8 +242,7 @@ def _places(
         )
     if replace:
         sums = cumulative.cumsum(p)
-        u = uniform(key, shape, dtype)
-        heights = sums[-1] * (dtype.type(1) - u)
+        heights = sums[-1] * (1 - uniform(key, shape, dtype))
         return sorting.searchsorted(sums, heights)
     noisy = gumbel(key, (n,), dtype, mode) + ufuncs.log(p)
     return lax.top_k(noisy, math.prod(shape))[1]

@@ -19,6 +19,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions, ufuncs
 from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import asarray, convert
+from tapeless.numpy.shaping import broadcast_to
 from tapeless.random.basic import (
     check_dtype,
     float_dtype,
@@ -89,7 +90,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 @functools.partial(jit, static_argnums=(1, 2))
 def _laplace(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     """sign(u) log(1 - |u|) for u in (-1, 1)."""
-    low = dtype.type(-1) + dtypes.finfo(dtype).epsneg
+    low = -1.0 + dtypes.finfo(dtype).epsneg
     u = uniform(key, shape, dtype, low, 1.0)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
@@ -160,9 +161,10 @@ def _gumbel(key: Value, shape: Shape, dtype: np.dtype, mode: str) -> Value:
         return lax.neg(lax.log(lax.neg(lax.log(u))))
     high, low = lax.unstack(uniform_of(key, (2, *shape), dtype, minval=0.0, maxval=1.0))
     eps = dtypes.finfo(dtype).eps
+    is_coarse = lax.ge(high, dtype.type(0.5))
     # The second word fills in below the first; it is added only where that keeps it.
     fine = lax.add(lax.add(high, lax.mul(eps, low)), dtype.type(eps**2 / 2))
-    u = where(lax.ge(high, dtype.type(0.5)), high, fine)
+    u = where(is_coarse, high, fine)
     return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(u)))))
 
 
@@ -278,7 +280,7 @@ def rayleigh(
 def _rayleigh(key: Value, scale: Any, shape: Shape, dtype: np.dtype) -> Value:
     """scale sqrt(-2 log u)."""
     u = uniform(key, shape, dtype)
-    scale = lax.convert_element_type(scale, dtype)
+    scale = broadcast_to(lax.convert_element_type(scale, dtype), shape)
     return scale * lax.sqrt(lax.log(u) * dtype.type(-2))
 
 
@@ -295,12 +297,14 @@ def triangular(
     typed, _ = one_key("triangular", key)
     dtype = float_dtype("triangular", dtype)
     shape = shape_of_parameters("triangular", shape, left, mode, right)
-    left, mode, right = (convert(x, dtype) for x in (left, mode, right))
-    turn = (mode - left) / (right - left)
+    left, right, mode = (broadcast_to(convert(x, dtype), shape) for x in (left, right, mode))
+    turn = lax.div(lax.sub(mode, left), lax.sub(right, left))
     u = uniform(typed, shape, dtype)
-    rising = left + lax.sqrt(u * (right - left) * (mode - left))
-    falling = right - lax.sqrt((dtype.type(1) - u) * (right - left) * (right - mode))
-    return lax.select(u < turn, rising, falling)
+    area = lax.mul(lax.mul(u, lax.sub(right, left)), lax.sub(mode, left))
+    rising = lax.add(left, lax.sqrt(area))
+    rest = lax.mul(lax.sub(dtype.type(1), u), lax.sub(right, left))
+    falling = lax.sub(right, lax.sqrt(lax.mul(rest, lax.sub(right, mode))))
+    return lax.select(lax.lt(u, turn), rising, falling)
 
 
 def wald(
@@ -321,7 +325,7 @@ def wald(
 def _wald(key: Value, mean: Any, shape: Shape, dtype: np.dtype) -> Value:
     """Solve for the smaller root, and choose between it and its partner."""
     key_root, key_choice = split_in(key, 2)
-    mean = lax.broadcast_to_rank(lax.convert_element_type(mean, dtype), len(shape))
+    mean = broadcast_to(lax.convert_element_type(mean, dtype), shape)
     z = normal(key_root, shape, dtype)
     u = uniform(key_choice, shape, dtype)
     square = lax.integer_pow(z, 2)
@@ -353,6 +357,7 @@ def _weibull_min(
 ) -> Value:
     """Raise an exponential number to a power."""
     u = uniform(key, shape, dtype, 0, 1)
+    e = lax.neg(lax.log1p(lax.neg(u)))
     power = lax.convert_element_type(1.0 / asarray(concentration), dtype)
-    raised = arithmetic.power(lax.neg(lax.log1p(lax.neg(u))), power)
+    raised = arithmetic.power(e, power)
     return raised * lax.convert_element_type(scale, dtype)

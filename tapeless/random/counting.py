@@ -116,7 +116,7 @@ def _poisson_knuth(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Val
         u = uniform(subkey, shape, np.float32)
         return lax.add(count, 1), k, key, lax.add(log_product, lax.log(u))
 
-    start = (np.int32(0), lax.full(shape, 0, dtype), key, lax.full(shape, 0, np.float32))
+    start = (0, lax.full(shape, 0, dtype), key, lax.full(shape, 0, np.float32))
     k = lax.while_loop(is_unfinished, multiply, start)[1]
     return lax.sub(k, dtype.type(1))
 
@@ -143,15 +143,17 @@ def _poisson_rejection(key: Value, lam: Value, shape: Shape, dtype: np.dtype) ->
         density = -lam + k * log_lam - lax.lgamma(k + 1.0)
         is_inside = (us >= 0.07) & (v <= squeeze)
         is_outside = (k < 0.0) | ((us < 0.013) & (v > us))
-        accept = is_inside | (~is_outside & (height <= density))
+        fits = height <= density
+        accept = is_inside | (~is_outside & fits)
         k_out = lax.select(accept, k, k_out)
-        return lax.add(count, 1), k_out, accepted | accept, key
+        accepted = accepted | accept
+        return lax.add(count, 1), k_out, accepted, key
 
     def is_unfinished(carry: tuple) -> Value:
         """Go on while a count is not accepted."""
         return lax.bitwise_and(_any(lax.bitwise_not(carry[2])), _below(carry[0], limit))
 
-    start = (np.int32(0), lax.full_like(lam, -1), lax.full_like(lam, False, np.bool_), key)
+    start = (0, lax.full_like(lam, -1), lax.full_like(lam, False, np.bool_), key)
     return lax.convert_element_type(lax.while_loop(is_unfinished, draw, start)[1], dtype)
 
 
@@ -246,7 +248,7 @@ def _binomial_gaps(key: Value, n: Value, p: Value, shape: Shape, dtype: np.dtype
         """Go on while trials are left."""
         return lax.bitwise_and(_any(lax.le(carry[2], n)), _below(carry[0], limit))
 
-    start = (np.int32(0), lax.full_like(n, 0), lax.full_like(n, 0), key)
+    start = (0, lax.full_like(n, 0), lax.full_like(n, 0), key)
     return lax.while_loop(is_unfinished, add_gap, start)[1] - 1.0
 
 
@@ -273,24 +275,26 @@ def _binomial_rejection(key: Value, n: Value, p: Value, shape: Shape, dtype: np.
         k = lax.floor((2.0 * a / us + b) * u + centre)
         is_outside = (k < 0.0) | (k > n)
         height = lax.log(v * alpha / (a / (us * us) + b))
-        accept = is_inside | (~is_outside & (height <= _log_ratio(n, mode, odds, k)))
+        fits = height <= _log_ratio(n, mode, odds, k)
+        accept = is_inside | (~is_outside & fits)
         k_out = lax.select(accept, k, k_out)
-        return lax.add(count, 1), k_out, accepted | accept, key
+        accepted = accepted | accept
+        return lax.add(count, 1), k_out, accepted, key
 
     def is_unfinished(carry: tuple) -> Value:
         """Go on while a count is not accepted."""
         return lax.bitwise_and(_any(lax.bitwise_not(carry[2])), _below(carry[0], limit))
 
-    start = (np.int32(0), lax.full_like(n, -1), lax.full_like(n, False, np.bool_), key)
+    start = (0, lax.full_like(n, -1), lax.full_like(n, False, np.bool_), key)
     return lax.while_loop(is_unfinished, draw, start)[1]
 
 
 def _log_ratio(n: Value, mode: Value, odds: Value, k: Value) -> Value:
     """Return the logarithm of the probability of k, relative to that of the mode."""
-    first = (mode + 0.5) * lax.log((mode + 1.0) / (odds * (n - mode + 1.0)))
-    second = (n + 1.0) * lax.log((n - mode + 1.0) / (n - k + 1.0))
-    third = (k + 0.5) * lax.log(odds * (n - k + 1.0) / (k + 1.0))
-    result = first + second + third + _stirling_tail(mode)
+    result = (mode + 0.5) * lax.log((mode + 1.0) / (odds * (n - mode + 1.0)))
+    result = result + (n + 1.0) * lax.log((n - mode + 1.0) / (n - k + 1.0))
+    result = result + (k + 0.5) * lax.log(odds * (n - k + 1.0) / (k + 1.0))
+    result = result + _stirling_tail(mode)
     result = result + _stirling_tail(n - mode)
     result = result - _stirling_tail(k)
     return result - _stirling_tail(n - k)
@@ -307,6 +311,15 @@ def _stirling_tail(k: Value) -> Value:
     return lax.select(is_tabled, tabled, series)
 
 
+def _multinomial_batch(shape: Any, *parameters: Shape) -> Shape:
+    """Return the shape of the batch: that asked for, or that of the parameters."""
+    if shape is None:
+        return np.broadcast_shapes(*parameters)
+    asked = shape_of_request(shape)
+    check_shape("multinomial", asked, *parameters)
+    return asked
+
+
 def multinomial(
     key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
 ) -> Value:
@@ -319,28 +332,19 @@ def multinomial(
     """
     typed, _ = one_key("multinomial", key)
     dtype = float_dtype("multinomial", dtype)
-    p = lax.convert_element_type(p, dtype)
-    full = shape_of_multinomial(np.shape(n), typeof(p).shape, shape)
-    n = broadcast_to(lax.convert_element_type(n, dtype), full[:-1])
-    p = moveaxis(broadcast_to(p, full), -1, 0)
+    batch = _multinomial_batch(shape, np.shape(n), np.shape(p)[:-1])
+    n_categories = np.shape(p)[-1]
+    n = broadcast_to(convert(n, dtype), batch)
+    p = moveaxis(broadcast_to(convert(p, dtype), (*batch, n_categories)), -1, 0)
     rest = lax.cumsum(p, 0, reverse=True)
     shares = p / where(rest == 0.0, 1, rest)
-    keys = lax.random_split(typed, (full[-1],))
+    keys = lax.random_split(typed, (n_categories,))
 
     def draw(left: Value, xs: tuple) -> tuple[Value, Value]:
         """Divide what is left between one category and the later ones."""
         share, key = xs
-        count = _binomial(key, left, clip(share, min=0, max=1), full[:-1], dtype)
+        count = _binomial(key, left, clip(share, min=0, max=1), batch, dtype)
         return left - count, count
 
     _, counts = lax.scan(draw, n, (shares, keys), unroll=unroll)
     return moveaxis(counts, 0, -1)
-
-
-def shape_of_multinomial(n_shape: Shape, p_shape: Shape, shape: Any) -> Shape:
-    """Return the shape of the counts: that asked for, or that of the parameters."""
-    if shape is None:
-        return (*np.broadcast_shapes(n_shape, p_shape[:-1]), p_shape[-1])
-    asked = shape_of_request(shape)
-    check_shape("multinomial", asked, n_shape + (1,) if n_shape else (), p_shape)
-    return asked

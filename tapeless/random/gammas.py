@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -413,7 +414,7 @@ def ball(
     """
     typed, _ = one_key("ball", key)
     dtype = float_dtype("gamma", dtype)
-    return _ball(typed, p, d.__index__(), shape_of_request(shape), dtype)
+    return _ball(typed, p, operator.index(d), shape_of_request(shape), dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3, 4))
@@ -422,7 +423,7 @@ def _ball(key: Value, p: Any, d: int, shape: Shape, dtype: np.dtype) -> Value:
     key_vector, key_size = split_in(key, 2)
     g = generalized_normal(key_vector, p, (*shape, d), dtype)
     e = exponential(key_size, shape, dtype)
-    powers = arithmetic.power(lax.abs(g), lax.convert_element_type(p, dtype))
+    powers = arithmetic.power(lax.abs(g), p)
     total = reductions.sum(powers, axis=-1) + e
     root = arithmetic.power(total, lax.convert_element_type(arithmetic.divide(1, p), dtype))
     return g / lax.expand_dims(root, (len(shape),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import diagonal, einsum, linalg, products
-from tapeless.numpy.common import asarray, promote_dtypes_inexact
+from tapeless.numpy import contraction, diagonals
+from tapeless.numpy.common import promote_dtypes_inexact
+from tapeless.prims import linalg
 from tapeless.random.basic import check_dtype, check_shape, normal, shape_of_request
 from tapeless.random.keys import one_key
 
@@ -72,13 +74,13 @@ def _multivariate_normal(
     if method == "cholesky":
         root = linalg.cholesky(cov)
     elif method == "eigh":
-        values, vectors = linalg.eigh(cov)
+        vectors, values = linalg.eigh(cov)
         root = vectors * lax.sqrt(values[..., None, :])
     else:
         vectors, values, _ = linalg.svd(cov)
         root = vectors * lax.sqrt(values[..., None, :])
     z = normal(key, (*shape, typeof(mean).shape[-1]), dtype)
-    return mean + einsum.einsum("...ij,...j->...i", root, z)
+    return mean + contraction.einsum("...ij,...j->...i", root, z)
 
 
 def orthogonal(
@@ -94,18 +96,18 @@ def orthogonal(
     typed, _ = one_key("orthogonal", key)
     dtype = check_dtype("normal", dtype, np.float64, np.inexact, "a float or complex dtype")
     m = n if m is None else m
-    return _orthogonal(typed, n.__index__(), shape_of_request(shape), dtype, m.__index__())
+    return _orthogonal(typed, operator.index(n), shape_of_request(shape), dtype, operator.index(m))
 
 
 @functools.partial(jit, static_argnums=(1, 2, 3, 4))
 def _orthogonal(key: Value, n: int, shape: Shape, dtype: np.dtype, m: int) -> Value:
     """Take the QR decomposition of normal numbers, with the diagonal of R made positive."""
     z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
-    q, r = linalg.qr(z)
-    diagonals = linalg.diagonal(r)
+    q, r = linalg.qr(z, full_matrices=False)
+    diagonal = diagonals.diagonal(r, axis1=-2, axis2=-1)
     if dtypes.issubdtype(dtype, np.complexfloating):
-        sign = diagonals / lax.abs(diagonals)
+        sign = diagonal / lax.abs(diagonal)
     else:
-        sign = lax.sign(diagonals)
+        sign = lax.sign(diagonal)
     x = q * sign[..., None, :]
     return lax.transpose(x, (*range(len(shape)), len(shape) + 1, len(shape))) if n < m else x
