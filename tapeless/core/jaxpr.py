@@ -182,8 +182,10 @@ class Jaxpr:
         return tuple(atom.aval for atom in self.outvars)
 
     def replace(self, **changes: Any) -> Jaxpr:
-        """Return a copy with some of the constructor's fields replaced."""
+        """Return a copy with some of the constructor's fields replaced; new inputs are nameless."""
         names = ("constvars", "invars", "outvars", "eqns", "consts", "debug")
+        if "invars" in changes and "debug" not in changes:
+            changes["debug"] = DebugInfo(self.debug.function)
         return Jaxpr(**({name: getattr(self, name) for name in names} | changes))
 
     def pretty_print(self, **options: Any) -> str:
