@@ -254,7 +254,7 @@ def vector_lanes(
     several = 2 if heavy <= 2 * _CHEAP else 1
     if heavy <= _CHEAP:
         several = 8 if reduces else 2 if stores else 4
-    while several > 1 and several * lanes > extent:
+    while several > 1 and several * lanes > (2 * extent - 1 if reduces else extent):
         several //= 2
     lanes *= several
     while lanes > 2 and lanes // 2 >= extent and heavy < _RECIPE:

@@ -130,7 +130,8 @@ def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]
     parameters = []
     for number, source in enumerate(signature.sources):
         holder = Buffer((), source, "input", f"argument{number}")
-        parameter = Load(holder, Affine((), 0, frozenset()), source, frozenset((lane,)))
+        place = Affine((), 0, frozenset())
+        parameter = Load(holder, place, source, frozenset((lane,)))
         kind = typed(format_of(source).register, lanes)
         entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
         parameters.append(parameter)
@@ -148,7 +149,8 @@ def _function(signature: _Signature, body: Scalar, entry: Region) -> _Text:
     module, symbol = entry.function.module, signature.symbol()
     result = Values(_no_reduction, call_recipe).lanes(entry, body, signature.lanes)
     entry.do(f"ret {signature.result()} {result}")
-    named = [f"{kind} %a{number}" for number, kind in enumerate(signature.parameters())]
+    kinds = signature.parameters()
+    named = [f"{kind} %a{number}" for number, kind in enumerate(kinds)]
     head = f'{signature.result()} @"{symbol}"({", ".join(named)})'
     module.functions[symbol] = (head, "\n".join(("entry:", *entry.code.lines)))
     return _Text(module.functions, module.uses, module.declared, module.extras)

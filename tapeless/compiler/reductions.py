@@ -30,10 +30,15 @@ __all__ = ["emit_reduce", "tail_mask"]
 
 _BLOCK = 256
 _UNROLLED = 8
+_POLLED = 1 << 16
 _FLOAT32 = format_of(np.dtype(np.float32))
 
 
-def emit_reduce(values: Values, region: Region, reduce: Reduce) -> tuple[Value, ...]:
+def emit_reduce(
+    values: Values,
+    region: Region,
+    reduce: Reduce,
+) -> tuple[Value, ...]:
     """Emit a reduction at the end of `region`; one value for each of its results."""
     dependent = region.vector_var is not None and region.vector_var in reduce.free
     lanes = region.lanes if dependent else 1
@@ -56,191 +61,232 @@ def tail_mask(wanted: int, lanes: int) -> str:
     return f"<{', '.join(f'i1 {str(lane < wanted).lower()}' for lane in range(lanes))}>"
 
 
-def _named(reduce: Reduce) -> str:
-    """The operation that combines, of a reduction that has a named one."""
-    assert isinstance(reduce.combine, str), "the reduction combines with a function"
-    return reduce.combine
+class _Fold:
+    """A reduction with a named combination: how partial results are kept and combined.
+
+    lanes: of the partial results; step: how far apart positions are, `lanes` when the reduction's
+    variable is the lanes, else 1. There is one partial result for each of the elements.
+    """
+
+    def __init__(
+        self,
+        values: Values,
+        reduce: Reduce,
+        lanes: int,
+        step: int,
+    ) -> None:
+        """Prepare to fold."""
+        assert isinstance(reduce.combine, str), "the reduction combines with a function"
+        self.values = values
+        self.reduce = reduce
+        self.lanes = lanes
+        self.step = step
+        self.combine = reduce.combine
+        self.form = format_of(reduce.dtype)
+        self.inner = _FLOAT32 if self.form.narrow else self.form
+        self.kind = typed(self.inner.register, lanes)
+        self.neutral = constant(identity(self.combine, self.form), self.form.register, lanes)
+
+    def start(self) -> list[str]:
+        """Partial results of nothing."""
+        return [self.neutral] * len(self.reduce.elements)
+
+    def elements(self, region: Region) -> list[str]:
+        """The elements at the position that `region` stands for."""
+        return [self.values.lanes(region, e, self.lanes) for e in self.reduce.elements]
+
+    def combined(
+        self,
+        region: Region,
+        x: list[str],
+        y: list[str],
+        lanes: int,
+    ) -> list[str]:
+        """Combine two sets of partial results."""
+        inner, results = self.inner, []
+        for left, right in zip(x, y, strict=True):
+            pair = [left, right]
+            result = operate(region, self.combine, pair, inner, inner, lanes)
+            results.append(result)
+        return results
+
+    def rounded(
+        self,
+        region: Region,
+        results: list[str],
+        lanes: int,
+    ) -> tuple[Value, ...]:
+        """Give the results in the reduction's own dtype."""
+        if self.form.narrow:
+            results = [round_narrow(region, result, self.form, lanes) for result in results]
+        kind = typed(self.form.register, lanes)
+        return tuple(Value(result, lanes, kind) for result in results)
+
+    def run(
+        self,
+        region: Region,
+        totals: list[str],
+        start: str,
+        steps: int,
+    ) -> list[str]:
+        """Fold `steps` positions from `start` on into `totals`; long sums go in blocks."""
+        if self.combine != "add" or self.form.kind != "float" or steps < 2 * _BLOCK:
+            return self._run_range(region, totals, start, steps)
+        n_blocks, rest = divmod(steps, _BLOCK)
+        counter = Counter(region, start)
+        before = [counter.carry(self.kind, total) for total in totals]
+        inside, length = counter.region, _BLOCK * self.step
+        part = self._run_range(inside, self.start(), counter.index, _BLOCK)
+        after = self.combined(inside, before, part, self.lanes)
+        emit_poll(inside, _BLOCK * self.lanes)
+        middle = add(region, start, str(n_blocks * length))
+        counter.close(middle, length, after)
+        if not rest:
+            return after
+        part = self._run_range(region, self.start(), middle, rest)
+        return self.combined(region, after, part, self.lanes)
+
+    def _run_range(
+        self,
+        region: Region,
+        totals: list[str],
+        start: str,
+        steps: int,
+    ) -> list[str]:
+        """Fold in one loop."""
+        counter = Counter(region, start, var=self.reduce.var, lanes=self.step)
+        before = [counter.carry(self.kind, total) for total in totals]
+        texts = self.elements(counter.region)
+        after = self.combined(counter.region, before, texts, self.lanes)
+        stop = add(region, start, str(steps * self.step))
+        counter.close(stop, self.step, after)
+        return after
+
+    def run_shared(
+        self,
+        region: Region,
+        steps: int,
+    ) -> list[str]:
+        """Fold `steps` vectors; a long reduction is shared among threads.
+
+        Each chunk stores its partial results, and the chunks are combined in order.
+        """
+        weight = total_weight(survey(self.reduce.elements))
+        length = chunk_length(steps, steps * weight * self.lanes, _BLOCK)
+        if length is None or region.function.outer is not None:
+            return self.run(region, self.start(), "0", steps)
+        n_chunks = steps // length
+        n_parts = n_chunks * len(self.start())
+        parts = region.function.slot(f"[{n_parts} x {self.kind}]")
+        root = open_task(region, frozenset())
+        first = root.emit(f"mul i64 %chunk, {length * self.lanes}")
+        shares = self.run(root, self.start(), first, length)
+        base = root.function.capture(parts, "ptr")
+        for number, share in enumerate(shares):
+            place = self._place(root, base, "%chunk", number)
+            root.do(f"store {self.kind} {share}, ptr {place}, align 4")
+        close_task(region, root, n_chunks)
+        after = self._gathered(region, parts, n_chunks)
+        done = n_chunks * length
+        if done == steps:
+            return after
+        place = str(done * self.lanes)
+        rest = self.run(region, self.start(), place, steps - done)
+        return self.combined(region, after, rest, self.lanes)
+
+    def _gathered(
+        self,
+        region: Region,
+        parts: str,
+        n_chunks: int,
+    ) -> list[str]:
+        """Combine the partial results of all chunks, in order."""
+        counter = Counter(region, "0")
+        inside = counter.region
+        before = [counter.carry(self.kind, total) for total in self.start()]
+        shares = []
+        for number in range(len(before)):
+            place = self._place(inside, parts, counter.index, number)
+            shares.append(inside.emit(f"load {self.kind}, ptr {place}, align 4"))
+        after = self.combined(inside, before, shares, self.lanes)
+        counter.close(str(n_chunks), 1, after)
+        return after
+
+    def _place(
+        self,
+        region: Region,
+        base: str,
+        chunk: str,
+        number: int,
+    ) -> str:
+        """Give the address of one partial result of a chunk."""
+        start = multiply(region, chunk, len(self.reduce.elements))
+        position = add(region, start, str(number))
+        return region.emit(f"getelementptr {self.kind}, ptr {base}, i64 {position}")
 
 
-def _accumulator(form: Format) -> Format:
-    """The format that partial results are kept in."""
-    return _FLOAT32 if form.narrow else form
-
-
-def _across(values: Values, region: Region, reduce: Reduce, lanes: int) -> tuple[Value, ...]:
+def _across(
+    values: Values,
+    region: Region,
+    reduce: Reduce,
+    lanes: int,
+) -> tuple[Value, ...]:
     """Reduce with the reduction's variable as lanes."""
-    combine = _named(reduce)
-    form = format_of(reduce.dtype)
-    inner = _accumulator(form)
-    neutral = constant(identity(combine, form), form.register, lanes)
-    totals, whole = [neutral] * len(reduce.elements), reduce.extent // lanes
-    if whole:
-        totals = _shared(values, region, reduce, totals, whole, lanes)
-    rest = reduce.extent - whole * lanes
+    fold = _Fold(values, reduce, lanes, lanes)
+    whole, rest = divmod(reduce.extent, lanes)
+    totals = fold.run_shared(region, whole) if whole else fold.start()
     if rest:
         mask = tail_mask(rest, lanes)
         last = region.instance(reduce.var, str(whole * lanes), lanes=lanes, mask=mask)
-        kind = typed(form.register, lanes)
-        for number, element in enumerate(reduce.elements):
-            text = values.lanes(last, element, lanes)
-            text = region.emit(f"select <{lanes} x i1> {mask}, {kind} {text}, {kind} {neutral}")
-            parts = [totals[number], text]
-            totals[number] = operate(region, combine, parts, inner, inner, lanes) if whole else text
-    results = []
-    for total, start in zip(totals, reduce.inits, strict=True):
-        result = _horizontal(region, total, combine, inner, lanes)
-        init = values.lanes(region, start, 1)
-        result = operate(region, combine, [init, result], inner, inner, 1)
-        result = round_narrow(region, result, form, 1) if form.narrow else result
-        results.append(Value(result, 1, form.register))
-    return tuple(results)
+        flags, kind = typed("i1", lanes), fold.kind
+        texts = [
+            region.emit(f"select {flags} {mask}, {kind} {text}, {kind} {fold.neutral}")
+            for text in fold.elements(last)
+        ]
+        totals = fold.combined(region, totals, texts, lanes) if whole else texts
+    single = [_horizontal(region, fold, total) for total in totals]
+    inits = [values.lanes(region, init, 1) for init in reduce.inits]
+    return fold.rounded(region, fold.combined(region, inits, single, 1), 1)
 
 
-def _horizontal(region: Region, text: str, combine: str, form: Format, lanes: int) -> str:
-    """Combine the lanes of one value, halves first."""
+def _horizontal(
+    region: Region,
+    fold: _Fold,
+    text: str,
+) -> str:
+    """Combine the lanes of one partial result, halves first."""
+    lanes, register = fold.lanes, fold.inner.register
     while lanes > 2:
-        half = lanes // 2
-        kind = typed(form.register, lanes)
+        half, kind = lanes // 2, typed(register, lanes)
         parts = []
         for start in (0, half):
             order = ", ".join(f"i32 {lane}" for lane in range(start, start + half))
-            parts.append(
-                region.emit(f"shufflevector {kind} {text}, {kind} poison, <{half} x i32> <{order}>")
-            )
-        text, lanes = operate(region, combine, parts, form, form, half), half
-    kind = typed(form.register, lanes)
-    parts = [region.emit(f"extractelement {kind} {text}, i64 {lane}") for lane in range(lanes)]
-    return operate(region, combine, parts, form, form, 1)
+            picked = f"{kind} {text}, {kind} poison, <{half} x i32> <{order}>"
+            parts.append([region.emit(f"shufflevector {picked}")])
+        (text,) = fold.combined(region, parts[0], parts[1], half)
+        lanes = half
+    kind = typed(register, lanes)
+    ends = [[region.emit(f"extractelement {kind} {text}, i64 {lane}")] for lane in range(lanes)]
+    (result,) = fold.combined(region, ends[0], ends[1], 1)
+    return result
 
 
-def _shared(
-    values: Values, region: Region, reduce: Reduce, totals: list[str], steps: int, lanes: int
-) -> list[str]:
-    """Fold `steps` vectors into `totals`; a long reduction is shared among threads.
-
-    Each chunk stores its lanes, and the chunks are combined in order.
-    """
-    per_step = 1 + total_weight(survey(reduce.elements)) * lanes
-    length = None
-    if region.function.outer is None:
-        length = chunk_length(steps, steps * per_step, _BLOCK)
-    if length is None:
-        return _fold(values, region, reduce, totals, "0", steps, lanes, lanes)
-    form = format_of(reduce.dtype)
-    inner = _accumulator(form)
-    kind = typed(inner.register, lanes)
-    n_chunks, n_totals = steps // length, len(totals)
-    parts = region.function.slot(f"[{n_chunks * n_totals} x {kind}]")
-    root = open_task(region, frozenset())
-    start = root.emit(f"mul i64 %chunk, {length * lanes}")
-    neutral = [constant(identity(_named(reduce), form), form.register, lanes)] * n_totals
-    shares = _fold(values, root, reduce, neutral, start, length, lanes, lanes)
-    base = root.function.capture(parts, "ptr")
-    for number, share in enumerate(shares):
-        place = _place(root, kind, base, "%chunk", n_totals, number)
-        root.do(f"store {kind} {share}, ptr {place}, align 4")
-    close_task(region, root, n_chunks)
-    counter = Counter(region, "0")
-    before = [counter.carry(kind, total) for total in totals]
-    after = []
-    for number, total in enumerate(before):
-        place = _place(counter.region, kind, parts, counter.index, n_totals, number)
-        share = counter.region.emit(f"load {kind}, ptr {place}, align 4")
-        after.append(operate(counter.region, _named(reduce), [total, share], inner, inner, lanes))
-    counter.close(str(n_chunks), 1, after)
-    done = n_chunks * length
-    if done == steps:
-        return after
-    rest = _fold(values, region, reduce, neutral, str(done * lanes), steps - done, lanes, lanes)
-    return _combined(region, reduce, after, rest, inner, lanes)
-
-
-def _place(region: Region, kind: str, base: str, chunk: str, stride: int, number: int) -> str:
-    """Give the address of one partial result of a chunk."""
-    position = add(region, multiply(region, chunk, stride), str(number))
-    return region.emit(f"getelementptr {kind}, ptr {base}, i64 {position}")
-
-
-def _combined(
-    region: Region, reduce: Reduce, x: list[str], y: list[str], form: Format, lanes: int
-) -> list[str]:
-    """Combine two sets of partial results."""
-    pairs = zip(x, y, strict=True)
-    return [operate(region, _named(reduce), list(pair), form, form, lanes) for pair in pairs]
-
-
-def _fold(
+def _stepwise(
     values: Values,
     region: Region,
     reduce: Reduce,
-    totals: list[str],
-    start: str,
-    steps: int,
-    step: int,
     lanes: int,
-) -> list[str]:
-    """Fold `steps` positions from `start` on, `step` apart, into `totals` of `lanes` lanes.
-
-    step: 1, or `lanes` when the reduction's variable is the lanes. Long sums go in blocks.
-    """
-    form = format_of(reduce.dtype)
-    blocked = reduce.combine == "add" and form.kind == "float" and steps >= 2 * _BLOCK
-    if not blocked:
-        return _fold_range(values, region, reduce, start, steps, totals, step, lanes)
-    inner = _accumulator(form)
-    kind = typed(inner.register, lanes)
-    neutral = [constant(identity("add", form), form.register, lanes)] * len(totals)
-    n_blocks = steps // _BLOCK
-    counter = Counter(region, start)
-    before = [counter.carry(kind, total) for total in totals]
-    part = _fold_range(values, counter.region, reduce, counter.index, _BLOCK, neutral, step, lanes)
-    after = _combined(counter.region, reduce, before, part, inner, lanes)
-    emit_poll(counter.region, _BLOCK * lanes * len(totals))
-    middle = add(region, start, str(n_blocks * _BLOCK * step))
-    counter.close(middle, _BLOCK * step, after)
-    rest = steps - n_blocks * _BLOCK
-    if not rest:
-        return after
-    part = _fold_range(values, region, reduce, middle, rest, neutral, step, lanes)
-    return _combined(region, reduce, after, part, inner, lanes)
-
-
-def _fold_range(
-    values: Values,
-    region: Region,
-    reduce: Reduce,
-    start: str,
-    steps: int,
-    totals: list[str],
-    step: int,
-    lanes: int,
-) -> list[str]:
-    """Fold `steps` positions from `start` on into `totals`."""
-    inner = _accumulator(format_of(reduce.dtype))
-    kind = typed(inner.register, lanes)
-    counter = Counter(region, start, var=reduce.var, lanes=step)
-    before = [counter.carry(kind, total) for total in totals]
-    texts = [values.lanes(counter.region, element, lanes) for element in reduce.elements]
-    after = _combined(counter.region, reduce, before, texts, inner, lanes)
-    counter.close(add(region, start, str(steps * step)), step, after)
-    return after
-
-
-def _stepwise(values: Values, region: Region, reduce: Reduce, lanes: int) -> tuple[Value, ...]:
+) -> tuple[Value, ...]:
     """Reduce one position after the other, each lane for itself."""
-    form = format_of(reduce.dtype)
-    inner = _accumulator(form)
+    fold = _Fold(values, reduce, lanes, 1)
     totals = [values.lanes(region, init, lanes) for init in reduce.inits]
-    if reduce.extent <= _UNROLLED:
+    if reduce.extent > _UNROLLED:
+        totals = fold.run(region, totals, "0", reduce.extent)
+    else:
         for position in range(reduce.extent):
             copy = region.instance(reduce.var, str(position))
-            texts = [values.lanes(copy, element, lanes) for element in reduce.elements]
-            totals = _combined(region, reduce, totals, texts, inner, lanes)
-    else:
-        totals = _fold(values, region, reduce, totals, "0", reduce.extent, 1, lanes)
-    if form.narrow:
-        totals = [round_narrow(region, total, form, lanes) for total in totals]
-    return tuple(Value(total, lanes, typed(form.register, lanes)) for total in totals)
+            totals = fold.combined(region, totals, fold.elements(copy), lanes)
+    return fold.rounded(region, totals, lanes)
 
 
 def _stepwise_function(
@@ -261,5 +307,7 @@ def _stepwise_function(
     assert callable(reduce.combine), "the reduction combines with a named operation"
     results = reduce.combine(tuple(accumulators), reduce.elements)
     texts = [values.lanes(inside, result, lanes) for result in results]
+    if reduce.extent > _POLLED:
+        emit_poll(inside, lanes * len(texts))
     counter.close(str(reduce.extent), 1, texts)
     return tuple(Value(text, lanes, kind) for text, kind in zip(texts, kinds, strict=True))
