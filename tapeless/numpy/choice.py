@@ -1,8 +1,8 @@
 """Choosing elementwise: `where` and what is built on it.
 
 `where` with three arguments is a `select_n` after promotion; with one it asks where an array is not
-zero, whose answer has a shape that depends on values: outside transformations NumPy's answer, inside
-one of the size that the caller states.
+zero, whose answer has a shape that depends on values: outside transformations NumPy's answer,
+inside one of the size that the caller states.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def where(
 @jit
 def _where(condition: Value, x: Value, y: Value) -> Value:
     """Promote, broadcast and select."""
-    if dtypes.issubdtype(dtype_of(condition), np.complexfloating) or dtype_of(condition) != bool:
-        condition = lax.ne(condition, _zero_like(condition))
+    condition = _truth(condition)
     x, y = promote_dtypes(x, y)
     shapes = [typeof(each).shape for each in (condition, x, y)]
     shape = lax.broadcast_shapes(*shapes)
@@ -106,9 +105,7 @@ def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
     return lax.broadcast_in_dim(x, shape, range(len(shape) - rank, len(shape)))
 
 
-def nonzero(
-    a: Any, *, size: int | None = None, fill_value: Any = None
-) -> tuple[Array, ...]:
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
     """Return the indices, an array per axis, of the elements that are not zero.
 
     a: (n, m) -> (k,), (k,)
@@ -123,14 +120,19 @@ def nonzero(
     check_arraylike("nonzero", a)
     a = value_of(a)
     if typeof(a).ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() "
+            "instead."
+        )
     if size is None:
         known = concrete_value(
             a,
             "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
             "within JAX transformations.",
         )
-        return tuple(asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(np.asarray(known)))
+        return tuple(
+            asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(np.asarray(known))
+        )
     count = int(concrete_value(size, "The size argument of jnp.nonzero."))
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * typeof(a).ndim
     return tuple(_sized_nonzero(a, count, fills))
@@ -139,7 +141,7 @@ def nonzero(
 def _sized_nonzero(a: Value, size: int, fills: Sequence[Any]) -> list[Value]:
     """Scatter the number of each nonzero element to its place among them."""
     shape, kind = typeof(a).shape, dtypes.default_int_dtype()
-    mask = a if dtype_of(a) == bool else lax.ne(a, _zero_like(a))
+    mask = a if dtype_of(a) == np.bool_ else lax.ne(a, _zero_like(a))
     mask = lax.reshape(mask, (mask_size := int(np.prod(shape, dtype=int)),))
     rank = lax.cumsum(convert(mask, kind), 0)
     place = lax.select_n(mask, lax.full_like(rank, size), lax.sub(rank, kind.type(1)))
@@ -222,14 +224,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 def _truth(condition: Value) -> Value:
     """Return a condition as booleans."""
-    if dtype_of(condition) == bool:
+    if dtype_of(condition) == np.bool_:
         return condition
     return lax.ne(condition, _zero_like(condition))
 
 
-def choose(
-    a: Any, choices: Any, out: None = None, mode: str = "raise"
-) -> Array:
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
     """Return, elementwise, the element of the array `choices[a]`.
 
     a: integers, (n,); choices: k arrays of shape (n,) -> (n,)
@@ -249,13 +249,19 @@ def choose(
         raise ValueError("`a` array must be integer typed")
     n_choices, kind = len(choices), dtype_of(a)
     if mode == "raise":
-        known = np.asarray(concrete_value(
-            a, "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use mode='wrap' or mode='clip' instead."
-        ))
+        known = np.asarray(
+            concrete_value(
+                a,
+                "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use "
+                "mode='wrap' or mode='clip' instead.",
+            )
+        )
         if np.any((known < 0) | (known >= n_choices)):
             raise ValueError("invalid entry in choice array")
     elif mode == "wrap":
-        a = lax.rem(lax.add(lax.rem(a, kind.type(n_choices)), kind.type(n_choices)), kind.type(n_choices))
+        a = lax.rem(
+            lax.add(lax.rem(a, kind.type(n_choices)), kind.type(n_choices)), kind.type(n_choices)
+        )
     elif mode == "clip":
         a = lax.max(lax.min(a, kind.type(n_choices - 1)), kind.type(0))
     else:
@@ -270,9 +276,7 @@ def choose(
     return lax.select_n(which, *(broadcast(case, shape) for case in cases))
 
 
-def piecewise(
-    x: Any, condlist: Any, funclist: list[Any], *args: Any, **kw: Any
-) -> Array:
+def piecewise(x: Any, condlist: Any, funclist: list[Any], *args: Any, **kw: Any) -> Array:
     """Return, elementwise, the function (or number) of the last condition that holds, applied to x.
 
     x: (n,); condlist: k arrays of shape (n,); funclist: k or k + 1 functions (n,) -> (n,) or

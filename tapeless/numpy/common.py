@@ -2,9 +2,9 @@
 
 A function of this library takes *array-likes*: Arrays, tracers, NumPy arrays and scalars, Python
 scalars, and objects with `__jax_array__`; lists and strings are refused (`check_arraylike`).  Then
-its operands are brought to one dtype by the lattice of `tapeless.dtypes`, and to one rank by leading
-axes of extent 1.  The operations below stretch extents of 1, and take rank-0 operands with arrays of
-any shape, so that neither is ever written out as a broadcast.
+its operands are brought to one dtype by the lattice of `tapeless.dtypes`, and to one rank by
+leading axes of extent 1.  The operations below stretch extents of 1, and take rank-0 operands with
+arrays of any shape, so that neither is ever written out as a broadcast.
 
 Python and NumPy scalars become typed constants (`2.0` beside a float32 array is float32's 2.0), not
 arrays: they cost nothing eagerly and are printed in place in programs.
@@ -153,8 +153,8 @@ def _shape_of(name: str, a: Any) -> Shape:
     if hasattr(a, "shape"):
         return tuple(a.shape)
     frames.warn(
-        f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX "
-        "release this will be an error.",
+        f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future "
+        "JAX release this will be an error.",
         DeprecationWarning,
     )
     return np.shape(a)
@@ -268,7 +268,7 @@ def promote_dtypes_complex(*args: Any) -> list[Value]:
 
 
 def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
-    """Return the arguments with leading axes of extent 1, all of one rank; those of rank 0 as is."""
+    """Return the arguments, but those of rank 0, with leading axes of extent 1 up to one rank."""
     shapes = [typeof(arg).shape for arg in args]
     ranks = {len(each) for each in shapes if each}
     if len(ranks) < 2:

@@ -54,9 +54,7 @@ iterable = np.iterable
 
 
 @jit(static_argnames=("equal_nan",))
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Array:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Return whether |a - b| <= atol + rtol * |b|, elementwise; infinities must be equal.
 
     a, b: shapes that broadcast to (n,) -> (n,) of bool
@@ -73,7 +71,9 @@ def isclose(
         kind = dtypes.to_inexact_dtype(kind)
     kind = dtypes.canonicalize_dtype(kind)
     a, b = convert(a, kind), convert(b, kind)
-    real = kind if not dtypes.issubdtype(kind, np.complexfloating) else np.zeros((), kind).real.dtype
+    real = (
+        kind if not dtypes.issubdtype(kind, np.complexfloating) else np.zeros((), kind).real.dtype
+    )
     rtol, atol = convert(value_of(rtol), real), convert(value_of(atol), real)
     both_nan = lax.bitwise_and(lax.ne(a, a), lax.ne(b, b))
     finite = isfinite(b)

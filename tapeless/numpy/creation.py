@@ -18,6 +18,7 @@ from tapeless import dtypes, errors, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context
+from tapeless.numpy.arithmetic import multiply, power
 from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import (
     asarray,
@@ -28,7 +29,6 @@ from tapeless.numpy.common import (
     dtype_of,
     value_of,
 )
-from tapeless.numpy.arithmetic import multiply, power
 from tapeless.numpy.ufuncs import log10, sign
 from tapeless.runtime.array import Array, array_from_numpy
 
@@ -163,9 +163,7 @@ def _full(sizes: tuple[int, ...], fill: Value, wanted: Any) -> Value:
     return broadcast(asarray(convert(fill, kind, weak)), sizes)
 
 
-def _like(
-    name: str, a: Any, fill: Any, dtype: Any, shape: Any
-) -> Value:
+def _like(name: str, a: Any, fill: Any, dtype: Any, shape: Any) -> Value:
     """Return a constant of the shape and dtype of `a`, unless others are given."""
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         check_arraylike(name, a)
@@ -281,14 +279,17 @@ def arange(
     given = {"start": start, "stop": stop, "step": step}
     if stop is None and step is None:
         given = {"stop": start}
-    bounds = {
-        name: _bound(name, value) for name, value in given.items() if value is not None
-    }
+    bounds = {name: _bound(name, value) for name, value in given.items() if value is not None}
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(dtypes.result_type(*bounds.values()))
     first, gap = bounds.get("start"), bounds.get("step")
     last = bounds["stop"] if "stop" in bounds else _empty_stop()
-    size = max(0, math.ceil(((last - (first or 0)) if first is not None else last) / (1 if gap is None else gap)))
+    size = max(
+        0,
+        math.ceil(
+            ((last - (first or 0)) if first is not None else last) / (1 if gap is None else gap)
+        ),
+    )
     return _progression(size, first, gap, dtype)
 
 
@@ -299,9 +300,7 @@ def _empty_stop() -> NoReturn:
 
 def _bound(name: str, value: Any) -> Any:
     """Return a bound of `arange` as a Python or NumPy scalar."""
-    value = concrete_value(
-        value, f"It arose in the jnp.arange argument '{name}'"
-    )
+    value = concrete_value(value, f"It arose in the jnp.arange argument '{name}'")
     if isinstance(value, str):
         raise TypeError(f"data type {value!r} not understood")
     value = np.asarray(value)[()] if not isinstance(value, (bool, int, float, complex)) else value
@@ -364,9 +363,7 @@ def linspace(
 
 def _count(name: str, num: Any) -> int:
     """Return the number of samples."""
-    count = operator.index(
-        concrete_value(num, f"'num' argument of jnp.{name}")
-    )
+    count = operator.index(concrete_value(num, f"'num' argument of jnp.{name}"))
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     return count
@@ -515,9 +512,7 @@ def copy(a: Any, order: str | None = None) -> Array:
     return lax.copy(asarray(a))
 
 
-def astype(
-    x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None
-) -> Array:
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Array:
     """Return the elements converted to `dtype`; None means the default float.
 
     x: (n,) -> (n,)

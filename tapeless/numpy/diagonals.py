@@ -80,7 +80,7 @@ def _kind(name: str, dtype: Any) -> Any:
     return dtypes.check_user_dtype_supported(float if dtype is None else dtype, name)
 
 
-def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Array:  # noqa: N803
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Array:
     """Return zeros with ones on the k-th diagonal, counted upwards from the main one.
 
     -> (N, M), M being N by default
@@ -112,7 +112,7 @@ def identity(n: Any, dtype: Any = None) -> Array:
     return eye(n, dtype=_kind("identity", dtype))
 
 
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Array:
     """Return ones on and below the k-th diagonal, zeros above.
 
     -> (N, M), M being N by default
@@ -408,7 +408,7 @@ def mask_indices(
 
 
 @jit(static_argnames=("N", "increasing"))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Return the matrix of powers of x: decreasing from N - 1 to 0, or increasing.
 
     x: (n,) -> (n, N), N being n by default

@@ -1,7 +1,7 @@
 """Arrays with slices inserted, removed or repeated: `insert`, `delete`, `resize`, `trim_zeros`.
 
-Which slice of the old array, or of what is inserted, stands where is a permutation; it is found by a
-stable sort of places, and read by one gather.
+Which slice of the old array, or of what is inserted, stands where is a permutation; it is found by
+a stable sort of places, and read by one gather.
 """
 
 from __future__ import annotations
@@ -132,10 +132,15 @@ def delete(
     traced = isinstance(obj, Tracer) and obj.concrete() is None
     if traced and kind != np.bool_ and (assume_unique_indices or typeof(obj).ndim == 0):
         return take_rows(x, _kept_rows(ravel(obj), length), axis)
-    known = np.asarray(concrete_value(obj, "the error arose for the first argument of jnp.delete()"))
+    known = np.asarray(
+        concrete_value(obj, "the error arose for the first argument of jnp.delete()")
+    )
     if kind == np.bool_:
         if known.shape != (length,):
-            raise ValueError("np.delete(arr, obj): for boolean indices, obj must be one-dimensional with length matching specified axis.")
+            raise ValueError(
+                "np.delete(arr, obj): for boolean indices, obj must be one-dimensional with length "
+                "matching specified axis."
+            )
         return _keep(x, np.flatnonzero(~known), axis)
     known = np.clip(np.where(known < 0, known + length, known), 0, length)
     return _keep(x, np.setdiff1d(np.arange(length), known), axis)

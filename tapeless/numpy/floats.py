@@ -377,7 +377,10 @@ def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     info = dtypes.finfo(dtype_of(x1))
     far = 2.0 ** ((info.maxexp - 2) // 2)
     near = 2.0 ** (-((info.maxexp - 2) // 2) + info.nmant + 28)
-    down, up = 2.0 ** (-info.maxexp // 2 - info.nmant // 2), 2.0 ** (info.maxexp // 2 + info.nmant // 2)
+    down, up = (
+        2.0 ** (-info.maxexp // 2 - info.nmant // 2),
+        2.0 ** (info.maxexp // 2 + info.nmant // 2),
+    )
     sizes = lax.abs(x1), lax.abs(x2)
     largest = lax.max(*sizes)
     large, small = lax.ge(largest, const(x1, far)), lax.le(largest, const(x1, near))
@@ -556,7 +559,9 @@ def sinc(x: Any, /) -> Array:
 def _series(h: Value) -> Value:
     """Return (sin(pi r) / (pi r) - 1) / h for h = r**2 <= 1/4, by its power series."""
     n_terms = 11 if dtype_of(h) == np.float64 else 6
-    terms = [(-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(1, n_terms + 1)]
+    terms = [
+        (-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(1, n_terms + 1)
+    ]
     out = lax.full_like(h, terms[-1])
     for term in terms[-2::-1]:
         out = lax.add(lax.mul(out, h), const(h, term))

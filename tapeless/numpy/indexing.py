@@ -7,10 +7,10 @@ An index is a tuple with one entry per axis, besides `None` (a new axis) and an 
     integer array  places; several arrays (and integers among them) are broadcast and go together
     boolean array  the places where it is true: an integer array for each of its axes
 
-*Static* indices (integers and slices) are `slice`, `rev` and `squeeze`.  Integers that are traced go
-with plain slices as one `dynamic_slice`.  All else is one `gather`: `GatherPlan` says which vector of
-places it reads, and where in the result its axes come.  The plan is also that of the `scatter` which
-writes there (updates.py).
+*Static* indices (integers and slices) are `slice`, `rev` and `squeeze`.  Integers that are traced
+go with plain slices as one `dynamic_slice`.  All else is one `gather`: `GatherPlan` says which
+vector of places it reads, and where in the result its axes come.  The plan is also that of the
+`scatter` which writes there (updates.py).
 
 Outside of transformations static indices, and masks, are NumPy's work on the array's memory, since
 a program compiled for each new position would cost more.
@@ -143,16 +143,17 @@ def _entry(entry: Any) -> Any:
         entry = np.asarray(entry)[()]
     dtype = np.asarray(entry).dtype if isinstance(entry, float) else dtype_of(entry)
     if dtype != np.bool_ and not dtypes.issubdtype(dtype, np.integer):
-        raise TypeError(
-            f"Indexer must have integer or boolean type, got indexer with type {dtype}"
-        )
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype}")
     return entry
 
 
 def _is_mask(entry: Any) -> bool:
     """Tell whether an entry is a boolean array."""
-    return not isinstance(entry, (int, slice)) and entry is not None and entry is not Ellipsis and (
-        dtype_of(entry) == np.bool_
+    return (
+        not isinstance(entry, (int, slice))
+        and entry is not None
+        and entry is not Ellipsis
+        and (dtype_of(entry) == np.bool_)
     )
 
 
@@ -212,10 +213,11 @@ def _slice_bounds(entry: slice, length: int, position: int) -> tuple[int, int, i
     parts = []
     for part in (entry.start, entry.stop, entry.step):
         if isinstance(part, Tracer) and part.concrete() is None:
+            shown = f"slice({entry.start}, {entry.stop}, {entry.step})"
             raise IndexError(
                 "Array slice indices must have static start/stop/step to be used with NumPy "
-                f"indexing syntax. Got slice({entry.start}, {entry.stop}, {entry.step}) at position "
-                f"{position}. To index an array at a dynamic position with a static slice size, use "
+                f"indexing syntax. Got {shown} at position {position}. To index an array at a "
+                "dynamic position with a static slice size, use "
                 "lax.dynamic_slice/dynamic_update_slice instead (JAX does not support dynamically "
                 f"sized arrays within traced functions).\n{part.origin()}"
             )
@@ -426,7 +428,9 @@ def insert_mask_axes(x: Value, entries: Sequence[Any]) -> tuple[Value, list[Any]
 def plan_gather(shape: Shape, entries: Sequence[Any], wrap: bool = True) -> GatherPlan:
     """Return the plan of an index with entries for all axes of an array of this shape."""
     has_arrays = any(not _is_static(e) and not _is_scalar(e) for e in entries)
-    joined = {n: e for n, e in enumerate(entries) if has_arrays and (_is_scalar(e) or not _is_static(e))}
+    joined = {
+        n: e for n, e in enumerate(entries) if has_arrays and (_is_scalar(e) or not _is_static(e))
+    }
     walk = _Walk(shape, entries, joined, wrap)
     walk.read_all()
     return walk.plan(has_arrays)

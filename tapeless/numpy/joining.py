@@ -285,7 +285,9 @@ def _split(name: str, ary: Any, where: Any, axis: int) -> list[Array]:
     axis = operator.index(concrete_value(axis, f"in jax.numpy.{name} argument `axis`"))
     axis = canonicalize_axis(axis, typeof(x).ndim)
     length = typeof(x).shape[axis]
-    if isinstance(where, (tuple, list)) or np.ndim(concrete_value(where, f"in jax.numpy.{name} argument 1")):
+    if isinstance(where, (tuple, list)) or np.ndim(
+        concrete_value(where, f"in jax.numpy.{name} argument 1")
+    ):
         places = [_place(place, length, name) for place in where]
         edges = [0, *places, length]
         sizes = [after - before for before, after in zip(edges, edges[1:], strict=False)]
@@ -340,7 +342,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 # Repeating and rotating
 
 
-def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
+def tile(A: Any, reps: Any) -> Array:
     """Return the array repeated as a whole, `reps` times along the axes, counted from the last.
 
     A: (n, m), reps: (a, b) -> (a * n, b * m)
@@ -449,12 +451,14 @@ def take_rows(x: Value, rows: Value, axis: int) -> Value:
     numbers = lax.GatherDimensionNumbers(others, (axis,), (axis,))
     sizes = tuple(1 if number == axis else extent for number, extent in enumerate(shape))
     if shape[axis] == 0:
-        return broadcast(dtype_of(x).type(0), (*shape[:axis], *typeof(rows).shape, *shape[axis + 1 :]))
+        return broadcast(
+            dtype_of(x).type(0), (*shape[:axis], *typeof(rows).shape, *shape[axis + 1 :])
+        )
     return lax.gather(x, lax.expand_dims(rows, (1,)), numbers, sizes, mode="promise_in_bounds")
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
-    """Return the array with its elements moved along axes; those pushed out come in at the other end.
+    """Return the array with its elements moved along axes; what goes out comes in at the far end.
 
     a: (n, m) -> (n, m); without an axis, the flattened array is rolled
 

@@ -101,7 +101,7 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
     return choice.clip(self, min, max)
 
 
-def _view(self: Any, dtype: Any = None, type: None = None) -> Any:  # noqa: A002 - NumPy's name
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
     """Return the bits of the elements read as another dtype.
 
     x: (n, m) -> (n, m * old width / new width)
@@ -154,7 +154,9 @@ def _view_by_bytes(self: Any, kind: Any) -> Any:
         real, imag = lax.unstack(pairs, pairs.ndim - 1)
         return lax.complex(real, imag)
     if old.itemsize != kind.itemsize:
-        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+        raise ValueError(
+            "Changing the dtype of a 0d array is only supported if the itemsize is unchanged"
+        )
     return lax.bitcast_convert_type(self, kind)
 
 
@@ -164,9 +166,7 @@ def _byteswap(self: Any) -> Any:
         return self
     bytes_of = _view(self, np.uint8)
     grouped = lax.reshape(bytes_of, (*self.shape, self.dtype.itemsize))
-    return lax.reshape(
-        _view(lax.rev(grouped, (grouped.ndim - 1,)), self.dtype), self.shape
-    )
+    return lax.reshape(_view(lax.rev(grouped, (grouped.ndim - 1,)), self.dtype), self.shape)
 
 
 def _compress(

@@ -1,9 +1,9 @@
 """Operators of arrays: `+`, `<`, `-x`, `abs(x)`, ... for Arrays and tracers alike.
 
 An operator on two arrays of one type, or on an array and a Python number, goes straight to its
-primitive; all other operands take the way through promotion.  An operand that is no array-like makes
-the operator return NotImplemented, so that the other class can have its say; lists and tuples are
-refused, as everywhere in this library.
+primitive; all other operands take the way through promotion.  An operand that is no array-like
+makes the operator return NotImplemented, so that the other class can have its say; lists and tuples
+are refused, as everywhere in this library.
 """
 
 from __future__ import annotations

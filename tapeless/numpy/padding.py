@@ -164,8 +164,10 @@ def _replaced(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 def _edge(x: Value, axis: int, side: int) -> Value:
     """Return the first or the last slice along an axis."""
     length = typeof(x).shape[axis]
-    return lax.slice_in_dim(x, 0, 1, axis=axis) if side == 0 else lax.slice_in_dim(
-        x, length - 1, length, axis=axis
+    return (
+        lax.slice_in_dim(x, 0, 1, axis=axis)
+        if side == 0
+        else lax.slice_in_dim(x, length - 1, length, axis=axis)
     )
 
 
@@ -189,9 +191,7 @@ def _joined(parts: list[Value], axis: int, x: Value) -> Value:
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 
-def _mirrored(
-    x: Value, axis: int, before: int, after: int, mode: str, reflect_type: str
-) -> Value:
+def _mirrored(x: Value, axis: int, before: int, after: int, mode: str, reflect_type: str) -> Value:
     """Grow the array at both ends by its mirror image, as often as needed."""
     if reflect_type not in ("even", "odd"):
         raise ValueError(f"reflect_type must be 'even' or 'odd', got {reflect_type}")

@@ -1,7 +1,7 @@
 """Rearranging: new shapes, orders of axes, broadcasting, reversing.
 
-All of these are one operation of the language, or none when nothing changes; results are new arrays,
-never views that could be written through.
+All of these are one operation of the language, or none when nothing changes; results are new
+arrays, never views that could be written through.
 """
 
 from __future__ import annotations
@@ -221,9 +221,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     sources = _axes(source, rank)
     destinations = _axes(destination, rank)
     if len(sources) != len(destinations):
-        raise ValueError(
-            f"Inconsistent number of elements: {len(sources)} vs {len(destinations)}"
-        )
+        raise ValueError(f"Inconsistent number of elements: {len(sources)} vs {len(destinations)}")
     order = [axis for axis in range(rank) if axis not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)

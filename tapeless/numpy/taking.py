@@ -262,9 +262,7 @@ def put_along_axis(
     return scatter_update(x, _grid(shape, axis, places), y, lax.scatter_p, mode=mode)
 
 
-def put(
-    a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True
-) -> Array:
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
     """Return the array with new values at positions of the flattened array.
 
     a: (n, m), ind: (k,), v: repeated as needed -> (n, m)
@@ -374,9 +372,7 @@ def compress(
     return where(missing, convert(value_of(fill_value), dtype_of(x)), out_rows)
 
 
-def extract(
-    condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0
-) -> Array:
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Array:
     """Return the elements where `condition` holds, in one axis; `size` as in `compress`.
 
     condition, arr: (n, m) -> (k,)
@@ -390,9 +386,7 @@ def extract(
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
-def fill_diagonal(
-    a: Any, val: Any, wrap: bool = False, *, inplace: bool = True
-) -> Array:
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Return the array with its main diagonal replaced by `val`.
 
     a: (n, n), val: a number or (n,) -> (n, n)
@@ -439,8 +433,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         index = asarray(arg)
         if typeof(index).ndim != 1:
             raise ValueError(
-                "Arguments to jax.numpy.ix_ must be 1-dimensional, got shape "
-                f"{typeof(index).shape}"
+                f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {typeof(index).shape}"
             )
         if dtype_of(index) == np.bool_:
             raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")

@@ -1,9 +1,9 @@
-"""Ufunc objects: elementwise functions that can also reduce, accumulate, scatter and be multiplied out.
+"""Ufunc objects: elementwise functions that can also reduce, accumulate and scatter.
 
 `add`, `multiply`, `maximum` and their like are `ufunc` objects; `frompyfunc` makes one of any
 function of scalars.  Where the operation has a reduction (`reduce_sum`) or a cumulative operation
-(`cumsum`) among the primitives, these are used; else the elements are folded one after the other, by
-a `scan` along the axis.
+(`cumsum`) among the primitives, these are used; else the elements are folded one after the other,
+by a `scan` along the axis.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tapeless.api.jit import jit
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.choice import broadcast, where as choose_where
+from tapeless.numpy.choice import broadcast
+from tapeless.numpy.choice import where as choose_where
 from tapeless.numpy.common import (
     asarray,
     canonicalize_axes,
@@ -35,7 +36,7 @@ from tapeless.runtime.array import Array
 __all__ = ["frompyfunc", "ufunc"]
 
 
-class ufunc:  # noqa: N801 - named as NumPy names it
+class ufunc:
     """A function of scalars that is applied elementwise.
 
     >>> import tapeless.numpy as jnp
@@ -153,7 +154,11 @@ class ufunc:  # noqa: N801 - named as NumPy names it
         """Combine rows: (n, m), masks: (n, m) or None -> (m,)."""
         length, kept = typeof(rows).shape[0], typeof(rows).shape[1:]
         start = 0
-        if initial is None and self.identity is None or (initial is None and masks is None and length):
+        if (
+            initial is None
+            and self.identity is None
+            or (initial is None and masks is None and length)
+        ):
             if length == 0:
                 raise ValueError(
                     f"zero-size array to reduction operation {self.__name__} which has no identity"
@@ -279,7 +284,7 @@ class ufunc:  # noqa: N801 - named as NumPy names it
 
         return lax.transpose(vmap(one)(starts, stops), np.argsort(order))
 
-    def outer(self, A: Any, B: Any, /) -> Array:  # noqa: N803 - NumPy's names
+    def outer(self, A: Any, B: Any, /) -> Array:
         """Return the function of each element of A with each element of B.
 
         A: (n, m), B: (k,) -> (n, m, k)
@@ -298,9 +303,7 @@ class ufunc:  # noqa: N801 - named as NumPy names it
         return self._jits["outer"](A, B)
 
 
-def frompyfunc(
-    func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None
-) -> ufunc:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """Return the ufunc of a function of `nin` scalars that returns `nout` scalars.
 
     The function is traced, so that it must be made of operations on arrays.
@@ -315,15 +318,13 @@ def frompyfunc(
 def reducer(name: str, identity: Any, inexact: bool = False) -> Callable:
     """Return the `reduce` of a ufunc whose reduction is the primitive `name`."""
 
-    def reduce(
-        a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
-    ) -> Value:
+    def reduce(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Value:
         """Mask, reduce, combine with `initial`."""
         x = asarray(a) if dtype is None else asarray(a, dtype)
         if dtype is None and identity in (0, 1) and not isinstance(identity, bool):
             x = _widened(x)
         axes = canonicalize_axes(axis, typeof(x).ndim)
-        if isinstance(identity, bool) and dtype_of(x) != bool:
+        if isinstance(identity, bool) and dtype_of(x) != np.bool_:
             x = lax.ne(x, dtype_of(x).type(0))
         if where is not None:
             neutral = initial if identity is None else identity
@@ -371,7 +372,7 @@ def _widened(x: Value) -> Value:
         wide = dtypes.default_uint_dtype()
     else:
         wide = dtypes.default_int_dtype()
-    return convert(x, wide) if kind.itemsize < wide.itemsize or kind == bool else x
+    return convert(x, wide) if kind.itemsize < wide.itemsize or kind == np.bool_ else x
 
 
 def _elementwise(func: Callable, nin: int) -> Callable:

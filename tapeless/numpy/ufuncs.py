@@ -94,6 +94,7 @@ def _is_exact(x: Value) -> bool:
     """Tell whether a value is boolean or integer."""
     return not dtypes.issubdtype(dtype_of(x), np.inexact)
 
+
 # Functions of analysis
 
 
