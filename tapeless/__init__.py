@@ -7,6 +7,8 @@ from tapeless import (  # noqa: I001
     config as config,
     dtypes as dtypes,
     errors as errors,
+    lax as lax,
+    numpy as numpy,
     tree as tree,
     tree_util as tree_util,
 )
@@ -33,5 +35,7 @@ from tapeless.runtime.device import (
     process_index,
 )
 from tapeless.runtime.eager import effects_barrier
+from tapeless.util.names import missing_attribute
 
+__getattr__ = missing_attribute("jax")
 __version__ = "0.12.0.1"

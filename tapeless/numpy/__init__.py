@@ -56,8 +56,6 @@ from numpy import (  # noqa: F401
     unsignedinteger as unsignedinteger,
 )
 from tapeless.runtime.array import Array as ndarray
+from tapeless.util.names import missing_attribute
 
-
-def __getattr__(name: str) -> object:
-    """Raise AttributeError in the words of the module's public name."""
-    raise AttributeError(f"module 'jax.numpy' has no attribute {name!r}")
+__getattr__ = missing_attribute("jax.numpy")
