@@ -10,11 +10,10 @@ bits.  All operations are pure functions of keys:
     random_wrap     words (s, 2) -> keys (s);  random_unwrap is its inverse
     random_clone    keys (s) -> keys (s)                    the identity
 
-Threefry (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) mixes a key and a
-counter of two words in 20 rounds of add, rotate, xor.  Bit number i of a stream is the hash of the
-counter i, whatever the shape: element i depends on nothing else.  So the rounds are written on
-scalars of the loop language, consumers pull them, and random numbers are made in the loop that uses
-them.
+Element i of a stream is the hash of the counter i, whatever the shape: it depends on nothing else.
+So the rounds are written on scalars of the loop language, consumers pull them, and random numbers
+are made in the loop that uses them.  The old layout of counters (`prims/threefry.py`) is chosen by
+the flag `jax_threefry_partitionable` when an operation is staged; programs do not print it.
 """
 
 from __future__ import annotations
@@ -25,18 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
+from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.kernel.parts import Parts
-from tapeless.prims.binary import (
-    add,
-    bitwise_or,
-    bitwise_xor,
-    shift_left,
-    shift_right_logical,
-)
+from tapeless.prims.binary import bitwise_or, bitwise_xor, shift_left, shift_right_logical
 from tapeless.prims.common import (
     batch_dim_to,
     move_dim,
@@ -49,6 +42,15 @@ from tapeless.prims.join import concatenate
 from tapeless.prims.rules import WithoutTangent
 from tapeless.prims.slice import index_in_dim
 from tapeless.prims.structural import broadcast_in_dim, reshape
+from tapeless.prims.threefry import (
+    U32,
+    U64,
+    NumpyWords,
+    ValueWords,
+    old_bits,
+    old_word,
+    threefry,
+)
 
 __all__ = [
     "PRNGImpl",
@@ -71,10 +73,6 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
-_U32 = np.dtype(np.uint32)
-_U64 = np.dtype(np.uint64)
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,73 +96,6 @@ class PRNGImpl:
 threefry_prng_impl = PRNGImpl("threefry2x32", "fry", (2,))
 
 
-def _threefry(b: Any, key: tuple[Any, Any], count: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Hash the two words of a counter with a key; `b` has the operations on words."""
-    schedule = (*key, b.xor(b.xor(*key), b.const(_PARITY, _U32)))
-    x, y = b.add(count[0], schedule[0]), b.add(count[1], schedule[1])
-    for group in range(5):
-        for distance in _ROTATIONS[group % 2]:
-            x = b.add(x, y)
-            left = b.shift_left(y, distance)
-            y = b.xor(
-                x,
-                b.or_(left, b.shift_right_logical(y, 32 - distance)),
-            )
-        x = b.add(x, schedule[(group + 1) % 3])
-        y = b.add(b.add(y, schedule[(group + 2) % 3]), group + 1)
-    return x, y
-
-
-class _NumpyWords:
-    """The operations of `_threefry` on NumPy arrays of words, for references."""
-
-    add = staticmethod(np.add)
-    xor = staticmethod(np.bitwise_xor)
-    or_ = staticmethod(np.bitwise_or)
-
-    @staticmethod
-    def const(value: int, dtype: np.dtype) -> np.generic:
-        """Make a word."""
-        return dtype.type(value)
-
-    @staticmethod
-    def shift_left(x: np.ndarray, distance: int) -> np.ndarray:
-        """x << distance."""
-        return np.left_shift(x, np.uint32(distance))
-
-    @staticmethod
-    def shift_right_logical(x: np.ndarray, distance: int) -> np.ndarray:
-        """x >> distance."""
-        return np.right_shift(x, np.uint32(distance))
-
-
-class _ValueWords:
-    """The operations of `_threefry` on values, for decompositions."""
-
-    xor = staticmethod(bitwise_xor)
-    or_ = staticmethod(bitwise_or)
-
-    @staticmethod
-    def add(x: Value, y: Value | int) -> Value:
-        """x + y."""
-        return add(x, _U32.type(y) if isinstance(y, int) else y)
-
-    @staticmethod
-    def const(value: int, dtype: np.dtype) -> np.generic:
-        """Make a word."""
-        return dtype.type(value)
-
-    @staticmethod
-    def shift_left(x: Value, distance: int) -> Value:
-        """x << distance."""
-        return shift_left(x, _U32.type(distance))
-
-    @staticmethod
-    def shift_right_logical(x: Value, distance: int) -> Value:
-        """x >> distance."""
-        return shift_right_logical(x, _U32.type(distance))
-
-
 def _key_words(keys: Value, lead: Shape, tail: Shape) -> tuple[Value, Value]:
     """Return the two words of keys (s), each stretched to (*lead, *tail); lead is s or ()."""
     words = random_unwrap(keys)
@@ -173,20 +104,22 @@ def _key_words(keys: Value, lead: Shape, tail: Shape) -> tuple[Value, Value]:
     return tuple(broadcast_in_dim(part, (*lead, *tail), kept) for part in parts)
 
 
-def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
-    """Hash all positions of `shape` with all keys: keys (s) -> two words (s, shape)."""
+def _value_positions(keys: Value, shape: Shape) -> tuple[tuple[Value, Value], Value]:
+    """Return the words of keys (s) and the positions in `shape`, both stretched to (s, shape)."""
     size = int(np.prod(shape, dtype=object))
     if size > 2**32:
         raise NotImplementedError(f"{size} random words of one key are written by no decomposition")
     lead = shape_of(keys)
     out = (*lead, *shape)
-    flat = reshape(broadcasted_iota(_U32, (size,), 0), shape)
-    low = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
-    return _threefry(
-        _ValueWords,
-        _key_words(keys, lead, shape),
-        (zeros_like(low), low),
-    )
+    flat = reshape(broadcasted_iota(U32, (size,), 0), shape)
+    positions = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
+    return _key_words(keys, lead, shape), positions
+
+
+def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
+    """Hash all positions of `shape` with all keys: keys (s) -> two words (s, shape)."""
+    words, positions = _value_positions(keys, shape)
+    return threefry(ValueWords, words, (zeros_like(positions), positions))
 
 
 def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
@@ -199,33 +132,49 @@ def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
 
 def _counted(b: Any, key: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, Any]:
     """Hash the row-major position of `index` in `shape`."""
-    flat = b.convert(b.flat_index(index, shape), _U64)
-    high = b.convert(b.shift_right_logical(flat, 32), _U32)
+    flat = b.convert(b.flat_index(index, shape), U64)
+    high = b.convert(b.shift_right_logical(flat, 32), U32)
     if int(np.prod(shape, dtype=object)) <= 2**32:
-        high = b.const(0, _U32)
-    return _threefry(b, tuple(key), (high, b.convert(flat, _U32)))
+        high = b.const(0, U32)
+    return threefry(b, tuple(key), (high, b.convert(flat, U32)))
+
+
+def _old_position(b: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, int]:
+    """Return the row-major position of `index` in `shape`, and the size, for the old layout."""
+    size = int(np.prod(shape, dtype=object))
+    if size > 2**31:
+        raise NotImplementedError(f"the old layout has no streams of {size} random words")
+    return b.convert(b.flat_index(index, shape), U32), size
+
+
+def _old_children(b: Any, key: Sequence[Any], position: Any, size: int) -> tuple[Any, Any]:
+    """Return the two words of child number `position` of `size`, in the old layout."""
+    first = b.shift_left(position, 1)
+    return tuple(old_word(b, key, b.add(first, i), 2 * size) for i in (0, 1))
+
+
+def _numpy_positions(keys: np.ndarray, shape: Shape) -> tuple[tuple[Any, Any], np.ndarray]:
+    """Return the words of keys (s, 2), to be stretched over (s, t), and the positions (t)."""
+    flat = np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint64).reshape(shape)
+    lead = keys.shape[:-1] + (1,) * len(shape)
+    return tuple(keys[..., i].reshape(lead) for i in (0, 1)), flat
 
 
 def _numpy_counted(keys: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Hash all positions of `shape` with all keys: words (s, 2) -> two arrays (s, t)."""
-    flat = np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint64).reshape(shape)
-    count = (flat >> np.uint64(32)).astype(_U32), flat.astype(_U32)
-    lead = keys.shape[:-1] + (1,) * len(shape)
+    words, flat = _numpy_positions(keys, shape)
+    count = (flat >> np.uint64(32)).astype(U32), flat.astype(U32)
     with np.errstate(over="ignore"):
-        return _threefry(
-            _NumpyWords,
-            tuple(keys[..., i].reshape(lead) for i in (0, 1)),
-            count,
-        )
+        return threefry(NumpyWords, words, count)
 
 
 def _seed_words(b: Any, seed: Any) -> tuple[Any, Any]:
     """Return the high and the low word of a seed; the high one of a narrow seed is 0."""
     if seed.dtype.itemsize < 8:
-        return b.const(0, _U32), b.convert(seed, _U32)
-    unsigned = b.bitcast(seed, _U64)
-    high = b.convert(b.shift_right_logical(unsigned, 32), _U32)
-    return high, b.convert(b.and_(unsigned, b.const(0xFFFFFFFF, _U64)), _U32)
+        return b.const(0, U32), b.convert(seed, U32)
+    unsigned = b.bitcast(seed, U64)
+    high = b.convert(b.shift_right_logical(unsigned, 32), U32)
+    return high, b.convert(b.and_(unsigned, b.const(0xFFFFFFFF, U64)), U32)
 
 
 class FromKeys(WithoutTangent):
@@ -251,47 +200,58 @@ class RandomBits(FromKeys):
     """keys: (s) -> unsigned integers of `bit_width` bits: (s, shape)."""
 
     name = "random_bits"
+    hidden = {"partitionable": ...}
 
     def abstract(
-        self, keys: ShapedArray, *, bit_width: int, shape: Shape
+        self, keys: ShapedArray, *, bit_width: int, shape: Shape, partitionable: bool = True
     ) -> tuple[ShapedArray, ...]:
         self.check_keys(keys)
         return (ShapedArray(keys.shape + shape, np.dtype(f"uint{bit_width}")),)
 
     def lower(
-        self,
-        b: Any,
-        args: Sequence,
-        outs: tuple,
-        *,
-        bit_width: int,
-        shape: Shape,
-    ) -> tuple:
+        self, b: Any, args: Sequence, outs: tuple, *, bit_width: int, shape: Shape,
+        partitionable: bool = True,
+    ) -> tuple:  # fmt: skip
         (keys,), (out,) = args, outs
         split = len(keys.shape)
 
         def pull(index: Sequence[Any]) -> Any:
             """Hash the position in the stream."""
-            high, low = _counted(b, keys.at(*index[:split]), index[split:], shape)
+            key = tuple(keys.at(*index[:split]))
+            if not partitionable:
+                return old_bits(b, key, *_old_position(b, index[split:], shape), bit_width)
+            high, low = _counted(b, key, index[split:], shape)
             if bit_width == 64:
-                wide = b.shift_left(b.convert(high, _U64), 32)
-                return b.or_(wide, b.convert(low, _U64))
+                wide = b.shift_left(b.convert(high, U64), 32)
+                return b.or_(wide, b.convert(low, U64))
             return b.convert(b.xor(high, low), out.dtype)
 
         return (b.virtual(out, pull),)
 
-    def decompose(self, *args: Value, bit_width: int, shape: Shape) -> tuple[Value, ...]:
+    def decompose(
+        self, *args: Value, bit_width: int, shape: Shape, partitionable: bool = True
+    ) -> tuple[Value, ...]:
         """Hash all positions, and take or join the words."""
+        if not partitionable:
+            words, positions = _value_positions(args[0], shape)
+            size = int(np.prod(shape, dtype=int))
+            return (old_bits(ValueWords, words, positions, size, bit_width),)
         high, low = _value_counted(args[0], shape)
         if bit_width == 64:
-            wide = shift_left(convert(high, _U64), np.uint64(32))
-            return (bitwise_or(wide, convert(low, _U64)),)
+            wide = shift_left(convert(high, U64), np.uint64(32))
+            return (bitwise_or(wide, convert(low, U64)),)
         return (convert(bitwise_xor(high, low), np.dtype(f"uint{bit_width}")),)
 
-    def reference(self, keys: np.ndarray, *, bit_width: int, shape: Shape) -> tuple:
+    def reference(
+        self, keys: np.ndarray, *, bit_width: int, shape: Shape, partitionable: bool = True
+    ) -> tuple:
+        if not partitionable:
+            words, flat = _numpy_positions(keys, shape)
+            with np.errstate(over="ignore"):
+                return (old_bits(NumpyWords, words, flat.astype(U32), flat.size, bit_width),)
         high, low = _numpy_counted(keys, shape)
         if bit_width == 64:
-            return ((high.astype(_U64) << np.uint64(32)) | low.astype(_U64),)
+            return ((high.astype(U64) << np.uint64(32)) | low.astype(U64),)
         return ((high ^ low).astype(f"uint{bit_width}"),)
 
 
@@ -299,27 +259,48 @@ class RandomSplit(FromKeys):
     """keys: (s) -> (s, shape): child number i is the hash of i."""
 
     name = "random_split"
+    hidden = {"partitionable": ...}
 
-    def abstract(self, keys: ShapedArray, *, shape: Shape) -> tuple[ShapedArray, ...]:
+    def abstract(
+        self, keys: ShapedArray, *, shape: Shape, partitionable: bool = True
+    ) -> tuple[ShapedArray, ...]:
         self.check_keys(keys)
         return (ShapedArray(keys.shape + shape, keys.dtype),)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, shape: Shape) -> tuple:
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, shape: Shape, partitionable: bool = True
+    ) -> tuple:
         (keys,), (out,) = args, outs
         split = len(keys.shape)
 
         def pull(index: Sequence[Any]) -> Any:
             """Hash the number of the child."""
-            return Parts(_counted(b, keys.at(*index[:split]), index[split:], shape))
+            key = tuple(keys.at(*index[:split]))
+            if not partitionable:
+                place = _old_position(b, index[split:], shape)
+                return Parts(_old_children(b, key, *place))
+            return Parts(_counted(b, key, index[split:], shape))
 
         return (b.virtual(out, pull),)
 
-    def decompose(self, *args: Value, shape: Shape) -> tuple[Value, ...]:
+    def decompose(
+        self, *args: Value, shape: Shape, partitionable: bool = True
+    ) -> tuple[Value, ...]:
         """Hash the numbers of the children."""
-        return (_wrap_words(_value_counted(args[0], shape), typeof(args[0]).dtype),)
+        if partitionable:
+            pair = _value_counted(args[0], shape)
+        else:
+            words, positions = _value_positions(args[0], shape)
+            pair = _old_children(ValueWords, words, positions, int(np.prod(shape, dtype=int)))
+        return (_wrap_words(pair, typeof(args[0]).dtype),)
 
-    def reference(self, keys: np.ndarray, *, shape: Shape) -> tuple:
-        return (np.stack(_numpy_counted(keys, shape), axis=-1),)
+    def reference(self, keys: np.ndarray, *, shape: Shape, partitionable: bool = True) -> tuple:
+        if partitionable:
+            return (np.stack(_numpy_counted(keys, shape), axis=-1),)
+        words, flat = _numpy_positions(keys, shape)
+        with np.errstate(over="ignore"):
+            pair = _old_children(NumpyWords, words, flat.astype(U32), flat.size)
+        return (np.stack(pair, axis=-1),)
 
 
 class RandomSeed(WithoutTangent):
@@ -353,18 +334,18 @@ class RandomSeed(WithoutTangent):
     def decompose(self, *args: Value, impl: PRNGImpl) -> tuple[Value, ...]:
         """Take the high and the low word."""
         (seeds,) = args
-        low = convert(seeds, _U32)
+        low = convert(seeds, U32)
         high = zeros_like(low)
         if typeof(seeds).dtype.itemsize == 8:
-            bits = bitcast_convert_type(seeds, _U64)
-            high = convert(shift_right_logical(bits, np.uint64(32)), _U32)
+            bits = bitcast_convert_type(seeds, U64)
+            high = convert(shift_right_logical(bits, np.uint64(32)), U32)
         return (_wrap_words((high, low), impl.dtype),)
 
     def reference(self, seeds: np.ndarray, *, impl: PRNGImpl) -> tuple:
         wide = seeds.astype(np.int64).view(np.uint64) if seeds.dtype.itemsize == 8 else seeds
         high = wide >> np.uint64(32) if seeds.dtype.itemsize == 8 else np.zeros_like(seeds)
         with np.errstate(over="ignore"):
-            return (np.stack([high.astype(_U32), wide.astype(_U32)], axis=-1),)
+            return (np.stack([high.astype(U32), wide.astype(U32)], axis=-1),)
 
 
 class RandomFoldIn(WithoutTangent):
@@ -376,7 +357,7 @@ class RandomFoldIn(WithoutTangent):
         if not isinstance(keys.dtype, dtypes.KeyDtype):
             name = dtypes.dtype_name(keys.dtype)
             raise TypeError(f"random_fold_in requires PRNG key array, got {name}")
-        if words.dtype != _U32:
+        if words.dtype != U32:
             raise TypeError(f"random_fold_in requires uint32 data, got {words.str_short(False)}")
         if keys.shape and words.shape and keys.shape != words.shape:
             raise TypeError(
@@ -405,7 +386,7 @@ class RandomFoldIn(WithoutTangent):
             """Hash the word, as a seed."""
             key = keys.at(*index) if keys.shape else keys.at()
             word = words.at(*index) if words.shape else words.at()
-            return Parts(_threefry(b, tuple(key), _seed_words(b, word)))
+            return Parts(threefry(b, tuple(key), _seed_words(b, word)))
 
         return (b.virtual(outs[0], pull),)
 
@@ -416,14 +397,14 @@ class RandomFoldIn(WithoutTangent):
         key = _key_words(keys, shape, ())
         if shape_of(words) != shape:
             words = broadcast_in_dim(words, shape, ())
-        pair = _threefry(_ValueWords, key, (zeros_like(words), words))
+        pair = threefry(ValueWords, key, (zeros_like(words), words))
         return (_wrap_words(pair, typeof(keys).dtype),)
 
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
         zero = np.zeros_like(words)
         with np.errstate(over="ignore"):
-            pair = _threefry(
-                _NumpyWords,
+            pair = threefry(
+                NumpyWords,
                 (keys[..., 0], keys[..., 1]),
                 (zero, words),
             )
@@ -455,7 +436,7 @@ class RandomWrap(WithoutTangent):
                 "JAX encountered invalid PRNG key data: expected key_data.shape to end with "
                 f"{impl.key_shape}; got shape={words.shape} for impl={impl!r}"
             )
-        if words.dtype != _U32:
+        if words.dtype != U32:
             raise TypeError(
                 "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; "
                 f"got dtype={dtypes.dtype_name(words.dtype)}"
@@ -498,7 +479,7 @@ class RandomUnwrap(FromKeys):
 
     def abstract(self, keys: ShapedArray) -> tuple[ShapedArray, ...]:
         self.check_keys(keys)
-        return (ShapedArray(keys.shape + keys.dtype.physical_shape, _U32),)
+        return (ShapedArray(keys.shape + keys.dtype.physical_shape, U32),)
 
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         (keys,) = args
@@ -551,12 +532,12 @@ class Threefry(WithoutTangent):
     name = "threefry2x32"
 
     def abstract(self, *words: ShapedArray) -> tuple[ShapedArray, ...]:
-        if any(word.dtype != _U32 for word in words):
+        if any(word.dtype != U32 for word in words):
             names = tuple(dtypes.dtype_name(word.dtype) for word in words)
             text = f"Arguments to threefry2x32 must have uint32 type, got {names}"
             raise TypeError(text)
         shape = np.broadcast_shapes(*(word.shape for word in words))
-        return (ShapedArray(shape, _U32),) * 2
+        return (ShapedArray(shape, U32),) * 2
 
     def batch(
         self,
@@ -572,17 +553,17 @@ class Threefry(WithoutTangent):
         def pull(index: Sequence[Any]) -> tuple[Any, Any]:
             """Hash one counter."""
             k, m, x, y = (_stretched(arg, index) for arg in args)
-            return _threefry(b, (k, m), (x, y))
+            return threefry(b, (k, m), (x, y))
 
         return tuple(b.virtual(outs[i], lambda index, i=i: pull(index)[i]) for i in (0, 1))
 
     def decompose(self, *args: Value) -> tuple[Value, ...]:
         """Hash all counters."""
-        return _threefry(_ValueWords, args[:2], args[2:])
+        return threefry(ValueWords, args[:2], args[2:])
 
     def reference(self, *words: np.ndarray) -> tuple:
         with np.errstate(over="ignore"):
-            return _threefry(_NumpyWords, words[:2], words[2:])
+            return threefry(NumpyWords, words[:2], words[2:])
 
 
 def _stretched(x: Any, index: Sequence[Any]) -> Any:
@@ -605,12 +586,19 @@ def random_bits(keys: Value, bit_width: int, shape: Sequence[int]) -> Value:
     """Return random unsigned integers of 8, 16, 32 or 64 bits: keys (s) -> (s, shape)."""
     if bit_width not in (8, 16, 32, 64):
         raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
-    return random_bits_p.bind(keys, bit_width=bit_width, shape=tuple(shape))[0]
+    return random_bits_p.bind(
+        keys,
+        bit_width=bit_width,
+        shape=tuple(shape),
+        partitionable=config.current.jax_threefry_partitionable,
+    )[0]
 
 
 def random_split(keys: Value, shape: Sequence[int]) -> Value:
     """Return independent keys: keys (s) -> (s, shape)."""
-    return random_split_p.bind(keys, shape=tuple(shape))[0]
+    return random_split_p.bind(
+        keys, shape=tuple(shape), partitionable=config.current.jax_threefry_partitionable
+    )[0]
 
 
 def random_seed(seeds: Value, impl: PRNGImpl) -> Value:
@@ -624,7 +612,7 @@ def random_seed(seeds: Value, impl: PRNGImpl) -> Value:
 
 def random_fold_in(keys: Value, msgs: Value) -> Value:
     """Return the keys that integers name: keys (s), integers (s) -> keys (s)."""
-    return random_fold_in_p.bind(keys, convert(msgs, _U32))[0]
+    return random_fold_in_p.bind(keys, convert(msgs, U32))[0]
 
 
 def random_wrap(base_arr: Value, *, impl: PRNGImpl) -> Value:
