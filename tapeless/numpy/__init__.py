@@ -26,6 +26,9 @@ from tapeless.numpy.cumulative import *
 from tapeless.numpy.quantiles import *
 from tapeless.numpy.histograms import *
 from tapeless.numpy.correlation import *
+from tapeless.numpy.sets import *
+from tapeless.numpy.mapping import *
+from tapeless.numpy.windows import *
 from tapeless.numpy.methods import *
 from numpy.exceptions import ComplexWarning as ComplexWarning
 from numpy import (  # noqa: F401

@@ -50,9 +50,7 @@ def vectorize(
             f"excluded={excluded!r}"
         )
     if any(isinstance(each, int) and each < 0 for each in excluded):
-        raise ValueError(
-            f"jax.numpy.vectorize requires that positional indices are non-negative: {excluded!r}"
-        )
+        raise ValueError(f"excluded={excluded!r} contains negative numbers")
     core = None if signature is None else _parse(signature)
 
     @functools.wraps(pyfunc)
