@@ -1,14 +1,20 @@
 """tapeless: composable transformations of numerical Python programs, compiled for the CPU.
 
-    import tapeless as jax
+import tapeless as jax
 """
 
 from tapeless import (  # noqa: I001
+    checkpoint_policies as checkpoint_policies,
     config as config,
+    debug as debug,
     dtypes as dtypes,
     errors as errors,
     lax as lax,
+    nn as nn,
     numpy as numpy,
+    ops as ops,
+    random as random,
+    stages as stages,
     tree as tree,
     tree_util as tree_util,
 )
