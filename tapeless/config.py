@@ -360,7 +360,7 @@ _ACCEPTED: Mapping[str, Mapping[str, object]] = {
 
 def _kind_of(default: object) -> str:
     """Return the kind of value that a default stands for."""
-    kinds = {bool: "bool", int: "int", float: "float"}
+    kinds: dict[type, str] = {bool: "bool", int: "int", float: "float"}
     return kinds.get(type(default), "any" if default is None else "str")
 
 
@@ -585,7 +585,7 @@ class Option:
         return getattr(current, self._flag.name)
 
     @property
-    def __doc__(self) -> str:
+    def __doc__(self) -> str:  # pyrefly: ignore[bad-override]  # an option has a text of its own
         """Name the flag and its reader."""
         role = "read by" if self._flag.effective else "without effect:"
         return f"Context manager for the flag `{self.name}` ({role} {self._flag.readers})."

@@ -27,8 +27,9 @@ a change of a flag never leaves a stale answer.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, overload
 
 import ml_dtypes
 import numpy as np
@@ -79,7 +80,7 @@ class ExtendedDtype:
 
     __slots__ = ("itemsize", "name", "physical_dtype", "physical_shape")
 
-    type: type = extended
+    type: builtins.type = extended
     kind: str = "V"
 
     def __init__(self, name: str, shape: tuple[int, ...], carrier: np.dtype) -> None:
@@ -117,7 +118,8 @@ class KeyDtype(ExtendedDtype):
 
 
 Dtype: TypeAlias = np.dtype | ExtendedDtype
-DTypeLike: TypeAlias = object
+# Whatever names a dtype: what NumPy takes, or an extended dtype.
+DTypeLike: TypeAlias = Any
 # What promotion works on: a dtype, or one of int, float, complex for a weakly typed value.
 Node: TypeAlias = np.dtype | ExtendedDtype | type
 
@@ -167,7 +169,7 @@ _FLOATS = (_BF16, _F16, _F32, _F64, *_NARROW_FLOATS)
 _COMPLEX = (_C64, _C128)
 _SUPPORTED = frozenset((_BOOL, float0, *_INTS, *_FLOATS, *_COMPLEX))
 
-_HALVED: Mapping[np.dtype, np.dtype] = {_I64: _I32, _U64: _U32, _F64: _F32, _C128: _C64}
+_HALVED: Mapping[Node, np.dtype] = {_I64: _I32, _U64: _U32, _F64: _F32, _C128: _C64}
 
 # ml_dtypes' scalar types have no place in NumPy's hierarchy; these are theirs.
 _ABSTRACT: Mapping[type, type] = {
@@ -280,7 +282,7 @@ def check_user_dtype_supported(dtype: DTypeLike, fun_name: str | None = None) ->
     return _truncated(element, where)
 
 
-def _truncated(element: np.dtype, where: str) -> np.dtype:
+def _truncated(element: Dtype, where: str) -> np.dtype:
     """Warn, or raise, about a 64-bit dtype asked for by name; return its 32-bit counterpart."""
     wish = f"Explicitly requested dtype {element} requested{where} is not available"
     if config.current.jax_explicit_x64_dtypes == "error":
@@ -310,10 +312,7 @@ def dtype(x: object) -> Dtype:
         return python_scalar_dtype(scalar)
     if isinstance(x, (type, str, np.dtype)):
         return check_user_dtype_supported(x, "dtype")
-    operand = _operand_of(x)
-    if isinstance(operand, type):
-        return python_scalar_dtype(operand)
-    return operand[0] if isinstance(operand, tuple) else operand
+    return _dtype_of_operand(_operand_of(x))
 
 
 def scalar_type_of(x: object) -> type:
@@ -568,7 +567,7 @@ _promotions: dict[tuple[object, ...], Dtype] = {}
 # a weakly typed array.
 _Operand: TypeAlias = Dtype | type | tuple[np.dtype, Node]
 
-_WEAK: Mapping[Dtype, _Operand] = {
+_WEAK: Mapping[Dtype, tuple[np.dtype, np.dtype | type]] = {
     float0: (float0, float0),
     _BOOL: (_BOOL, _BOOL),
     **{element: (element, int) for element in _INTS},
@@ -595,7 +594,7 @@ def is_weakly_typed(x: object) -> bool:
 _typed_values: set[type] = set()
 
 
-def _operand_of(x: object) -> _Operand:
+def _operand_of(x: Any) -> _Operand:
     """Return what promotion needs to know of a value, or of a type, dtype or dtype's name."""
     kind = type(x)
     if kind in _typed_values:
@@ -618,6 +617,13 @@ def _operand_of(x: object) -> _Operand:
         if isinstance(x, scalar):
             return _SCALAR_OPERANDS[scalar]
     raise TypeError(f"Cannot determine dtype of {x}")
+
+
+def _dtype_of_operand(operand: _Operand) -> Dtype:
+    """Return the dtype of a value by what promotion knows of it."""
+    if isinstance(operand, type):
+        return python_scalar_dtype(operand)
+    return operand[0] if isinstance(operand, tuple) else operand
 
 
 # For each trace context, the answers by operands.
@@ -645,15 +651,14 @@ def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
         raise ValueError("at least one array or dtype is required")
     mode = config.current
     x64, strict = mode.jax_enable_x64, mode.jax_numpy_dtype_promotion == "strict"
-    narrow = {} if x64 or mode.jax_explicit_x64_dtypes == "allow" else _HALVED
+    narrow: Mapping[Node, np.dtype] = (
+        {} if x64 or mode.jax_explicit_x64_dtypes == "allow" else _HALVED
+    )
     weak = not any(isinstance(operand, (np.dtype, ExtendedDtype)) for operand in operands)
     if weak and (not strict or len(operands) == 1):
         # Nothing strong is there to be protected from widening: compare the dtypes themselves.
-        elements = [
-            each[0] if isinstance(each, tuple) else python_scalar_dtype(each) for each in operands
-        ]
-        return _default_of_kind(_join(elements, strict, x64))
-    nodes = [each[1] if isinstance(each, tuple) else each for each in operands]
+        return _default_of_kind(_join(map(_dtype_of_operand, operands), strict, x64))
+    nodes: list[Node] = [each[1] if isinstance(each, tuple) else each for each in operands]
     if len(nodes) > 1:
         # (A lone value keeps its dtype even when it was made under another mode.)
         nodes = [narrow.get(node, node) for node in nodes]
@@ -663,15 +668,19 @@ def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
     return (narrow.get(node, node) if len(nodes) > 1 else node), False
 
 
-def _default_of_kind(node: Node) -> tuple[np.dtype, bool]:
+def _default_of_kind(node: Node) -> tuple[Dtype, bool]:
     """Return the default dtype of the kind of a weak result, and whether it is weak at all."""
-    if node in (_BOOL, float0):
-        return node, False
     if node in _UNSIGNED or node in _NARROW_UNSIGNED:
         return default_uint_dtype(), True
-    return python_scalar_dtype(_WEAK[node][1] if node in _WEAK else node), True
+    kind = node if isinstance(node, type) else _WEAK[node][1]
+    # Booleans and float0 are their own kind, and never weak.
+    return (python_scalar_dtype(kind), True) if isinstance(kind, type) else (kind, False)
 
 
+@overload
+def result_type(*args: object, return_weak_type_flag: Literal[False] = ...) -> Dtype: ...
+@overload
+def result_type(*args: object, return_weak_type_flag: Literal[True]) -> tuple[Dtype, bool]: ...
 def result_type(*args: object, return_weak_type_flag: bool = False) -> Dtype | tuple[Dtype, bool]:
     """Return the dtype of an operation on ``args``; with the flag, also whether it is weak.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,9 @@ class ShapedArray(AbstractValue):
     ndim: int
     size: int
 
-    def __new__(cls, shape: tuple[int, ...], dtype: object, weak_type: bool = False) -> ShapedArray:
+    def __new__(
+        cls, shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False
+    ) -> ShapedArray:
         """Return the one aval with these fields."""
         if not isinstance(dtype, (np.dtype, dtypes.ExtendedDtype)):
             dtype = np.dtype(dtype)
@@ -76,9 +79,13 @@ class ShapedArray(AbstractValue):
         """Pickle by fields, so that an unpickled aval is the interned one."""
         return (ShapedArray, (self.shape, self.dtype, self.weak_type))
 
-    def update(self, **changes: object) -> ShapedArray:
+    def update(self, **changes: Any) -> ShapedArray:
         """Return the aval with some of shape, dtype and weak_type replaced."""
-        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        fields: dict[str, Any] = {
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "weak_type": self.weak_type,
+        }
         return ShapedArray(**(fields | changes))
 
     def strong(self) -> ShapedArray:
@@ -108,7 +115,7 @@ class ShapedArray(AbstractValue):
         return ("~" if self.weak_type else "") + self.str_short(False)
 
 
-def shaped(shape: tuple[int, ...], dtype: object, weak_type: bool = False) -> ShapedArray:
+def shaped(shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False) -> ShapedArray:
     """Return the aval of this shape and dtype."""
     return ShapedArray(shape, dtype, weak_type)
 
@@ -121,7 +128,7 @@ class ShapeDtypeStruct:
     def __init__(
         self,
         shape: tuple[int, ...],
-        dtype: object,
+        dtype: dtypes.DTypeLike,
         *,
         sharding: object = None,
         weak_type: bool = False,
@@ -169,16 +176,18 @@ class ShapeDtypeStruct:
         """Hash the fields."""
         return hash((self.shape, self.dtype, self.weak_type))
 
-    def update(self, **changes: object) -> ShapeDtypeStruct:
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
         """Return a copy with some fields replaced."""
         fields = {name: getattr(self, name) for name in self.__slots__} | changes
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
 
-_aval_of_type: dict[type, Callable[[object], ShapedArray]] = {}
+# Each takes values of its type only.
+AvalOf = Callable[[Any], ShapedArray]
+_aval_of_type: dict[type, AvalOf] = {}
 
 
-def register_value_type(kind: type, aval_of: Callable[[object], ShapedArray]) -> None:
+def register_value_type(kind: type, aval_of: AvalOf) -> None:
     """Let values of the type `kind` reach primitives; `aval_of(x)` is their aval."""
     _aval_of_type[kind] = aval_of
 
@@ -203,7 +212,7 @@ def typeof(x: object) -> ShapedArray:
     return aval_of(x)
 
 
-def _find_base(kind: type) -> Callable[[object], ShapedArray] | None:
+def _find_base(kind: type) -> AvalOf | None:
     """Find the entry of a base class, and remember it for the subclass."""
     for base in kind.__mro__[1:-1]:
         if base in _aval_of_type:
@@ -217,7 +226,7 @@ def _numpy_aval(x: np.ndarray | np.generic) -> ShapedArray:
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
 
 
-def _scalar_aval(kind: type) -> Callable[[object], ShapedArray]:
+def _scalar_aval(kind: type) -> AvalOf:
     """Return the function that types a Python scalar of this kind; bools are not weak."""
 
     def aval_of(x: object) -> ShapedArray:

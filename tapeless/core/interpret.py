@@ -18,8 +18,7 @@ __all__ = ["eval_jaxpr", "last_uses"]
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> tuple[Value, ...]:
     """Return the outputs of `jaxpr` for these constants and inputs."""
-    env: dict[Var, Value] = {}
-    env.update(zip(jaxpr.constvars, consts, strict=True))
+    env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Atom) -> Value:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -45,6 +45,7 @@ __all__ = [
 printers: dict[str, Callable[..., str]] = {}
 
 
+@final
 class Var:
     """A variable; compared by identity, named only when printed."""
 
@@ -59,6 +60,7 @@ class Var:
         return f"Var:{self.aval.str_short()}"
 
 
+@final
 class Literal:
     """A scalar constant in the place of a variable: `val` is a Python or NumPy scalar."""
 

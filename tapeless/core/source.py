@@ -11,7 +11,7 @@ transformations push `jvp`, `transpose`, `vmap`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ def current_source() -> Source:
 
 
 @contextmanager
-def override_source(source: Source) -> Iterator[None]:
+def override_source(source: Source) -> Generator[None, None, None]:
     """Attribute what is traced inside to `source`: rules work on behalf of an older equation."""
     previous = _state.override
     _state.override = source
@@ -64,7 +64,7 @@ def override_source(source: Source) -> Iterator[None]:
 
 
 @contextmanager
-def name_scope(name: str) -> Iterator[None]:
+def name_scope(name: str) -> Generator[None, None, None]:
     """Push `name` on the name stack."""
     previous = _state.names
     _state.names = (*previous, name)

@@ -18,7 +18,7 @@ Named axes (`vmap(axis_name=)`) live in the context beside the current trace.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -167,7 +167,7 @@ def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 @contextmanager
-def bind_axis(axis: Axis) -> Iterator[None]:
+def bind_axis(axis: Axis) -> Generator[None, None, None]:
     """Bring a named axis into scope; an axis without a name changes nothing."""
     previous = context.axes
     if axis.name is not None:

@@ -32,9 +32,12 @@ class Structure(Protocol):
 
     kind: NodeType | None
     data: Any
-    children: Sequence["Structure"]
     num_leaves: int
     build: Builder
+
+    @property
+    def children(self) -> Sequence["Structure"]:
+        """The structures of the parts."""
 
 
 def flat_builder(kind: NodeType, data: Any, size: int) -> Builder:

@@ -143,7 +143,7 @@ def compile_match(node: Node, tree: Any, are_leaves: AreLeaves) -> Match:
     leaves = f"leaves = [{', '.join(writer.leaves)}]"
     result = "return leaves if are_leaves(map(type, leaves)) else None"
     source = f"def match(t0):\n    {body}\n    {leaves}\n    {result}\n"
-    namespace = {**writer.constants, "are_leaves": are_leaves}
+    namespace: dict[str, Any] = {**writer.constants, "are_leaves": are_leaves}
     exec(compile(source, "<tapeless tree>", "exec"), namespace)  # noqa: S102
     function: Match = namespace.pop("match")
     return function

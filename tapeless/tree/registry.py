@@ -374,7 +374,8 @@ def register_pytree_node_class(cls: Typ) -> Typ:
     >>> flatten_one_level(Line(0, 1))
     ((0, 1), None)
     """
-    register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
+    unflatten = operator.attrgetter("tree_unflatten")(cls)
+    register_pytree_node(cls, operator.methodcaller("tree_flatten"), unflatten)
     return cls
 
 
@@ -397,7 +398,8 @@ def register_pytree_with_keys_class(cls: Typ) -> Typ:
     has_plain = hasattr(cls, "tree_flatten")
     flatten_func = operator.methodcaller("tree_flatten") if has_plain else None
     with_keys = operator.methodcaller("tree_flatten_with_keys")
-    register_pytree_with_keys(cls, with_keys, cls.tree_unflatten, flatten_func)
+    unflatten = operator.attrgetter("tree_unflatten")(cls)
+    register_pytree_with_keys(cls, with_keys, unflatten, flatten_func)
     return cls
 
 

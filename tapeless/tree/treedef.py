@@ -160,7 +160,7 @@ class Node:
 
     def same(self, other: "Node") -> bool:
         """Compare two structures in depth; identical ones are equal at once."""
-        pending = [(self, other)]
+        pending: list[tuple[Node, Node]] = [(self, other)]
         while pending:
             left, right = pending.pop()
             if left is right:
@@ -179,7 +179,7 @@ class Node:
 
         There is no recursion, so the depth does not matter.
         """
-        pending = [(self, False)]
+        pending: list[tuple[Node, bool]] = [(self, False)]
         results: list[R] = []
         while pending:
             node, is_closing = pending.pop()

@@ -20,7 +20,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Hashable, MutableMapping
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 __all__ = ["CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches", "weak_identity_cache"]
 
@@ -33,7 +33,8 @@ Table = MutableMapping[Hashable, R]
 # All caches that still exist.
 _caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache] = weakref.WeakSet()
 
-_MISSING = object()
+# Stands for any result that is not there.
+_MISSING: Any = object()
 
 
 class CacheInfo:

@@ -276,7 +276,8 @@ class _Page:
     def new_line(self, indent: int) -> None:
         """Finish the line and begin another."""
         self.lines.append(("".join(self.pieces), self.column, self.remarks))
-        self.pieces, self.remarks = [" " * indent], []
+        self.pieces = [" " * indent]
+        self.remarks = []
         self.column = indent
 
     def restyle(self, style: _Style) -> None:
