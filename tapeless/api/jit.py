@@ -14,8 +14,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+import operator
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from tapeless import config
 from tapeless.control.common import lift_tracers
@@ -23,20 +27,25 @@ from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo
 from tapeless.core.trace import Value, context
-from tapeless.runtime.array import Array
+from tapeless.runtime import fastcall
+from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.cache import TraceCache, TracedProgram
 from tapeless.runtime.eager import executable_of
+from tapeless.runtime.executable import Executable
 from tapeless.runtime.stages import Traced
 from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
-from tapeless.tree.flatten import tree_flatten, tree_unflatten
-from tapeless.tree.treedef import PyTreeDef
+from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
+from tapeless.tree.treedef import LEAF_TREEDEF, PyTreeDef
 from tapeless.util import cache
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
 _UNSPECIFIED = object()
+_MASK_BITS = 62
+_MOST_ROUTES = 1024
 traced_programs = TraceCache()
+_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 class StaticSpec:
@@ -124,21 +133,81 @@ class JitFunction:
         self.donated = donated
         self.options = options
         self.inline = bool(options.get("inline"))
+        self.is_static = bool(static.argnums or static.argnames)
+        self.mask = sum(1 << i for i in set(static.argnums) if 0 <= i < _MASK_BITS)
+        self.mask_is_whole = self.mask.bit_count() == len(set(static.argnums))
+        self.routes: dict[Hashable, fastcall.Route] = {}
+        self._recent: _Expected | None = None
+        _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the compiled function."""
+        """Call the compiled function; where it has a route, native code stands in for this."""
+        recent = self._recent
+        if recent is not None and context.trace is context.base:
+            outs = recent.attempt(args, kwargs)
+            if outs is not NotImplemented:
+                return outs
         if config.current.jax_disable_jit:
             return self.__wrapped__(*args, **kwargs)
-        leaves, traced = self.prepare(args, kwargs)
+        if np.ndarray in map(type, args) and not self.is_static and context.trace is context.base:
+            converted = _on_device(args)
+            if converted is not args:
+                return self(*converted, **kwargs)
+        leaves, tree, traced = self.prepare(args, kwargs)
         if context.trace is context.base and not traced.tracers:
-            outs = executable_of(traced.jaxpr, self.donated_leaves(args, kwargs))(leaves)
+            executable = executable_of(traced.jaxpr, self.donated_leaves(args, kwargs))
+            self._remember(args, kwargs, leaves, tree, traced, executable)
+            outs = executable(leaves)
         else:
             params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
             outs = jit_p.bind(*traced.tracers, *leaves, **params)
         return tree_unflatten(traced.out_tree, outs)
 
-    def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], TracedProgram]:
-        """Return the leaves of the dynamic arguments, and the traced program for them."""
+    def _remember(
+        self,
+        args: tuple,
+        kwargs: dict,
+        leaves: list[Value],
+        tree: PyTreeDef,
+        traced: TracedProgram,
+        executable: Executable,
+    ) -> None:
+        """Enter a route for a call of flat arguments; for any other, expect it to come again."""
+        tokens = fastcall.tokens_of(leaves)
+        if tokens is None or context.axes or executable.donated:
+            return
+        join, single = traced.out_tree.unflatten, traced.out_tree is LEAF_TREEDEF
+        key = self._flat_key(args, kwargs, leaves, tokens)
+        if key is not None:
+            found = fastcall.route(executable, tokens, join, single)
+            if found is not None:
+                if len(self.routes) >= _MOST_ROUTES:
+                    self.routes.clear()
+                self.routes[key] = found
+            return
+        plan = fastcall.plan_for(executable, tokens)
+        if plan is not None:
+            _, _, static = self.static.divide(args, kwargs)
+            self._recent = _Expected(self.static, static, tree, plan, join, executable)
+
+    def _flat_key(
+        self, args: tuple, kwargs: dict, leaves: list[Value], tokens: tuple
+    ) -> tuple | None:
+        """Return the key of a route for a call whose arguments are leaves, or static by position."""
+        static = self.static.positions(len(args)) if args and self.is_static else ()
+        if self.is_static and (kwargs or not self.mask_is_whole):
+            return None
+        given = [x for i, x in enumerate(args) if i not in static] + list(kwargs.values())
+        flat = len(given) == len(leaves) and all(map(operator.is_, given, leaves))
+        if not flat or list(kwargs) != sorted(kwargs):
+            return None
+        rest = iter(tokens)
+        parts = [args[i] if i in static else next(rest) for i in range(len(args))]
+        names = (tuple(kwargs),) if kwargs else ()
+        return (config.trace_context(), *parts, *rest, *names)
+
+    def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], PyTreeDef, TracedProgram]:
+        """Return the leaves of the dynamic arguments, their tree, and the program for them."""
         dynamic, named, static = self.static.divide(args, kwargs)
         leaves, tree = tree_flatten((dynamic, named))
         avals = tuple([self.aval(leaf, number, args, kwargs) for number, leaf in enumerate(leaves)])
@@ -151,7 +220,7 @@ class JitFunction:
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
             if not traced.tracers:
                 traced_programs.put(self.__wrapped__, key, traced)
-        return leaves, traced
+        return leaves, tree, traced
 
     def aval(self, leaf: Any, number: int, args: tuple, kwargs: dict) -> ShapedArray:
         """Return the type of a leaf, or raise TypeError with its path."""
@@ -192,14 +261,8 @@ class JitFunction:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Return the traced program for arguments like these."""
-        leaves, traced = self.prepare(args, kwargs)
-        dynamic, named, _ = self.static.divide(args, kwargs)
-        return Traced(
-            traced,
-            tree_flatten((dynamic, named))[1],
-            self.donated_leaves(args, kwargs),
-            self.options,
-        )
+        _, tree, traced = self.prepare(args, kwargs)
+        return Traced(traced, tree, self.donated_leaves(args, kwargs), self.options)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Return the program lowered for arguments like these; arrays or ShapeDtypeStructs."""
@@ -207,11 +270,13 @@ class JitFunction:
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the types of the results for arguments like these."""
-        _, traced = self.prepare(args, kwargs)
+        _, _, traced = self.prepare(args, kwargs)
         return traced.out_struct()
 
     def clear_cache(self) -> None:
         """Forget the programs of this function."""
+        self.routes.clear()
+        self._recent = None
         traced_programs.forget(self.__wrapped__)
 
     def _cache_size(self) -> int:
@@ -221,6 +286,60 @@ class JitFunction:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method."""
         return self if instance is None else functools.partial(self, instance)
+
+
+class StaticJitFunction(JitFunction):
+    """A function some of whose arguments are static: the stub keys on their values."""
+
+
+fastcall.accelerate(JitFunction, "__call__", "call")
+fastcall.accelerate(StaticJitFunction, "__call__", "call_static")
+
+
+class _Expected:
+    """The last call of a function whose arguments are trees, named or static."""
+
+    __slots__ = ("divide", "executable", "join", "run", "settings", "static", "tree")
+
+    def __init__(
+        self,
+        spec: StaticSpec,
+        static: tuple,
+        tree: PyTreeDef,
+        plan: fastcall.Plan,
+        join: Callable,
+        executable: Executable,
+    ) -> None:
+        """tree: of the dynamic arguments; plan: of the executable's call with their leaves."""
+        self.divide = spec.divide
+        self.static = static
+        self.tree = tree
+        self.run = plan.run
+        self.join = join
+        self.settings = config.trace_context()
+        self.executable = (executable, plan)
+
+    def attempt(self, args: tuple, kwargs: dict) -> Any:
+        """Return the result of a call that is like the last one, else NotImplemented."""
+        dynamic, named, static = self.divide(args, kwargs)
+        if static != self.static or context.axes or config.trace_context() is not self.settings:
+            return NotImplemented
+        both = (dynamic, named)
+        leaves = leaves_of_structure(both, self.tree)
+        if leaves is None:
+            leaves, tree = tree_flatten(both)
+            if tree is not self.tree:
+                return NotImplemented
+        outs = self.run(*leaves)
+        if outs is NotImplemented:
+            outs = self.run(*_on_device(leaves))
+        return outs if outs is NotImplemented else self.join(outs)
+
+
+def _on_device(args: Sequence[Any]) -> Sequence[Any]:
+    """Return arguments with Arrays in place of NumPy arrays of numbers; the same if there is none."""
+    known = [as_array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x for x in args]
+    return args if all(map(operator.is_, known, args)) else known
 
 
 def trace_program(
@@ -295,7 +414,8 @@ def jit(
             raise TypeError(f"Expected a function, got a generator function: {function}")
         static = StaticSpec(function, static_argnums, static_argnames)
         donated = StaticSpec(function, donate_argnums, donate_argnames, "donate")
-        return JitFunction(function, static, donated, options)
+        kind = StaticJitFunction if static.argnums or static.argnames else JitFunction
+        return kind(function, static, donated, options)
 
     return wrap if fun is _UNSPECIFIED else wrap(fun)
 
@@ -303,6 +423,9 @@ def jit(
 def clear_caches() -> None:
     """Forget all traced and compiled programs: the next call of a function traces it anew."""
     traced_programs.clear()
+    for function in tuple(_functions):
+        function.clear_cache()
+    fastcall.operations.clear()
     cache.clear_caches()
 
 

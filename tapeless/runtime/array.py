@@ -11,6 +11,7 @@ not be reused.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import ml_dtypes
@@ -34,33 +35,33 @@ def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
 class Array:
     """An array of numbers in memory, immutable.
 
-    aval: its type.  block: its memory; None once it is deleted.
+    aval: its type.  block: what keeps its memory alive.  place: the address of the first element;
+    both None once it is deleted.  The native call stub makes Arrays with just these three fields.
     """
 
-    __slots__ = ("__weakref__", "_numpy", "aval", "block")
+    __slots__ = ("__weakref__", "_numpy", "aval", "block", "place")
     __array_priority__ = 100
 
-    def __init__(self, aval: ShapedArray, block: memory.Block) -> None:
+    def __init__(self, aval: ShapedArray, block: Any, place: int) -> None:
         """Not for users: use `jax.numpy.array`."""
         self.aval = aval
         self.block = block
-        self._numpy = None
+        self.place = place
 
     @property
     def address(self) -> int:
-        """The address of the first element."""
-        if self.block is None:
+        """The address of the first element; raises RuntimeError for a deleted array."""
+        if self.place is None:
             raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short(False)}.")
-        return self.block.address
+        return self.place
 
     def numpy_view(self) -> np.ndarray:
         """Return the elements as a read-only NumPy array over the same memory."""
-        if self._numpy is None:
-            if self.block is None:
-                raise RuntimeError(
-                    f"Array has been deleted with shape={self.aval.str_short(False)}."
-                )
-            self._numpy = memory.view(self.block, *physical(self.aval))
+        address = self.address
+        try:
+            return self._numpy
+        except AttributeError:
+            self._numpy = memory.view(self.block, address, *physical(self.aval))
         return self._numpy
 
     @property
@@ -114,7 +115,7 @@ class Array:
 
     def is_deleted(self) -> bool:
         """Tell whether the buffer is gone: deleted or donated."""
-        return self.block is None
+        return self.place is None
 
     def is_ready(self) -> bool:
         """Return True: execution is synchronous."""
@@ -122,8 +123,9 @@ class Array:
 
     def delete(self) -> None:
         """Give up the buffer; later uses raise."""
-        self.block = None
-        self._numpy = None
+        self.block = self.place = None
+        with contextlib.suppress(AttributeError):
+            del self._numpy
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the elements as a NumPy array: a read-only view, unless a copy is needed."""
@@ -221,10 +223,13 @@ def _unpickle(value: np.ndarray, aval: ShapedArray) -> Array:
     """Return the Array of this type with these physical elements."""
     shape, dtype = physical(aval)
     n_bytes = value.size * dtype.itemsize
+    if n_bytes <= memory.SMALL:
+        data = value.astype(dtype, copy=False).tobytes()
+        return Array(aval, data, memory.bytes_address(data))
     block = memory.allocate(n_bytes)
     if value.size:
-        memory.view(block, shape, dtype, writable=True)[...] = value
-    return Array(aval, block)
+        memory.view(block, block.address, shape, dtype, writable=True)[...] = value
+    return Array(aval, block, block.address)
 
 
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:

@@ -18,6 +18,7 @@ from tapeless.core.jaxpr import Eqn, Jaxpr, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
+from tapeless.runtime import fastcall
 from tapeless.runtime.executable import Executable
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
@@ -37,10 +38,15 @@ class EvalTrace(Trace):
         if getattr(prim, "evaluated_in_python", False):
             return prim.decompose(*args, **params)
         if getattr(prim, "inline_program", False):
-            return tuple(executable_of(params["jaxpr"])(args))
-        avals = tuple([typeof(arg) for arg in args])
-        executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
-        return tuple(executable(args))
+            executable = executable_of(params["jaxpr"])
+        else:
+            avals = tuple([typeof(arg) for arg in args])
+            executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
+            fastcall.route_operation(prim, args, params, executable)
+        return executable(args)
+
+
+fastcall.accelerate(EvalTrace, "process", "process")
 
 
 @bounded_cache(8192)

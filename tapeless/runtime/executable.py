@@ -18,7 +18,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
-from tapeless.runtime import memory
+from tapeless.runtime import fastcall, memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
 
@@ -28,13 +28,21 @@ buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
 engine = lazy.load("tapeless.compiler.engine")
 lower = lazy.load("tapeless.compiler.lower")
+ir = lazy.load("tapeless.kernel.ir")
 kernel_pprint = lazy.load("tapeless.kernel.pprint")
+
+
+_NO_MEMORY = -2  # the status by which the call stub says so
+_SHORT = 30_000  # operations and bytes, below which a program keeps the interpreter lock
+_TRANSCENDENTAL = 20
 
 
 class Executable:
     """A compiled jaxpr.
 
     consts: the captured arrays.  native: the machine code.  temp_bytes: the size of its arena.
+    results: per result its place among consts, arguments and new blocks; -1 if it has no memory.
+    is_long: whether it runs without the interpreter lock.
     """
 
     def __init__(self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int = 1) -> None:
@@ -44,14 +52,17 @@ class Executable:
         self.native = engine.compile_program(program, effort)
         self.consts = [as_array(x) for x in program.consts]
         self.const_addresses = [x.address for x in self.consts]
+        self.in_avals = jaxpr.in_avals
         self.out_avals = jaxpr.out_avals
         self.results = program.results
         self.output_bytes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
         self.temp_bytes = program.arena_size
         self.donated = tuple(i for i, flag in enumerate(donated) if flag)
+        self.is_long = _is_long(program)
         self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
+        fastcall.install()
 
-    def __call__(self, args: Sequence[Any]) -> list[Any]:
+    def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
         arrays = [x if type(x) is Array else as_array(x) for x in args]
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
@@ -61,26 +72,41 @@ class Executable:
             *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
+        held = [x.block for x in arrays]  # another thread may delete an argument
         self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
+        del held
         places = (*self.consts, *arrays, *blocks)
-        outs = [
-            self.result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)
-        ]
+        outs = tuple(
+            [self._result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
+        )
         for number in self.donated:
             arrays[number].delete()
         return outs
 
-    def result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
+    def _result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
         """Return one result: a new block, an input that is passed on, or a float0 array."""
         if position < 0:
             return np.zeros(aval.shape, dtypes.float0)
         place = places[position]
-        return Array(aval, place.block if type(place) is Array else place)
+        if type(place) is Array:
+            return Array(aval, place.block, place.place)
+        return Array(aval, place, place.address)
+
+    def failed(self, status: int) -> None:
+        """Raise what ended a call early."""
+        if status == _NO_MEMORY:
+            raise MemoryError(f"out of memory: {self.temp_bytes} bytes of scratch memory")
+        self.native.check(status)
 
     @property
     def alias_bytes(self) -> int:
         """The bytes of results that live in donated arguments."""
         return buffers.memory(self.program).alias
+
+    @property
+    def code_bytes(self) -> int:
+        """The bytes of machine code; 0 where they are not known."""
+        return self.native.code_bytes
 
     def costs(self) -> dict[str, float]:
         """Return the operations and bytes of the emitted loops."""
@@ -89,3 +115,23 @@ class Executable:
     def listing(self) -> str:
         """Return the text of the program's loops."""
         return kernel_pprint.listing(self.program.body)
+
+
+def _is_long(program: Any) -> bool:
+    """Tell whether a program may take more than some microseconds, or calls foreign routines."""
+    if any(map(_is_open, program.body)):
+        return True
+    found = cost.costs(program)
+    work = found["flops"] + found["bytes accessed"] + _TRANSCENDENTAL * found["transcendentals"]
+    return work > _SHORT
+
+
+def _is_open(statement: Any) -> bool:
+    """Tell whether nothing is known of how long a statement takes."""
+    if isinstance(statement, (ir.While, ir.Call)):
+        return True
+    if isinstance(statement, ir.Loop):
+        return not isinstance(statement.extent, int) or any(map(_is_open, statement.body))
+    if isinstance(statement, ir.If):
+        return any(_is_open(inner) for branch in statement.branches for inner in branch)
+    return False

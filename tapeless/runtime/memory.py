@@ -6,18 +6,30 @@ so that at most a fifth is wasted), and a block that dies goes to the free list 
 the lists hold is bounded; beyond that memory goes back to the system.
 
 A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to it.
+Small memory is a `bytes` object instead, which Python makes and frees faster than any code of ours.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ALIGNMENT", "Block", "allocate", "pooled_bytes", "trim", "view"]
+__all__ = [
+    "ALIGNMENT",
+    "Block",
+    "SMALL",
+    "allocate",
+    "bytes_address",
+    "pooled_bytes",
+    "trim",
+    "view",
+]
 
 ALIGNMENT = 64
+SMALL = 1 << 15  # bytes up to which memory may as well be a `bytes` object
 _LIMIT = 1 << 30  # bytes that the free lists may hold
 _LARGEST_POOLED = 1 << 28
 
@@ -25,6 +37,10 @@ _libc = ctypes.CDLL(None)
 _libc.aligned_alloc.restype = ctypes.c_void_p
 _libc.aligned_alloc.argtypes = (ctypes.c_size_t, ctypes.c_size_t)
 _libc.free.argtypes = (ctypes.c_void_p,)
+
+bytes_address = ctypes.pythonapi.PyBytes_AsString
+bytes_address.restype = ctypes.c_void_p
+bytes_address.argtypes = (ctypes.py_object,)
 
 _free: dict[int, list[int]] = {}
 _held = 0
@@ -102,15 +118,15 @@ def pooled_bytes() -> int:
 
 
 def view(
-    block: Block, shape: tuple[int, ...], dtype: np.dtype, writable: bool = False
+    owner: Any, address: int, shape: tuple[int, ...], dtype: np.dtype, writable: bool = False
 ) -> np.ndarray:
-    """Return the NumPy array over a block; it keeps the block alive."""
+    """Return the NumPy array over memory at `address`; it keeps `owner` alive."""
     if 0 in shape:
         result = np.empty(shape, dtype)
     else:
-        n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        memory = (ctypes.c_char * n_bytes).from_address(block.address)
-        memory.block = block
+        n_bytes = math.prod(shape) * dtype.itemsize
+        memory = (ctypes.c_char * n_bytes).from_address(address)
+        memory.owner = owner
         result = np.ndarray(shape, dtype, memory)
     result.flags.writeable = writable
     return result

@@ -1,0 +1,896 @@
+"""The native way into compiled programs: Python arguments to a call and back, without Python code.
+
+Calling a small compiled function costs more than the function: looking up the program, addresses of
+the arguments, memory for the results, the objects around them.  So that way is LLVM text as well,
+compiled once per process like the worker pool, against CPython's public C API and nothing else: no
+offsets into its structures.  Whatever it does not cover it hands to the Python code that it stands
+in for, which does the same for everything.
+
+The vocabulary:
+
+    token    what decides a program of an argument: the aval of an Array, the type of anything else
+    key      the tuple (settings, token, ...); for an eager operation (operation, settings, token,
+             ..., name, value, ...)
+    route    what a table has under a key: (address of a plan, what keeps the plan alive, function
+             that puts the results together or None)
+    plan     an array of int64 that describes a call: see `PLAN`
+
+Small results are `bytes` objects, whose memory is Python's own pool and costs nothing to manage;
+large ones come from `runtime/memory.py`.  The interpreter lock is kept during small programs.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["OBJECTS", "PLAN", "SCALARS", "stub_text"]
+
+# The fields of a plan.  `consts` points to addresses, `kinds` to one number per argument (0: an
+# Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval, place),
+# `sources` to the captured Arrays, `tokens` to the tokens of the arguments.
+PLAN = (
+    "entry", "n_consts", "n_args", "n_blocks", "n_results", "arena", "release", "failed",
+    "consts", "kinds", "sizes", "results", "sources", "tokens", "single",
+)  # fmt: skip
+
+# What a scalar argument is stored as.
+SCALARS = {"float32": 1, "float64": 2, "int32": 3, "int64": 4, "bool": 5}
+
+# The Python objects that the text refers to, in the order of the table that `entry` takes.
+OBJECTS = (
+    "array_type", "aval", "place", "block", "current", "values", "epoch", "stamped", "context",
+    "trace", "base", "mask", "allocate", "address", "routes", "operations",
+    "call_slowly", "process_slowly", "not_implemented",
+)  # fmt: skip
+
+_SMALL = 1 << 15
+_STACK_ARENA = 1 << 10
+
+_DECLARED = """
+declare ptr @PyObject_Type(ptr)
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare i32 @PyObject_SetAttr(ptr, ptr, ptr)
+declare i32 @PyObject_IsTrue(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare ptr @PyLong_FromVoidPtr(ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare i64 @PyLong_AsLongLong(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyBytes_FromStringAndSize(ptr, i64)
+declare ptr @PyBytes_AsString(ptr)
+declare ptr @PyTuple_New(i64)
+declare i64 @PyTuple_Size(ptr)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare i64 @PyDict_Size(ptr)
+declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
+declare ptr @PyDict_GetItemWithError(ptr, ptr)
+declare void @PyErr_Clear()
+declare ptr @PyErr_Occurred()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+@objects = internal global [N_OBJECTS x ptr] zeroinitializer
+
+; Take the table of objects; give the addresses of the doors.
+define i32 @entry(ptr %table, ptr %doors) {
+  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 BYTES_OBJECTS, i1 false)
+  %second = getelementptr ptr, ptr %doors, i64 1
+  %third = getelementptr ptr, ptr %doors, i64 2
+  store ptr @run, ptr %doors
+  store ptr @process, ptr %second
+  %fourth = getelementptr ptr, ptr %doors, i64 3
+  store ptr @call, ptr %third
+  store ptr @call_static, ptr %fourth
+  ret i32 0
+}
+
+; The attribute of an object as a new reference; null, and no error, if there is none.
+define internal ptr @attribute(ptr %x, ptr %name) {
+  %found = call ptr @PyObject_GetAttr(ptr %x, ptr %name)
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %clear, label %done
+clear:
+  call void @PyErr_Clear()
+  br label %done
+done:
+  ret ptr %found
+}
+
+; Whether the attribute of an object is `wanted`.
+define internal i1 @attribute_is(ptr %x, ptr %name, ptr %wanted) {
+  %found = call ptr @attribute(ptr %x, ptr %name)
+  call void @Py_DecRef(ptr %found)
+  %same = icmp eq ptr %found, %wanted
+  ret i1 %same
+}
+
+; The address that the attribute of an object holds; null if it holds none.
+define internal ptr @address_in(ptr %x, ptr %name) {
+  %number = call ptr @attribute(ptr %x, ptr %name)
+  %none = icmp eq ptr %number, null
+  br i1 %none, label %nothing, label %read
+read:
+  %found = call ptr @PyLong_AsVoidPtr(ptr %number)
+  call void @Py_DecRef(ptr %number)
+  %null = icmp eq ptr %found, null
+  br i1 %null, label %clear, label %done
+clear:
+  call void @PyErr_Clear()
+  br label %done
+done:
+  ret ptr %found
+nothing:
+  ret ptr null
+}
+
+; The token of an argument, a new reference; null if it has none.
+define internal ptr @token(ptr %x) {
+  %type = call ptr @PyObject_Type(ptr %x)
+  %array = load ptr, ptr OBJECT.array_type
+  %is = icmp eq ptr %type, %array
+  br i1 %is, label %typed, label %other
+typed:
+  call void @Py_DecRef(ptr %type)
+  %name = load ptr, ptr OBJECT.aval
+  %aval = call ptr @attribute(ptr %x, ptr %name)
+  ret ptr %aval
+other:
+  ret ptr %type
+}
+
+; The settings that staging may read, a new reference; null if they may have changed.
+define internal ptr @settings() {
+  %current = load ptr, ptr OBJECT.current
+  %name = load ptr, ptr OBJECT.stamped
+  %pair = call ptr @attribute(ptr %current, ptr %name)
+  %none = icmp eq ptr %pair, null
+  br i1 %none, label %nothing, label %compare
+compare:
+  %stamp = call ptr @PyTuple_GetItem(ptr %pair, i64 0)
+  %found = call ptr @PyTuple_GetItem(ptr %pair, i64 1)
+  %values = load ptr, ptr OBJECT.values
+  %epoch = load ptr, ptr OBJECT.epoch
+  %same = call i1 @attribute_is(ptr %values, ptr %epoch, ptr %stamp)
+  br i1 %same, label %keep, label %drop
+keep:
+  call void @Py_IncRef(ptr %found)
+  call void @Py_DecRef(ptr %pair)
+  ret ptr %found
+drop:
+  call void @Py_DecRef(ptr %pair)
+  ret ptr null
+nothing:
+  ret ptr null
+}
+
+; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; those
+; that the mask names are static: they are their own tokens, and no leaves.
+define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves) {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%next, %put]
+  %m = phi i64 [0, %entry], [%m_next, %put]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %good
+one:
+  %where = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %where
+  %short = icmp slt i64 %i, 63
+  %number = select i1 %short, i64 %i, i64 63
+  %shifted = lshr i64 %mask, %number
+  %bit = and i64 %shifted, 1
+  %is_static = icmp ne i64 %bit, 0
+  br i1 %is_static, label %static, label %dynamic
+static:
+  call void @Py_IncRef(ptr %x)
+  br label %put
+dynamic:
+  %leaf = getelementptr ptr, ptr %leaves, i64 %m
+  store ptr %x, ptr %leaf
+  %token = call ptr @token(ptr %x)
+  %none = icmp eq ptr %token, null
+  br i1 %none, label %bad, label %put
+put:
+  %part = phi ptr [%x, %static], [%token, %dynamic]
+  %step = phi i64 [0, %static], [1, %dynamic]
+  %position = add i64 %start, %i
+  %s = call i32 @PyTuple_SetItem(ptr %key, i64 %position, ptr %part)
+  %next = add i64 %i, 1
+  %m_next = add i64 %m, %step
+  br label %test
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; The route under a key, a new reference; null if there is none.  The key's reference is taken.
+define internal ptr @find(ptr %table, ptr %key) {
+  %found = call ptr @PyDict_GetItemWithError(ptr %table, ptr %key)
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %clear, label %keep
+clear:
+  call void @PyErr_Clear()
+  br label %done
+keep:
+  call void @Py_IncRef(ptr %found)
+  br label %done
+done:
+  call void @Py_DecRef(ptr %key)
+  ret ptr %found
+}
+
+; The address of the plan of a route.
+define internal ptr @plan_of(ptr %route) {
+  %number = call ptr @PyTuple_GetItem(ptr %route, i64 0)
+  %plan = call ptr @PyLong_AsVoidPtr(ptr %number)
+  ret ptr %plan
+}
+"""
+
+_RUN = """
+; Write the address of each argument into the table, scalars by way of `scalars`; false if one has
+; none, or does not fit its type.
+define internal i1 @fill(ptr %plan, ptr %args, ptr %table, ptr %scalars) {
+entry:
+  %n = load i64, ptr FIELD.n_args
+  %kinds = load ptr, ptr FIELD.kinds
+  %place = load ptr, ptr OBJECT.place
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%next, %write]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %good
+one:
+  %at = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %at
+  %k = getelementptr i64, ptr %kinds, i64 %i
+  %kind = load i64, ptr %k
+  %slot = getelementptr [64 x i8], ptr %scalars, i64 %i
+  switch i64 %kind, label %bad [
+    i64 0, label %array
+    i64 1, label %float
+    i64 2, label %float
+    i64 3, label %int
+    i64 4, label %int
+    i64 5, label %bool
+  ]
+array:
+  %found = call ptr @address_in(ptr %x, ptr %place)
+  %null = icmp eq ptr %found, null
+  br i1 %null, label %bad, label %write
+float:
+  %d = call double @PyFloat_AsDouble(ptr %x)
+  %odd = fcmp oeq double %d, -1.0
+  br i1 %odd, label %float_error, label %float_good
+float_error:
+  %fe = call ptr @PyErr_Occurred()
+  %fine = icmp eq ptr %fe, null
+  br i1 %fine, label %float_good, label %clear
+float_good:
+  %wide = icmp eq i64 %kind, 2
+  br i1 %wide, label %float64, label %float32
+float64:
+  store double %d, ptr %slot
+  br label %write
+float32:
+  %f = fptrunc double %d to float
+  store float %f, ptr %slot
+  br label %write
+int:
+  %v = call i64 @PyLong_AsLongLong(ptr %x)
+  %minus = icmp eq i64 %v, -1
+  br i1 %minus, label %int_error, label %int_good
+int_error:
+  %ie = call ptr @PyErr_Occurred()
+  %good_int = icmp eq ptr %ie, null
+  br i1 %good_int, label %int_good, label %clear
+int_good:
+  store i64 %v, ptr %slot
+  %long = icmp eq i64 %kind, 4
+  br i1 %long, label %write, label %int32
+int32:
+  %short = trunc i64 %v to i32
+  %back = sext i32 %short to i64
+  %fits = icmp eq i64 %back, %v
+  br i1 %fits, label %write, label %bad
+bool:
+  %t = call i32 @PyObject_IsTrue(ptr %x)
+  %byte = trunc i32 %t to i8
+  store i8 %byte, ptr %slot
+  %unclear = icmp slt i32 %t, 0
+  br i1 %unclear, label %clear, label %write
+write:
+  %address = phi ptr [%found, %array], [%slot, %float64], [%slot, %float32], [%slot, %int_good],
+    [%slot, %int32], [%slot, %bool]
+  %target = getelementptr ptr, ptr %table, i64 %i
+  store ptr %address, ptr %target
+  %next = add i64 %i, 1
+  br label %test
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+bad:
+  ret i1 false
+good:
+  ret i1 true
+}
+
+; Make a block per result; false if that raises.
+define internal i1 @blocks(ptr %plan, ptr %owners, ptr %table) {
+entry:
+  %n = load i64, ptr FIELD.n_blocks
+  %sizes = load ptr, ptr FIELD.sizes
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%next, %write]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %good
+one:
+  %s = getelementptr i64, ptr %sizes, i64 %i
+  %size = load i64, ptr %s
+  %o = getelementptr ptr, ptr %owners, i64 %i
+  %is_small = icmp sle i64 %size, SMALL
+  br i1 %is_small, label %small, label %large
+small:
+  %padded = add i64 %size, 64
+  %bytes = call ptr @PyBytes_FromStringAndSize(ptr null, i64 %padded)
+  store ptr %bytes, ptr %o
+  %no_bytes = icmp eq ptr %bytes, null
+  br i1 %no_bytes, label %bad, label %align
+align:
+  %start = call ptr @PyBytes_AsString(ptr %bytes)
+  %number = ptrtoint ptr %start to i64
+  %up = add i64 %number, 63
+  %down = and i64 %up, -64
+  %aligned = inttoptr i64 %down to ptr
+  br label %write
+large:
+  %wanted = call ptr @PyLong_FromLongLong(i64 %size)
+  %allocate = load ptr, ptr OBJECT.allocate
+  %block = call ptr @PyObject_CallOneArg(ptr %allocate, ptr %wanted)
+  call void @Py_DecRef(ptr %wanted)
+  store ptr %block, ptr %o
+  %no_block = icmp eq ptr %block, null
+  br i1 %no_block, label %bad, label %locate
+locate:
+  %name = load ptr, ptr OBJECT.address
+  %there = call ptr @address_in(ptr %block, ptr %name)
+  br label %write
+write:
+  %address = phi ptr [%aligned, %align], [%there, %locate]
+  %target = getelementptr ptr, ptr %table, i64 %i
+  store ptr %address, ptr %target
+  %next = add i64 %i, 1
+  br label %test
+bad:
+  ret i1 false
+good:
+  ret i1 true
+}
+
+; Fetch (or with `args` null give back) what keeps the arguments' memory alive without the lock.
+define internal void @hold(ptr %plan, ptr %args, ptr %held) {
+entry:
+  %n = load i64, ptr FIELD.n_args
+  %name = load ptr, ptr OBJECT.block
+  %ends = icmp eq ptr %args, null
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%next, %step]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %done
+one:
+  %h = getelementptr ptr, ptr %held, i64 %i
+  br i1 %ends, label %drop, label %take
+take:
+  %at = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %at
+  %block = call ptr @attribute(ptr %x, ptr %name)
+  store ptr %block, ptr %h
+  br label %step
+drop:
+  %old = load ptr, ptr %h
+  call void @Py_DecRef(ptr %old)
+  br label %step
+step:
+  %next = add i64 %i, 1
+  br label %test
+done:
+  ret void
+}
+
+; Run the entry, with scratch memory and, if the plan says so, without the interpreter lock.
+define internal i32 @enter(ptr %plan, ptr %args, ptr %table) {
+  %entry = load ptr, ptr FIELD.entry
+  %size = load i64, ptr FIELD.arena
+  %release = load i64, ptr FIELD.release
+  %n = load i64, ptr FIELD.n_args
+  %near = alloca [STACK x i8], align 64
+  %held = alloca ptr, i64 %n
+  %fits = icmp sle i64 %size, STACK
+  br i1 %fits, label %begin, label %far
+far:
+  %padded = add i64 %size, 64
+  %memory = call ptr @malloc(i64 %padded)
+  %no_memory = icmp eq ptr %memory, null
+  br i1 %no_memory, label %fail, label %align
+align:
+  %number = ptrtoint ptr %memory to i64
+  %up = add i64 %number, 63
+  %down = and i64 %up, -64
+  %aligned = inttoptr i64 %down to ptr
+  br label %begin
+begin:
+  %arena = phi ptr [%near, %0], [%aligned, %align]
+  %owned = phi ptr [null, %0], [%memory, %align]
+  %keep = icmp eq i64 %release, 0
+  br i1 %keep, label %short, label %long
+short:
+  %a = call i32 %entry(ptr %table, ptr %arena)
+  br label %end
+long:
+  call void @hold(ptr %plan, ptr %args, ptr %held)
+  %thread = call ptr @PyEval_SaveThread()
+  %b = call i32 %entry(ptr %table, ptr %arena)
+  call void @PyEval_RestoreThread(ptr %thread)
+  call void @hold(ptr %plan, ptr null, ptr %held)
+  br label %end
+end:
+  %status = phi i32 [%a, %short], [%b, %long]
+  call void @free(ptr %owned)
+  ret i32 %status
+fail:
+  ret i32 NO_MEMORY
+}
+
+; Give an Array its fields; the references are not taken.
+define internal ptr @array(ptr %aval, ptr %block, ptr %place) {
+  %type = load ptr, ptr OBJECT.array_type
+  %x = call ptr @PyType_GenericAlloc(ptr %type, i64 0)
+  %none = icmp eq ptr %x, null
+  br i1 %none, label %done, label %set
+set:
+  %n_aval = load ptr, ptr OBJECT.aval
+  %n_block = load ptr, ptr OBJECT.block
+  %n_place = load ptr, ptr OBJECT.place
+  %a = call i32 @PyObject_SetAttr(ptr %x, ptr %n_aval, ptr %aval)
+  %b = call i32 @PyObject_SetAttr(ptr %x, ptr %n_block, ptr %block)
+  %c = call i32 @PyObject_SetAttr(ptr %x, ptr %n_place, ptr %place)
+  br label %done
+done:
+  ret ptr %x
+}
+
+; Make the result number i.
+define internal ptr @result(ptr %plan, i64 %i, ptr %args, ptr %owners, ptr %table) {
+  %n_consts = load i64, ptr FIELD.n_consts
+  %n_args = load i64, ptr FIELD.n_args
+  %results = load ptr, ptr FIELD.results
+  %pair = getelementptr [2 x i64], ptr %results, i64 %i
+  %aval = load ptr, ptr %pair
+  %second = getelementptr i64, ptr %pair, i64 1
+  %k = load i64, ptr %second
+  %first_block = add i64 %n_consts, %n_args
+  %number = sub i64 %k, %first_block
+  %is_new = icmp sge i64 %number, 0
+  br i1 %is_new, label %new, label %old
+new:
+  %o = getelementptr ptr, ptr %owners, i64 %number
+  %owner = load ptr, ptr %o
+  %t = getelementptr ptr, ptr %table, i64 %k
+  %address = load ptr, ptr %t
+  %place = call ptr @PyLong_FromVoidPtr(ptr %address)
+  %made = call ptr @array(ptr %aval, ptr %owner, ptr %place)
+  call void @Py_DecRef(ptr %place)
+  ret ptr %made
+old:
+  %j = sub i64 %k, %n_consts
+  %is_arg = icmp sge i64 %j, 0
+  %sources = load ptr, ptr FIELD.sources
+  %from = select i1 %is_arg, ptr %args, ptr %sources
+  %where = select i1 %is_arg, i64 %j, i64 %k
+  %s = getelementptr ptr, ptr %from, i64 %where
+  %x = load ptr, ptr %s
+  br i1 %is_arg, label %given, label %share
+given:
+  %kinds = load ptr, ptr FIELD.kinds
+  %kd = getelementptr i64, ptr %kinds, i64 %j
+  %kind = load i64, ptr %kd
+  %is_array = icmp eq i64 %kind, 0
+  br i1 %is_array, label %share, label %scalar
+scalar:
+  %st = getelementptr ptr, ptr %table, i64 %k
+  %value = load ptr, ptr %st
+  %copy = call ptr @PyBytes_FromStringAndSize(ptr %value, i64 8)
+  %inside = call ptr @PyBytes_AsString(ptr %copy)
+  %there = call ptr @PyLong_FromVoidPtr(ptr %inside)
+  %lone = call ptr @array(ptr %aval, ptr %copy, ptr %there)
+  call void @Py_DecRef(ptr %copy)
+  call void @Py_DecRef(ptr %there)
+  ret ptr %lone
+share:
+  %n_block = load ptr, ptr OBJECT.block
+  %n_place = load ptr, ptr OBJECT.place
+  %block = call ptr @attribute(ptr %x, ptr %n_block)
+  %its = call ptr @attribute(ptr %x, ptr %n_place)
+  %shared = call ptr @array(ptr %aval, ptr %block, ptr %its)
+  call void @Py_DecRef(ptr %block)
+  call void @Py_DecRef(ptr %its)
+  ret ptr %shared
+}
+
+; Put all results into a tuple.
+define internal ptr @all_results(ptr %plan, ptr %args, ptr %owners, ptr %table) {
+entry:
+  %n = load i64, ptr FIELD.n_results
+  %tuple = call ptr @PyTuple_New(i64 %n)
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%next, %put]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %done
+one:
+  %x = call ptr @result(ptr %plan, i64 %i, ptr %args, ptr %owners, ptr %table)
+  %none = icmp eq ptr %x, null
+  br i1 %none, label %bad, label %put
+put:
+  %s = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %x)
+  %next = add i64 %i, 1
+  br label %test
+bad:
+  call void @Py_DecRef(ptr %tuple)
+  ret ptr null
+done:
+  ret ptr %tuple
+}
+
+; Call the program: its results, null if it raised, or DECLINED if Python has to do it.
+define internal ptr @execute(ptr %plan, ptr %args, i64 %single) {
+entry:
+  %n_consts = load i64, ptr FIELD.n_consts
+  %n_args = load i64, ptr FIELD.n_args
+  %n_blocks = load i64, ptr FIELD.n_blocks
+  %before = add i64 %n_consts, %n_args
+  %n_table = add i64 %before, %n_blocks
+  %table = alloca ptr, i64 %n_table
+  %owners = alloca ptr, i64 %n_blocks
+  %scalars = alloca [64 x i8], i64 %n_args, align 64
+  %consts = load ptr, ptr FIELD.consts
+  %const_bytes = mul i64 %n_consts, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %table, ptr %consts, i64 %const_bytes, i1 false)
+  %owner_bytes = mul i64 %n_blocks, 8
+  call void @llvm.memset.p0.i64(ptr %owners, i8 0, i64 %owner_bytes, i1 false)
+  %given = getelementptr ptr, ptr %table, i64 %n_consts
+  %filled = call i1 @fill(ptr %plan, ptr %args, ptr %given, ptr %scalars)
+  br i1 %filled, label %make, label %declined
+make:
+  %new = getelementptr ptr, ptr %table, i64 %before
+  %made = call i1 @blocks(ptr %plan, ptr %owners, ptr %new)
+  br i1 %made, label %run, label %end
+run:
+  %status = call i32 @enter(ptr %plan, ptr %args, ptr %table)
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %collect, label %failed
+failed:
+  %wide = sext i32 %status to i64
+  %number = call ptr @PyLong_FromLongLong(i64 %wide)
+  %report = load ptr, ptr FIELD.failed
+  %r = call ptr @PyObject_CallOneArg(ptr %report, ptr %number)
+  call void @Py_DecRef(ptr %r)
+  call void @Py_DecRef(ptr %number)
+  br label %end
+collect:
+  %one = icmp ne i64 %single, 0
+  br i1 %one, label %first, label %every
+first:
+  %x = call ptr @result(ptr %plan, i64 0, ptr %args, ptr %owners, ptr %table)
+  br label %end
+every:
+  %all = call ptr @all_results(ptr %plan, ptr %args, ptr %owners, ptr %table)
+  br label %end
+end:
+  %value = phi ptr [null, %make], [null, %failed], [%x, %first], [%all, %every]
+  br label %test
+test:
+  %i = phi i64 [0, %end], [%next, %drop]
+  %more = icmp slt i64 %i, %n_blocks
+  br i1 %more, label %drop, label %done
+drop:
+  %o = getelementptr ptr, ptr %owners, i64 %i
+  %owner = load ptr, ptr %o
+  call void @Py_DecRef(ptr %owner)
+  %next = add i64 %i, 1
+  br label %test
+done:
+  ret ptr %value
+declined:
+  ret ptr DECLINED
+}
+"""
+
+_DOORS = """
+; A builtin function of the leaves, whose `self` is the address of a plan: a tuple of results, or
+; NotImplemented.
+define internal ptr @run(ptr %self, ptr %args, i64 %n) {
+entry:
+  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %wanted = load i64, ptr FIELD.n_args
+  %tokens = load ptr, ptr FIELD.tokens
+  %complete = icmp eq i64 %n, %wanted
+  br i1 %complete, label %test, label %declined
+test:
+  %i = phi i64 [0, %entry], [%next, %step]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %good
+one:
+  %at = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %at
+  %token = call ptr @token(ptr %x)
+  call void @Py_DecRef(ptr %token)
+  %t = getelementptr ptr, ptr %tokens, i64 %i
+  %expected = load ptr, ptr %t
+  %same = icmp eq ptr %token, %expected
+  br i1 %same, label %step, label %declined
+step:
+  %next = add i64 %i, 1
+  br label %test
+good:
+  %value = call ptr @execute(ptr %plan, ptr %args, i64 0)
+  %refused = icmp eq ptr %value, DECLINED
+  br i1 %refused, label %declined, label %done
+done:
+  ret ptr %value
+declined:
+  %none = load ptr, ptr OBJECT.not_implemented
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+}
+
+; A method of the base trace: (operation, tuple of arguments, dict of parameters) to a tuple.
+define internal ptr @process(ptr %self, ptr %args, i64 %n) {
+entry:
+  %all = alloca ptr, i64 4
+  %position = alloca i64
+  %name = alloca ptr
+  %value = alloca ptr
+  store ptr %self, ptr %all
+  %rest = getelementptr ptr, ptr %all, i64 1
+  %three = icmp eq i64 %n, 3
+  br i1 %three, label %begin, label %refuse
+refuse:
+  %python = load ptr, ptr OBJECT.process_slowly
+  %shown = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %n, ptr null)
+  ret ptr %shown
+begin:
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 24, i1 false)
+  %prim = load ptr, ptr %args
+  %second = getelementptr ptr, ptr %args, i64 1
+  %operands = load ptr, ptr %second
+  %third = getelementptr ptr, ptr %args, i64 2
+  %params = load ptr, ptr %third
+  %n_operands = call i64 @PyTuple_Size(ptr %operands)
+  %is_tuple = icmp sge i64 %n_operands, 0
+  br i1 %is_tuple, label %open, label %no_tuple
+no_tuple:
+  call void @PyErr_Clear()
+  br label %slow
+open:
+  %context = call ptr @settings()
+  %unknown = icmp eq ptr %context, null
+  br i1 %unknown, label %slow, label %key
+key:
+  %operand_array = alloca ptr, i64 %n_operands
+  %xs = alloca ptr, i64 %n_operands
+  %n_params = call i64 @PyDict_Size(ptr %params)
+  %double = mul i64 %n_params, 2
+  %front = add i64 %n_operands, 2
+  %size = add i64 %front, %double
+  %k = call ptr @PyTuple_New(i64 %size)
+  call void @Py_IncRef(ptr %prim)
+  %k0 = call i32 @PyTuple_SetItem(ptr %k, i64 0, ptr %prim)
+  %k1 = call i32 @PyTuple_SetItem(ptr %k, i64 1, ptr %context)
+  br label %copy
+copy:
+  %i = phi i64 [0, %key], [%i_next, %copy_one]
+  %more = icmp slt i64 %i, %n_operands
+  br i1 %more, label %copy_one, label %tokens
+copy_one:
+  %x = call ptr @PyTuple_GetItem(ptr %operands, i64 %i)
+  %to = getelementptr ptr, ptr %operand_array, i64 %i
+  store ptr %x, ptr %to
+  %i_next = add i64 %i, 1
+  br label %copy
+tokens:
+  %typed = call i1 @put_tokens(ptr %k, i64 2, ptr %operand_array, i64 %n_operands, i64 0,
+    ptr %xs)
+  br i1 %typed, label %named, label %drop
+drop:
+  call void @Py_DecRef(ptr %k)
+  br label %slow
+named:
+  store i64 0, ptr %position
+  br label %param
+param:
+  %j = phi i64 [%front, %named], [%j_next, %param_one]
+  %some = call i32 @PyDict_Next(ptr %params, ptr %position, ptr %name, ptr %value)
+  %is_one = icmp ne i32 %some, 0
+  br i1 %is_one, label %param_one, label %look
+param_one:
+  %its_name = load ptr, ptr %name
+  %its_value = load ptr, ptr %value
+  call void @Py_IncRef(ptr %its_name)
+  call void @Py_IncRef(ptr %its_value)
+  %j1 = add i64 %j, 1
+  %p0 = call i32 @PyTuple_SetItem(ptr %k, i64 %j, ptr %its_name)
+  %p1 = call i32 @PyTuple_SetItem(ptr %k, i64 %j1, ptr %its_value)
+  %j_next = add i64 %j, 2
+  br label %param
+look:
+  %table = load ptr, ptr OBJECT.operations
+  %route = call ptr @find(ptr %table, ptr %k)
+  %unrouted = icmp eq ptr %route, null
+  br i1 %unrouted, label %slow, label %call
+call:
+  %plan = call ptr @plan_of(ptr %route)
+  %out = call ptr @execute(ptr %plan, ptr %xs, i64 0)
+  call void @Py_DecRef(ptr %route)
+  %refused = icmp eq ptr %out, DECLINED
+  br i1 %refused, label %slow, label %done
+done:
+  ret ptr %out
+slow:
+  %fallback = load ptr, ptr OBJECT.process_slowly
+  %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 4, ptr null)
+  ret ptr %slowly
+}
+
+; A method of compiled functions: any arguments to the function's result.
+define internal ptr @call(ptr %self, ptr %args, i64 %n, ptr %names) {
+  %value = call ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 0)
+  ret ptr %value
+}
+
+; The same where some positional arguments are static; `mask` of the function tells which.
+define internal ptr @call_static(ptr %self, ptr %args, i64 %n, ptr %names) {
+  %n_mask = load ptr, ptr OBJECT.mask
+  %found = call ptr @address_in(ptr %self, ptr %n_mask)
+  %mask = ptrtoint ptr %found to i64
+  %value = call ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 %mask)
+  ret ptr %value
+}
+
+define internal ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 %mask) {
+entry:
+  %n_names = call i64 @count(ptr %names)
+  %n_values = add i64 %n, %n_names
+  %leaves = alloca ptr, i64 %n_values
+  %here = load ptr, ptr OBJECT.context
+  %n_trace = load ptr, ptr OBJECT.trace
+  %base = load ptr, ptr OBJECT.base
+  %is_base = call i1 @attribute_is(ptr %here, ptr %n_trace, ptr %base)
+  br i1 %is_base, label %open, label %slow
+open:
+  %context = call ptr @settings()
+  %unknown = icmp eq ptr %context, null
+  br i1 %unknown, label %slow, label %key
+key:
+  %is_named = icmp ne ptr %names, null
+  %named = zext i1 %is_named to i64
+  %front = add i64 %n_values, 1
+  %size = add i64 %front, %named
+  %k = call ptr @PyTuple_New(i64 %size)
+  %k0 = call i32 @PyTuple_SetItem(ptr %k, i64 0, ptr %context)
+  br i1 %is_named, label %add_names, label %tokens
+add_names:
+  call void @Py_IncRef(ptr %names)
+  %k1 = call i32 @PyTuple_SetItem(ptr %k, i64 %front, ptr %names)
+  br label %tokens
+tokens:
+  %typed = call i1 @put_tokens(ptr %k, i64 1, ptr %args, i64 %n_values, i64 %mask, ptr %leaves)
+  br i1 %typed, label %look, label %drop
+drop:
+  call void @Py_DecRef(ptr %k)
+  br label %slow
+look:
+  %n_routes = load ptr, ptr OBJECT.routes
+  %table = call ptr @attribute(ptr %self, ptr %n_routes)
+  %route = call ptr @find(ptr %table, ptr %k)
+  call void @Py_DecRef(ptr %table)
+  %unrouted = icmp eq ptr %route, null
+  br i1 %unrouted, label %slow, label %call
+call:
+  %plan = call ptr @plan_of(ptr %route)
+  %single = load i64, ptr FIELD.single
+  %out = call ptr @execute(ptr %plan, ptr %leaves, i64 %single)
+  %refused = icmp eq ptr %out, DECLINED
+  br i1 %refused, label %forget, label %whole
+forget:
+  call void @Py_DecRef(ptr %route)
+  br label %slow
+whole:
+  %raised = icmp eq ptr %out, null
+  %is_single = icmp ne i64 %single, 0
+  %ready = or i1 %raised, %is_single
+  br i1 %ready, label %done, label %join
+join:
+  %joiner = call ptr @PyTuple_GetItem(ptr %route, i64 2)
+  %joined = call ptr @PyObject_CallOneArg(ptr %joiner, ptr %out)
+  call void @Py_DecRef(ptr %out)
+  br label %done
+done:
+  %value = phi ptr [%out, %whole], [%joined, %join]
+  call void @Py_DecRef(ptr %route)
+  ret ptr %value
+slow:
+  %n_all = add i64 %n_values, 1
+  %all = alloca ptr, i64 %n_all
+  store ptr %self, ptr %all
+  %rest = getelementptr ptr, ptr %all, i64 1
+  %bytes = mul i64 %n_values, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
+  %n_self = add i64 %n, 1
+  %fallback = load ptr, ptr OBJECT.call_slowly
+  %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
+  ret ptr %slowly
+}
+
+define internal i64 @count(ptr %names) {
+  %none = icmp eq ptr %names, null
+  br i1 %none, label %zero, label %some
+zero:
+  ret i64 0
+some:
+  %n = call i64 @PyTuple_Size(ptr %names)
+  ret i64 %n
+}
+"""
+
+_WORDS = {
+    "N_OBJECTS": str(len(OBJECTS)),
+    "BYTES_OBJECTS": str(8 * len(OBJECTS)),
+    "SMALL": str(_SMALL),
+    "STACK": str(_STACK_ARENA),
+    "NO_MEMORY": "-2",
+    "DECLINED": "inttoptr (i64 1 to ptr)",
+}
+
+
+def stub_text() -> str:
+    """Return the LLVM text of the module.
+
+    Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a builtin
+    function, and `process`, `call` and `call_static`, of methods.
+    """
+    text = _DECLARED + _with_fields(_RUN + _DOORS)
+    table = f"getelementptr ([{len(OBJECTS)} x ptr], ptr @objects, i64 0, i64 "
+
+    def object_place(found: re.Match) -> str:
+        """Return the place of a Python object."""
+        return f"{table}{OBJECTS.index(found[1])})"
+
+    text = re.sub(r"OBJECT\.(\w+)", object_place, text)
+    return re.sub(r"\b[A-Z_]{5,}\b", lambda found: _WORDS.get(found[0], found[0]), text)
+
+
+def _with_fields(text: str) -> str:
+    """Write each load of a field of the plan as the computation of its place, and the load."""
+
+    def field_load(found: re.Match) -> str:
+        """Return both lines."""
+        indent, name, kind, field = found.groups()
+        place = f"{indent}%at.{name} = getelementptr i64, ptr %plan, i64 {PLAN.index(field)}"
+        return f"{place}\n{indent}%{name} = load {kind}, ptr %at.{name}"
+
+    return re.sub(r"( *)%(\w+) = load (\w+), ptr FIELD\.(\w+)", field_load, text)

@@ -1,0 +1,254 @@
+"""Calls without Python code: routes, and the methods that the native call stub replaces.
+
+`compiler/callstub.py` is the native side and has the vocabulary.  Python code that has just made a
+call the slow way enters a route for it; the next call with the same tokens takes the route.  Where a
+route cannot exist, as for donated arguments, nothing is entered and calls stay slow and right.
+
+The stub is linked when the first program has been compiled.  It is for CPython with the interpreter
+lock; elsewhere, and while `switched_off`, the Python methods stay in place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tapeless import config
+from tapeless.core.aval import ShapedArray
+from tapeless.core.trace import Context, context
+from tapeless.runtime import memory
+from tapeless.runtime.array import Array
+from tapeless.util import lazy
+
+__all__ = [
+    "Plan", "accelerate", "install", "operations", "plan_for", "route", "route_operation",
+    "switched_off", "tokens_of",
+]  # fmt: skip
+
+callstub = lazy.load("tapeless.compiler.callstub")
+emit = lazy.load("tapeless.compiler.emit")
+engine = lazy.load("tapeless.compiler.engine")
+target = lazy.load("tapeless.compiler.target")
+
+# The functions of the stub, with METH_FASTCALL, and some with METH_KEYWORDS.
+_DOORS = {"run": 0x80, "process": 0x80, "call": 0x82, "call_static": 0x82}
+_MOST_ARGUMENTS = 2000
+_MOST_OPERATIONS = 8192
+_PLAIN = frozenset(
+    (bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64)
+)  # scalars that the stub can read
+
+Token = ShapedArray | type
+Route = tuple[int, Any, Callable | None]
+
+operations: dict[Hashable, Route] = {}
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _Replaced:
+    """A method of a class that has a native form: `owner.name` is `fast` or `slow`."""
+
+    def __init__(self, owner: type, name: str, door: str, slow: Callable) -> None:
+        """door: which function of the stub."""
+        self.owner, self.name, self.door = owner, name, door
+        self.slow: Callable = slow
+        self.fast: Callable | None = None
+
+    def put(self, fast: bool) -> None:
+        """Choose the form."""
+        setattr(self.owner, self.name, self.fast if fast and self.fast else self.slow)
+
+
+_replaced: list[_Replaced] = []
+_kept: list[Any] = []  # what native code refers to for the rest of the process
+_run_def: list[_MethodDef] = []
+
+
+def accelerate(owner: type, name: str, door: str) -> None:
+    """Let the stub stand in for a method of `owner`, which stays the way for what it declines."""
+    _replaced.append(_Replaced(owner, name, door, getattr(owner, name)))
+
+
+def install() -> None:
+    """Link the stub, once, and put its methods in place."""
+    if _kept or not _is_supported():
+        return
+    _kept.append(True)
+    emitted = emit.Emitted(callstub.stub_text(), (), {})
+    code = engine.link_emitted(emitted, target.host_target(), 1, {})
+    doors = (ctypes.c_void_p * len(_DOORS))()
+    table = _objects()
+    setup = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+        code.address("entry")
+    )
+    setup(ctypes.addressof(table), ctypes.addressof(doors))
+    addresses = dict(zip(_DOORS, doors, strict=True))
+    _run_def.append(_MethodDef(b"run", addresses["run"], _DOORS["run"], None))
+    new_method = ctypes.pythonapi.PyDescr_NewMethod
+    new_method.restype = ctypes.py_object
+    for method in _replaced:
+        entry = _MethodDef(method.name.encode(), addresses[method.door], _DOORS[method.door], None)
+        method.fast = new_method(ctypes.py_object(method.owner), ctypes.byref(entry))
+        _kept.append(entry)
+        method.put(True)
+    _kept.extend((code, table))
+
+
+def _is_supported() -> bool:
+    """Tell whether this is CPython with its lock, on a machine with 64-bit pointers."""
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return platform.python_implementation() == "CPython" and locked and sys.maxsize > 1 << 32
+
+
+def _objects() -> ctypes.Array:
+    """Return the table of the Python objects that the stub refers to."""
+    slow = {method.door: method.slow for method in _replaced}
+    objects = {
+        "array_type": Array,
+        "current": config.current,
+        "values": type(config.current),
+        "context": context,
+        "base": Context.base,
+        "allocate": memory.allocate,
+        "operations": operations,
+        "call_slowly": slow["call"],
+        "process_slowly": slow["process"],
+        "not_implemented": NotImplemented,
+    }
+    listed = [objects.get(name, sys.intern(name)) for name in callstub.OBJECTS]
+    _kept.append(listed)
+    return (ctypes.py_object * len(listed))(*listed)
+
+
+@contextmanager
+def switched_off() -> Iterator[None]:
+    """Use the Python methods inside: for tests, which run both ways."""
+    for method in _replaced:
+        method.put(False)
+    try:
+        yield
+    finally:
+        for method in _replaced:
+            method.put(bool(_run_def))
+
+
+def token_of(x: Any) -> Token | None:
+    """Return what decides a program of an argument; None if it can have no route."""
+    if type(x) is Array:
+        return x.aval
+    return type(x) if type(x) in _PLAIN else None
+
+
+def tokens_of(args: Sequence[Any]) -> tuple[Token, ...] | None:
+    """Return the tokens of arguments; None if one has none."""
+    tokens = tuple([token_of(x) for x in args])
+    return None if None in tokens else tokens
+
+
+class Plan:
+    """How to call an executable with arguments of given tokens; `run` is that call.
+
+    run: a builtin function of the leaves that returns a tuple of results, or NotImplemented.
+    """
+
+    __slots__ = ("_arrays", "_executable", "address", "run")
+
+    def __init__(self, executable: Any, tokens: tuple[Token, ...], single: bool) -> None:
+        """executable: see `runtime/executable.py`; single: whether a route gives one result."""
+        avals = executable.in_avals
+        kinds = [
+            0 if isinstance(token, ShapedArray) else callstub.SCALARS[aval.dtype.name]
+            for token, aval in zip(tokens, avals, strict=True)
+        ]
+        results = [
+            number
+            for aval, place in zip(executable.out_avals, executable.results, strict=True)
+            for number in (id(aval), place)
+        ]
+        self._arrays = {
+            "consts": _numbers(executable.const_addresses),
+            "kinds": _numbers(kinds),
+            "sizes": _numbers(executable.output_bytes),
+            "results": _numbers(results),
+            "sources": _numbers([id(x) for x in executable.consts]),
+            "tokens": _numbers([id(token) for token in tokens]),
+        }
+        failed = executable.failed
+        numbers: Mapping[str, int] = {
+            "entry": executable.native.address,
+            "n_consts": len(executable.consts),
+            "n_args": len(avals),
+            "n_blocks": len(executable.output_bytes),
+            "n_results": len(executable.results),
+            "arena": executable.temp_bytes,
+            "release": int(executable.is_long),
+            "failed": id(failed),
+            "single": int(single),
+            **{name: ctypes.addressof(array) for name, array in self._arrays.items()},
+        }
+        self._arrays["plan"] = _numbers([numbers[name] for name in callstub.PLAN])
+        self._executable = (executable, tokens, failed)
+        self.address = ctypes.addressof(self._arrays["plan"])
+        self.run = _builtin(self.address)
+
+
+def _builtin(address: int) -> Callable:
+    """Return the builtin function that runs the plan at `address`."""
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype = ctypes.py_object
+    return new(ctypes.byref(_run_def[0]), ctypes.py_object(address), None)
+
+
+def _numbers(values: Sequence[int]) -> ctypes.Array:
+    """Return an array of int64 in memory."""
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def plan_for(executable: Any, tokens: tuple[Token, ...], single: bool = False) -> Plan | None:
+    """Return the plan of a call; None where only Python code is right."""
+    if not _run_def or executable.donated or len(tokens) > _MOST_ARGUMENTS:
+        return None
+    if any(place < 0 for place in executable.results):
+        return None
+    for token, aval in zip(tokens, executable.in_avals, strict=True):
+        if isinstance(token, type) and aval.dtype.name not in callstub.SCALARS:
+            return None
+    return Plan(executable, tokens, single)
+
+
+def route(
+    executable: Any, tokens: tuple[Token, ...], joiner: Callable | None = None, single: bool = True
+) -> Route | None:
+    """Return the route of a call; `joiner` puts results together unless there is a `single` one."""
+    plan = plan_for(executable, tokens, single)
+    return None if plan is None else (plan.address, plan, joiner)
+
+
+def route_operation(prim: Any, args: Sequence[Any], params: Mapping, executable: Any) -> None:
+    """Enter the route of an eager operation that has been done the slow way."""
+    tokens = tokens_of(args)
+    if tokens is None or type(args) is not tuple:
+        return
+    found = route(executable, tokens, single=False)
+    if found is None:
+        return
+    named = [part for item in params.items() for part in item]
+    if len(operations) >= _MOST_OPERATIONS:
+        operations.clear()
+    operations[prim, config.trace_context(), *tokens, *named] = found
