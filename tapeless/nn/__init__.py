@@ -2,4 +2,5 @@
 
 from tapeless.nn.activations import *
 from tapeless.nn.normalization import *
+from tapeless.nn.attention import *
 from tapeless.nn import initializers as initializers
