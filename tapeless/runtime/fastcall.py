@@ -31,6 +31,7 @@ __all__ = [
     "switched_off", "tokens_of",
 ]  # fmt: skip
 
+callplan = lazy.load("tapeless.compiler.callplan")
 callstub = lazy.load("tapeless.compiler.callstub")
 emit = lazy.load("tapeless.compiler.emit")
 engine = lazy.load("tapeless.compiler.engine")
@@ -173,7 +174,7 @@ class Plan:
         """executable: see `runtime/executable.py`; single: whether a route gives one result."""
         avals = executable.in_avals
         kinds = [
-            0 if isinstance(token, ShapedArray) else callstub.SCALARS[aval.dtype.name]
+            0 if isinstance(token, ShapedArray) else callplan.SCALARS[aval.dtype.name]
             for token, aval in zip(tokens, avals, strict=True)
         ]
         results = [
@@ -202,7 +203,7 @@ class Plan:
             "single": int(single),
             **{name: ctypes.addressof(array) for name, array in self._arrays.items()},
         }
-        self._arrays["plan"] = _numbers([numbers[name] for name in callstub.PLAN])
+        self._arrays["plan"] = _numbers([numbers[name] for name in callplan.PLAN])
         self._executable = (executable, tokens, failed)
         self.address = ctypes.addressof(self._arrays["plan"])
         self.run = _builtin(self.address)
@@ -227,7 +228,7 @@ def plan_for(executable: Any, tokens: tuple[Token, ...], single: bool = False) -
     if any(place < 0 for place in executable.results):
         return None
     for token, aval in zip(tokens, executable.in_avals, strict=True):
-        if isinstance(token, type) and aval.dtype.name not in callstub.SCALARS:
+        if isinstance(token, type) and aval.dtype.name not in callplan.SCALARS:
             return None
     return Plan(executable, tokens, single)
 
