@@ -127,7 +127,7 @@ def literal(value: bool | int | float, register: str) -> str:
     return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
 
 
-@cache
 def constant(value: bool | int | float, register: str, lanes: int) -> str:
     """Spell a number in every lane of the register type."""
+    # Not cached: 0.0 and -0.0 are equal, and would be one key.
     return splat(register, literal(value, register), lanes)

@@ -116,9 +116,10 @@ def total_weight(found: Survey) -> float:
 
 
 def _call_cost(call: Call) -> float:
-    """The cost of a foreign call: known for products of matrices, else a guess."""
+    """The cost of a foreign call: known for products of matrices, else that of factoring one."""
     if not call.symbol.endswith("gemm"):
-        return 1000
+        largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
+        return 1000 + largest**1.5
     work = 0.125
     for size in call.args[2:5]:
         work *= size.value if isinstance(size, Const) else 1

@@ -6,10 +6,10 @@ import ctypes
 
 import numpy as np
 import pytest
-from native import F32, F64, I32, I64, Work
 
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.ir import Call, Const, If, Loop, Store, While
+from tests.compiler.native import F32, F64, I32, I64, Work
 
 named = pytest.mark.parametrize
 DTYPES = [np.dtype(t) for t in ("?", "i1", "i2", "i4", "i8", "u1", "u4", "f2", "f4", "f8")]

@@ -8,14 +8,14 @@ import weakref
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from native import F32, F64, I32, Work
-from test_emit import collatz, kitchen_sink, numbers
-from test_threads import long_program
 
 from tapeless.compiler import engine
 from tapeless.compiler.engine import generate_object, optimise
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.ir import Call, Loop
+from tests.compiler.native import F32, F64, I32, Work
+from tests.compiler.test_emit import collatz, kitchen_sink, numbers
+from tests.compiler.test_threads import long_program
 
 LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"]
 

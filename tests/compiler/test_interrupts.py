@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from native import F32, I64, Work
 
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Loop, Store, While
+from tests.compiler.native import F32, I64, Work
 
 
 def endless(work: Work) -> None:

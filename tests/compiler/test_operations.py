@@ -5,11 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from native import Work
 
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.operations import identity, is_operation
 from tapeless.kernel.ir import Loop
+from tests.compiler.native import Work
 
 SIGNED = [np.dtype(f"i{size}") for size in (1, 2, 4, 8)]
 UNSIGNED = [np.dtype(f"u{size}") for size in (1, 2, 4, 8)]

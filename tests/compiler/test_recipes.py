@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from native import F32, F64, Work
 
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Loop
+from tests.compiler.native import F32, F64, Work
 
 named = pytest.mark.parametrize
 HALF = np.dtype(np.float16)

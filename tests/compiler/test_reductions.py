@@ -5,11 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from native import F32, F64, I32, I64, Work
-from test_emit import numbers
 
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Loop, Scalar
+from tests.compiler.native import F32, F64, I32, I64, Work
+from tests.compiler.test_emit import numbers
 
 named = pytest.mark.parametrize
 COMBINES = {

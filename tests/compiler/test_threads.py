@@ -6,16 +6,17 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
-from native import F32, Work
-from test_emit import numbers
 
 from tapeless.compiler.linker import runtime
 from tapeless.compiler.target import host_target
 from tapeless.compiler.threads import thread_count
 from tapeless.kernel.ir import Loop
+from tests.compiler.native import F32, Work
+from tests.compiler.test_emit import numbers
 
 
 def long_program(size: int) -> tuple[Work, np.ndarray]:
@@ -118,9 +119,9 @@ def test_many_python_threads_call_at_once(with_threads: object) -> None:
 
 FORK = """
 import os, sys
-sys.path.insert(0, {here!r})
-from native import np
-from test_threads import long_program, runtime
+sys.path.insert(0, {root!r})
+from tests.compiler.native import np
+from tests.compiler.test_threads import long_program, runtime
 runtime().limit(2)
 work, source = long_program(1 << 20)
 work.run()
@@ -135,7 +136,7 @@ assert np.array_equal(work.run()[0], source - source.max())
 
 
 def test_a_forked_child_computes_with_its_own_workers() -> None:
-    script = FORK.format(here=os.path.dirname(__file__))
+    script = FORK.format(root=str(Path(__file__).parents[2]))
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
 
 

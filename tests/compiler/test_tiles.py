@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from native import F32, F64, I32, Work
-from test_emit import numbers
 
 from tapeless.compiler.target import host_target, named_target
 from tapeless.compiler.tiles import find_tile
 from tapeless.kernel.ir import Loop
+from tests.compiler.native import F32, F64, I32, Work
+from tests.compiler.test_emit import numbers
 
 named = pytest.mark.parametrize
 
