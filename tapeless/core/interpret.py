@@ -18,29 +18,37 @@ __all__ = ["eval_jaxpr", "last_uses"]
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> tuple[Value, ...]:
     """Return the outputs of `jaxpr` for these constants and inputs."""
-    env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
+    env: dict[Var, Value] = {}
 
     def read(atom: Atom) -> Value:
         """Return the value of an atom."""
-        return atom.val if type(atom) is Literal else env[atom]
+        if type(atom) is Literal:
+            return atom.val
+        return env[atom]
 
-    last = last_uses(jaxpr)
-    for eqn, dying in zip(jaxpr.eqns, last, strict=True):
+    env.update(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    dying = last_uses(jaxpr)
+    for position, eqn in enumerate(jaxpr.eqns):
+        operands = map(read, eqn.invars)
         with override_source(eqn.source):
-            outs = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            outs = eqn.primitive.bind(*operands, **eqn.params)
         env.update(zip(eqn.outvars, outs, strict=True))
-        for var in dying:
+        for var in dying[position]:
             env.pop(var, None)
     return tuple(map(read, jaxpr.outvars))
 
 
 def last_uses(jaxpr: Jaxpr) -> list[list[Var]]:
     """Return, per equation, the variables that nothing uses after it."""
-    live = {atom for atom in jaxpr.outvars if type(atom) is Var}
+    live: set[Atom] = set(jaxpr.outvars)
     dying: list[list[Var]] = []
     for eqn in reversed(jaxpr.eqns):
-        ends = [var for var in {*eqn.invars, *eqn.outvars} if type(var) is Var and var not in live]
-        live.update(ends)
+        ends = []
+        for atom in (*eqn.invars, *eqn.outvars):
+            if type(atom) is Var and atom not in live:
+                live.add(atom)
+                ends.append(atom)
         dying.append(ends)
-    return dying[::-1]
+    dying.reverse()
+    return dying

@@ -93,7 +93,7 @@ class KernelBuilder(FoldNodes):
     def buffer(self, aval: ShapedArray) -> KernelValue:
         """Make fresh memory, of undefined contents."""
         value = KernelValue(self, aval, buffer=self.new_buffer(aval))
-        self._version[value.buffer] = self.epoch
+        self._version[value.memory] = self.epoch
         return value
 
     def new_buffer(self, aval: ShapedArray, space: str = "") -> Buffer:
@@ -137,7 +137,7 @@ class KernelBuilder(FoldNodes):
         if value.buffer is not None and self.may_overwrite(value):
             self.flush()
             own = KernelValue(self, value.aval, buffer=value.buffer)
-            self._changed(own.buffer)
+            self._changed(own.memory)
             value.overwritten()
             return own
         copy = self.buffer(value.aval)
@@ -161,8 +161,8 @@ class KernelBuilder(FoldNodes):
         nest = self._join(value)
         flat = self.flat_index((i, *nest.index), target.shape)
         element = value.at(*nest.index)
-        nest.add(target.buffer, element, self.positions(flat, value.aval))
-        self._changed(target.buffer)
+        nest.add(target.memory, element, self.positions(flat, value.aval))
+        self._changed(target.memory)
 
         def pull(index: tuple[IndexLike, ...]) -> Element:
             """Return what is being stored, or read the row."""
@@ -191,7 +191,7 @@ class KernelBuilder(FoldNodes):
 
     def carries(self, init: Sequence[KernelValue]) -> Carries:
         """Make memory that the next loop carries, starting with the values `init`."""
-        buffers = tuple(self.writable(value).buffer for value in init)
+        buffers = tuple(self.writable(value).memory for value in init)
         self._entering.extend(buffers)
         return Carries(tuple(value.aval for value in init), buffers)
 
@@ -222,7 +222,7 @@ class KernelBuilder(FoldNodes):
 
     def read(self, value: KernelValue, index: tuple[IndexLike, ...]) -> Element:
         """Return an element of a stored value; rules call `value.at`."""
-        buffer = value.buffer
+        buffer = value.memory
         nest = self._nest
         if nest is not None and buffer in nest.elements:
             if value.shape == nest.shape and index == nest.index:
@@ -249,20 +249,20 @@ class KernelBuilder(FoldNodes):
         accumulate: str | None = None,
     ) -> None:
         """Write an element of a writable value; where `guard` is false, do nothing."""
-        index = tuple(index) if isinstance(index, (tuple, list)) else (index,)
+        place = tuple(index) if isinstance(index, Sequence) else (index,)
         if not isinstance(element, (Scalar, Parts)):
             element = self.const(element, target.dtype)
-        flat = self.flat_index(index, target.shape)
+        flat = self.flat_index(place, target.shape)
         parts = parts_of(element)
         if len(parts) > 1 and accumulate not in (None, "add"):
             raise TypeError(f"cannot accumulate complex numbers with {accumulate}")
         self.flush()
         if len(parts) > 1:
-            parts = [self.let(part) for part in parts]
+            parts = tuple(self.let(part) for part in parts)
         flats = self.positions(flat, target.aval)
         for position, part in zip(flats, parts, strict=True):
-            self._emit(Store(target.buffer, position, part, guard, accumulate))
-        self._changed(target.buffer)
+            self._emit(Store(target.memory, position, part, guard, accumulate))
+        self._changed(target.memory)
 
     def let(self, element: Element) -> Element:
         """Evaluate an element now; the result survives later writes to what it was computed of."""
@@ -288,9 +288,9 @@ class KernelBuilder(FoldNodes):
         if value.aval.size:
             if value.buffer is not None and value.buffer is target.buffer:
                 value = self._copied(value)
-            self._store_elements(value, target.buffer, tuple(prefix), target)
+            self._store_elements(value, target.memory, tuple(prefix), target)
             self.flush()
-        self._changed(target.buffer)
+        self._changed(target.memory)
 
     def loop(
         self,
@@ -302,7 +302,7 @@ class KernelBuilder(FoldNodes):
         """Run `body(i)` for i below `extent`; in any order if the iterations are independent."""
         self.flush()
         if isinstance(extent, Const):
-            extent = extent.value
+            extent = int(extent.value)
         var = self.index(self.name("i"), extent if isinstance(extent, int) else None)
         block = self._loop_block(lambda: body(var))
         self._emit(Loop(var, extent, block, independent, reverse))
@@ -362,7 +362,8 @@ class KernelBuilder(FoldNodes):
             self.stored(value)
         self.flush()
         operands = tuple(self._call_operand(arg) for arg in args)
-        read, written = (tuple(value.buffer for value in values) for values in (reads, writes))
+        read = tuple(value.memory for value in reads)
+        written = tuple(value.memory for value in writes)
         self._emit(Call(symbol, operands, read, written))
         for buffer in written:
             self._changed(buffer)
@@ -374,7 +375,8 @@ class KernelBuilder(FoldNodes):
         operands = [self.stored(arg) for arg in args]
         results = [self.buffer(aval) for aval in outs]
         symbol = f"host:{len(self.host_calls)}"
-        buffers_in, buffers_out = [x.buffer for x in operands], [y.buffer for y in results]
+        buffers_in = [operand.memory for operand in operands]
+        buffers_out = [result.memory for result in results]
         self.host_calls[symbol] = (function, buffers_in, buffers_out)
         self.call(symbol, [*operands, *results], operands, results)
         return tuple(results)
@@ -511,9 +513,9 @@ class KernelBuilder(FoldNodes):
         first: list[Statement] = []
         if math.prod(sizes) > UNROLLED_FOLD:
             first, roots = self._reduced_first(variables, sizes, roots)
-        stores: list[Statement] = [
-            Store(buffer, roots[2 * i], roots[2 * i + 1]) for i, buffer in enumerate(targets)
-        ]
+        stores: list[Statement] = []
+        for i, buffer in enumerate(targets):
+            stores.append(Store(buffer, self.affine(roots[2 * i]), roots[2 * i + 1]))
         return [*_loops(variables, sizes, first), *_loops(variables, sizes, stores)]
 
     def _reduced_first(

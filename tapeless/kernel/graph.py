@@ -21,14 +21,13 @@ __all__ = ["children", "collapse", "loads_in", "merge_reductions", "replace", "s
 
 def children(node: Scalar) -> tuple[Scalar, ...]:
     """Return the operands of a node."""
-    kind = type(node)
-    if kind is Op:
+    if type(node) is Op:
         return node.args
-    if kind is Affine:
+    if type(node) is Affine:
         return tuple(term for term, _ in node.terms)
-    if kind is Load:
+    if type(node) is Load:
         return (node.index,) if node.guard is None else (node.index, node.guard)
-    if kind is Reduce:
+    if type(node) is Reduce:
         return node.elements + node.inits
     return ()
 
@@ -121,7 +120,7 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
         if isinstance(node, Reduce) and isinstance(node.combine, str) and len(node.elements) == 1:
             key = (stages[id(node)], node.var, node.extent, node.combine, node.dtype, node.free)
             groups.setdefault(key, []).append(node)
-    together = {}
+    together: dict[int, list[Reduce]] = {}
     for group in groups.values():
         if len(group) > 1:
             together.update((id(node), group) for node in group)
@@ -141,7 +140,8 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
         if group is not None:
             elements = tuple(new(member.elements[0]) for member in group)
             inits = tuple(new(member.inits[0]) for member in group)
-            results = nodes.reduce(node.var, node.extent, elements, inits, node.combine)
+            first = group[0]
+            results = nodes.reduce(first.var, first.extent, elements, inits, first.combine)
             for old, result in zip(group, results, strict=True):
                 replaced[id(old)] = result
         elif any(id(child) in replaced for child in children(node)):
@@ -172,11 +172,14 @@ def _rebuild(nodes: Nodes, node: Scalar, new: Callable[[Scalar], Scalar]) -> Sca
         elements = tuple(map(new, node.elements))
         inits = tuple(map(new, node.inits))
         return nodes.reduce(node.var, node.extent, elements, inits, node.combine)[node.which]
+    if not isinstance(node, Op):
+        return node
     args = tuple(map(new, node.args))
     if node.name in ("div", "rem") and type(node.args[0]) in (Affine, Index):
-        if isinstance(args[1], Const):
+        divisor = args[1]
+        if isinstance(divisor, Const):
             divide = nodes.index_div if node.name == "div" else nodes.index_mod
-            return divide(args[0], args[1].value)
+            return divide(args[0], int(divisor.value))
     conversion = node.dtype if node.name in ("convert", "bitcast") else None
     return nodes.op(node.name, *args, dtype=conversion)
 

@@ -22,6 +22,7 @@ buffer of shape S is a real buffer of shape S + (2,).  Booleans are stored as on
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -75,8 +76,16 @@ class Scalar:
     """
 
     __slots__ = ()
-    dtype: np.dtype
-    free: frozenset[Index]
+
+    if TYPE_CHECKING:
+        # Fields of the subclasses, which are frozen: declared, not made.
+        @property
+        def dtype(self) -> np.dtype:
+            """The NumPy dtype."""
+
+        @property
+        def free(self) -> frozenset[Index]:
+            """The variables of the loops around that it depends on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,6 +274,6 @@ class Call(Statement):
     """
 
     symbol: str
-    args: tuple[object, ...]
+    args: tuple[Buffer | tuple[Buffer, Affine] | Scalar, ...]
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]

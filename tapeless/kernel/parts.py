@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,8 @@ class Pair(Parts):
         return np.result_type(self[0].dtype, np.complex64)
 
 
-Element = Scalar | Parts
+# A `Scalar` or `Parts`. What a constructor gives follows from what it takes; no annotation says it.
+Element = Any
 
 
 def parts_of(element: Element) -> tuple[Scalar, ...]:
@@ -101,7 +103,7 @@ class PartNodes(Nodes):
             raise AttributeError(f"the kernel builder has no attribute {name}")
         return functools.partial(self.op, name)
 
-    def const(self, value: object, dtype: np.dtype) -> Element:
+    def const(self, value: Any, dtype: np.dtype) -> Element:
         """Make a constant; of a complex dtype, a pair of constants."""
         if not isinstance(dtype, np.dtype):
             dtype = np.dtype(dtype)
@@ -129,7 +131,7 @@ class PartNodes(Nodes):
         """Return the complex conjugate."""
         return Pair(x.re, self.neg(x.im)) if isinstance(x, Pair) else x
 
-    def op(self, name: str, *args: object, dtype: np.dtype | None = None) -> Element:
+    def op(self, name: str, *args: Any, dtype: np.dtype | None = None) -> Element:
         """Make an operation on scalars, or on elements of several parts."""
         if dtype is not None and np.dtype(dtype).kind == "c":
             return self._to_complex(name, args[0], np.dtype(dtype))
@@ -146,7 +148,7 @@ class PartNodes(Nodes):
             return recipe(self, args[0], dtype)
         return recipe(self, *self.pairs(*args))
 
-    def pairs(self, *args: object) -> tuple[Pair, ...]:
+    def pairs(self, *args: Element) -> tuple[Pair, ...]:
         """Return operands, at least one of them complex, as complex numbers."""
         part = next(arg for arg in args if isinstance(arg, Pair)).re.dtype
         whole = np.dtype(np.complex64 if part == np.float32 else np.complex128)

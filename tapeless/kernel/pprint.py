@@ -106,7 +106,7 @@ class _Printer:
         lines.append(f"{indent}{store.buffer.name}[{index}] {sign} {_bare(value)}{suffix}")
         return lines
 
-    def argument(self, arg: object) -> str:
+    def argument(self, arg: Buffer | tuple[Buffer, Affine] | Scalar) -> str:
         """Return an argument of a call."""
         if isinstance(arg, Buffer):
             return arg.name

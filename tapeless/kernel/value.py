@@ -68,7 +68,7 @@ class KernelValue:
         self.builder = builder
         self.aval = aval
         self.buffer = buffer
-        self._pull = pull
+        self._pull: Pull = _refuse if pull is None else pull
         self._seen: dict[tuple[IndexLike, ...], Element] = {}
         self._epoch = -1
         self.sources: Sequence[KernelValue] = ()
@@ -82,6 +82,13 @@ class KernelValue:
     def dtype(self) -> Any:
         """The dtype."""
         return self.aval.dtype
+
+    @property
+    def memory(self) -> Buffer:
+        """The buffer, of a value that is stored."""
+        if self.buffer is None:
+            raise ValueError(f"{self} is wanted in memory, and is virtual; a bug in tapeless")
+        return self.buffer
 
     @property
     def is_stored(self) -> bool:
@@ -114,7 +121,7 @@ class KernelValue:
     def store_in(self, buffer: Buffer) -> None:
         """Become stored in `buffer`, which holds, or will hold, the elements."""
         self.buffer = buffer
-        self._pull = None
+        self._pull = _refuse
         self._seen = {}
 
     def redirect(self, pull: Pull) -> None:
@@ -124,11 +131,11 @@ class KernelValue:
 
     def overwritten(self) -> None:
         """Forget the memory, which belongs to another value from now on."""
-
-        def pull(index: tuple[IndexLike, ...]) -> Element:
-            """Refuse."""
-            raise ValueError("a value is read after its memory was reused; a bug in tapeless")
-
         self.buffer = None
-        self._pull = pull
+        self._pull = _refuse
         self.sources = ()
+
+
+def _refuse(index: tuple[IndexLike, ...]) -> Element:
+    """Give no element: the memory was reused, or never filled."""
+    raise ValueError("a value is read after its memory was reused; a bug in tapeless")
