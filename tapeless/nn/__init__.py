@@ -1,6 +1,6 @@
 """`nn`: functions that neural networks are made of.  Names only."""
 
-from tapeless.nn.activations import *
-from tapeless.nn.normalization import *
-from tapeless.nn.attention import *
 from tapeless.nn import initializers as initializers
+from tapeless.nn.activations import *
+from tapeless.nn.attention import *
+from tapeless.nn.normalization import *

@@ -12,9 +12,15 @@ from tapeless.api.custom import custom_jvp
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import arithmetic, ufuncs
+from tapeless.numpy import arithmetic, floats, ufuncs
 from tapeless.numpy.choice import clip, where
-from tapeless.numpy.common import asarray, canonicalize_axis, check_arraylike, promote_args_inexact
+from tapeless.numpy.common import (
+    array,
+    asarray,
+    canonicalize_axis,
+    check_arraylike,
+    promote_args_inexact,
+)
 
 __all__ = [
     "celu",
@@ -115,7 +121,7 @@ def softplus(x: Any) -> Value:
     >>> softplus(0.0)
     Array(0.6931472, dtype=float32, weak_type=True)
     """
-    return ufuncs.logaddexp(x, 0.0)
+    return floats.logaddexp(x, 0.0)
 
 
 @jit
@@ -271,9 +277,9 @@ def gelu(x: Any, approximate: bool = True) -> Value:
         inner = ufuncs.tanh(arithmetic.multiply(root, arithmetic.add(x, cubic)))
         return arithmetic.multiply(x, arithmetic.multiply(0.5, arithmetic.add(1.0, inner)))
     half_root = np.sqrt(0.5).astype(typeof(x).dtype)
-    return arithmetic.multiply(
-        arithmetic.multiply(0.5, x), lax.erfc(arithmetic.multiply(arithmetic.negative(x), half_root))
-    )
+    half = arithmetic.multiply(0.5, x)
+    tail = lax.erfc(arithmetic.multiply(arithmetic.negative(x), half_root))
+    return array(arithmetic.multiply(half, tail))
 
 
 @functools.partial(jit, static_argnames=("axis",))

@@ -27,8 +27,8 @@ from tapeless.api.checkpoint import checkpoint
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.nn.normalization import logsumexp, softmax
-from tapeless.numpy.common import asarray, check_arraylike
 from tapeless.numpy.choice import where
+from tapeless.numpy.common import asarray, check_arraylike
 from tapeless.tree.registry import register_dataclass
 
 __all__ = ["dot_product_attention"]
@@ -201,9 +201,7 @@ def dot_product_attention(
     has_batch = typeof(query).ndim != 3
     if not has_batch:
         query, key, value = (lax.expand_dims(x, (0,)) for x in (query, key, value))
-    bias, mask = (
-        lax.expand_dims(asarray(x), (0,)) if np.ndim(x) == 3 else x for x in (bias, mask)
-    )
+    bias, mask = (lax.expand_dims(asarray(x), (0,)) if np.ndim(x) == 3 else x for x in (bias, mask))
     query = _check_array(query, "query", (None,) * 4)
     b, t, n, h = typeof(query).shape
     key = _check_array(key, "key", (b, None, None, h))

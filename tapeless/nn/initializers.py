@@ -20,7 +20,7 @@ from tapeless import dtypes, lax
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import creation
-from tapeless.random import basic, continuous, keys, vectors
+from tapeless.random import basic, continuous, requests, vectors
 
 __all__ = [
     "Initializer",
@@ -170,26 +170,22 @@ def _fans(shape: Shape, in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tupl
 
 def _complex_uniform(key: Any, shape: Shape, dtype: np.dtype) -> Value:
     """Return numbers uniform in the unit disk."""
-    key_size, key_angle = basic.split_in(keys.one_key("uniform", key)[0], 2)
+    key_size, key_angle = requests.split_in(requests.one_key("uniform", key)[0], 2)
     real = np.zeros((), dtype).real.dtype
     size = lax.convert_element_type(lax.sqrt(basic.uniform(key_size, shape, real)), dtype)
-    angle = lax.convert_element_type(
-        2 * np.pi * basic.uniform(key_angle, shape, real), dtype
-    )
+    angle = lax.convert_element_type(2 * np.pi * basic.uniform(key_angle, shape, real), dtype)
     return size * lax.exp(1j * angle)
 
 
 def _complex_truncated_normal(key: Any, upper: Any, shape: Shape, dtype: np.dtype) -> Value:
     """Return complex normal numbers of variance 1 inside a disk of radius `upper`."""
-    key_size, key_angle = basic.split_in(keys.one_key("truncated_normal", key)[0], 2)
+    key_size, key_angle = requests.split_in(requests.one_key("truncated_normal", key)[0], 2)
     real = np.zeros((), dtype).real.dtype
     inside = (1 - lax.exp(creation.array(-(upper**2), dtype))) * lax.convert_element_type(
         basic.uniform(key_size, shape, real), dtype
     )
     size = lax.sqrt(-lax.log(1 - inside))
-    angle = lax.convert_element_type(
-        2 * np.pi * basic.uniform(key_angle, shape, real), dtype
-    )
+    angle = lax.convert_element_type(2 * np.pi * basic.uniform(key_angle, shape, real), dtype)
     return size * lax.exp(1j * angle)
 
 
@@ -231,7 +227,7 @@ def variance_scaling(
 
     def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
         """Draw with the variance that the shape asks for."""
-        shape = basic.shape_of_request(shape)
+        shape = requests.shape_of_request(shape)
         dtype = _dtype(dtype, default)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
         fans = {
@@ -286,7 +282,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
         """Draw a matrix and give it the shape."""
         dtype = _dtype(dtype, default)
-        shape = basic.shape_of_request(shape)
+        shape = requests.shape_of_request(shape)
         if len(shape) < 2:
             raise ValueError("orthogonal initializer requires at least a 2D shape")
         n_columns = shape[column_axis]
@@ -317,7 +313,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
         """Put an orthogonal matrix into the middle."""
         dtype = _dtype(dtype, default)
-        shape = basic.shape_of_request(shape)
+        shape = requests.shape_of_request(shape)
         if len(shape) not in (3, 4, 5):
             raise ValueError("Delta orthogonal initializer requires a 3D, 4D, or 5D shape.")
         if shape[-1] < shape[-2]:

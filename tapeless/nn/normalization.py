@@ -78,7 +78,7 @@ def logsumexp(
     a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False,
     where: Any = None,
 ) -> Any:  # fmt: skip
-    """Return log(sum(b * exp(a))) over axes; with `return_sign`, of its absolute value and its sign.
+    """Return log(sum(b * exp(a))) over axes; or, with `return_sign`, of its size, and its sign.
 
     >>> import numpy as np
     >>> logsumexp(np.zeros(4, "float32"))

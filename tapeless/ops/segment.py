@@ -73,7 +73,13 @@ def _segment_count(ids: Value, num_segments: Any) -> int:
 
 
 def _scatter_rows(
-    scatter: Callable, start: Value, ids: Value, data: Value, is_sorted: bool, unique: bool, mode: Any
+    scatter: Callable,
+    start: Value,
+    ids: Value,
+    data: Value,
+    is_sorted: bool,
+    unique: bool,
+    mode: Any,
 ) -> Value:
     """Combine rows into the rows of `start` that their ids name."""
     id_shape, rank = typeof(ids).shape, typeof(start).ndim

@@ -1,9 +1,9 @@
 """Random numbers: pure functions of keys, with the bits of JAX's threefry generator."""
 
-from tapeless.random.keys import *
 from tapeless.random.basic import *
-from tapeless.random.continuous import *
 from tapeless.random.choosing import *
-from tapeless.random.gammas import *
+from tapeless.random.continuous import *
 from tapeless.random.counting import *
+from tapeless.random.gammas import *
+from tapeless.random.keys import *
 from tapeless.random.vectors import *

@@ -35,72 +35,30 @@ from tapeless.prims.binary import (
 )
 from tapeless.prims.bits import random_bits, random_split
 from tapeless.prims.compare import gt, le
-from tapeless.prims.create import full_like
 from tapeless.prims.convert import bitcast_convert_type, convert_element_type
+from tapeless.prims.create import full_like
 from tapeless.prims.join import unstack
 from tapeless.prims.select import select
 from tapeless.prims.special import erf_inv
 from tapeless.prims.structural import broadcast_to_rank, reshape
-from tapeless.random.keys import one_key
+from tapeless.random.requests import (
+    check_dtype,
+    check_shape,
+    float_dtype,
+    one_key,
+    shape_of_request,
+    split_in,
+)
 
 __all__ = [
     "bits",
-    "check_dtype",
-    "check_shape",
-    "float_dtype",
     "normal",
     "randint",
-    "shape_of_parameters",
-    "shape_of_request",
-    "split_in",
     "uniform",
-    "uniform_of",
 ]
 
 Shape = tuple[int, ...]
 _UINT_OF_BITS = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
-
-
-def shape_of_request(shape: Any) -> Shape:
-    """Return the shape that the user asked for as a tuple of ints."""
-    if hasattr(shape, "__index__"):
-        shape = (shape,)
-    extents = tuple(shape)
-    if not all(hasattr(n, "__index__") for n in extents):
-        raise TypeError(
-            "Shapes must be 1D sequences of concrete values of integer type, got "
-            f"{extents}."
-        )
-    result = tuple(n.__index__() for n in extents)
-    if any(n < 0 for n in result):
-        raise ValueError(f"shapes must have non-negative extents, got {result}")
-    return result
-
-
-def check_dtype(name: str, dtype: Any, default: Any, kind: Any, words: str) -> np.dtype:
-    """Return the dtype asked for, or the default; raise ValueError if it is of another kind."""
-    if dtype is None:
-        return dtypes.canonicalize_dtype(default)
-    canonical = dtypes.check_user_dtype_supported(dtype, name)
-    if not dtypes.issubdtype(canonical, kind):
-        raise ValueError(
-            f"dtype argument to `{name}` must be {words}, got {dtypes.dtype_name(canonical)}"
-        )
-    return canonical
-
-
-def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
-    """Raise ValueError unless the parameters' shapes broadcast to `shape`."""
-    try:
-        result = np.broadcast_shapes(shape, *param_shapes)
-    except ValueError:
-        shown = ", ".join(str(s) for s in (shape, *param_shapes))
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]") from None
-    if result != shape:
-        raise ValueError(
-            f"{name} got explicit shape argument {shape}, which must be broadcast-compatible with "
-            f"batch_shape={result} of the parameters"
-        )
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
@@ -135,26 +93,6 @@ def uniform(
     typed, _ = one_key("uniform", key)
     dtype = float_dtype("uniform", dtype)
     return _uniform(typed, shape_of_request(shape), dtype, minval, maxval)
-
-
-def shape_of_parameters(name: str, shape: Any, *parameters: Any) -> Shape:
-    """Return the shape asked for, or (None) that to which the parameters stretch."""
-    shapes = [np.shape(x) for x in parameters]
-    if shape is None:
-        return np.broadcast_shapes(*shapes)
-    asked = shape_of_request(shape)
-    check_shape(name, asked, *shapes)
-    return asked
-
-
-def float_dtype(name: str, dtype: Any) -> np.dtype:
-    """Return the floating dtype asked for, or the default."""
-    return check_dtype(name, dtype, np.float64, np.floating, "a float dtype")
-
-
-def split_in(key: Value, n: int) -> Sequence[Value]:
-    """Return `n` keys made of one, as separate values."""
-    return unstack(random_split(key, (n,)))
 
 
 @functools.partial(jit, static_argnums=(1, 2))

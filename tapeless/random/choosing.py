@@ -21,17 +21,15 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import creation, cumulative, reductions, shaping, sorting, taking, ufuncs
 from tapeless.numpy.common import asarray, canonicalize_axis, check_arraylike, convert
-from tapeless.random.basic import (
-    bits,
+from tapeless.random.basic import bits, randint, uniform
+from tapeless.random.continuous import gumbel
+from tapeless.random.requests import (
     check_shape,
-    randint,
+    one_key,
     shape_of_parameters,
     shape_of_request,
     split_in,
-    uniform,
 )
-from tapeless.random.continuous import gumbel
-from tapeless.random.keys import one_key
 
 __all__ = ["bernoulli", "categorical", "choice", "permutation", "rademacher"]
 
@@ -39,7 +37,7 @@ Shape = tuple[int, ...]
 
 
 def bernoulli(
-    key: Any, p: Any = np.float32(0.5), shape: Any = None, mode: str = "low", *,
+    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
     out_sharding: Any = None,
 ) -> Value:  # fmt: skip
     """Return True with probability p.
@@ -223,9 +221,7 @@ def choice(
     return shaping.reshape(drawn, (*rest[:axis], *shape, *rest[axis + 1 :]))
 
 
-def _places(
-    key: Value, n: int, shape: Shape, replace: bool, p: Any, mode: str | None
-) -> Value:
+def _places(key: Value, n: int, shape: Shape, replace: bool, p: Any, mode: str | None) -> Value:
     """Return indices below `n`: of `shape`, or flat ones without replacement."""
     if p is None:
         return randint(key, shape, 0, n)

@@ -20,17 +20,15 @@ from tapeless.numpy import arithmetic, reductions, ufuncs
 from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import asarray, convert
 from tapeless.numpy.shaping import broadcast_to
-from tapeless.random.basic import (
+from tapeless.random.basic import normal, uniform, uniform_of
+from tapeless.random.requests import (
     check_dtype,
     float_dtype,
-    normal,
+    one_key,
     shape_of_parameters,
     shape_of_request,
     split_in,
-    uniform,
-    uniform_of,
 )
-from tapeless.random.keys import one_key
 
 __all__ = [
     "cauchy",
@@ -56,9 +54,7 @@ def tiny_of(dtype: np.dtype) -> Any:
     return dtypes.finfo(dtype).tiny
 
 
-def exponential(
-    key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
-) -> Value:
+def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
     """Return numbers of the density exp(-x), x >= 0.
 
     >>> from tapeless.random.keys import key
@@ -200,7 +196,7 @@ def _truncated_normal(key: Value, lower: Any, upper: Any, shape: Shape, dtype: n
 
 
 def lognormal(
-    key: Any, sigma: Any = np.float32(1.0), shape: Any = None, dtype: Any = None, *,
+    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *,
     out_sharding: Any = None,
 ) -> Value:  # fmt: skip
     """Return exp(sigma z), z normal.

@@ -23,17 +23,17 @@ from tapeless.numpy import floats, ufuncs
 from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import asarray, convert
 from tapeless.numpy.shaping import broadcast_to, moveaxis
-from tapeless.random.basic import (
+from tapeless.random.basic import uniform
+from tapeless.random.gammas import check_method
+from tapeless.random.requests import (
     check_dtype,
     check_shape,
     float_dtype,
+    one_key,
     shape_of_parameters,
     shape_of_request,
     split_in,
-    uniform,
 )
-from tapeless.random.gammas import check_method
-from tapeless.random.keys import one_key
 
 __all__ = ["binomial", "geometric", "multinomial", "poisson"]
 

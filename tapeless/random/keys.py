@@ -1,8 +1,8 @@
 """Keys: making, splitting and looking into them.
 
 A key is an element of an array of dtype `key<fry>`.  The old form, a uint32 array whose last axis
-has two elements, is accepted wherever a key is and returned by `PRNGKey` and by what is derived from
-old keys.
+has two elements, is accepted wherever a key is; `PRNGKey` and what derives from an old key return
+it.
 
 Every sampler wants one key; an array of keys is refused with the advice to use `vmap`.
 """
@@ -23,6 +23,7 @@ from tapeless.prims import bits
 from tapeless.prims.bits import PRNGImpl, threefry_prng_impl
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.structural import reshape
+from tapeless.random.requests import check_raw, is_key, one_key
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "key_data",
     "key_dtype",
     "key_impl",
-    "one_key",
     "split",
     "wrap_key_data",
 ]
@@ -56,11 +56,6 @@ def _implementation(spec: Any) -> PRNGImpl:
         )
     known = ", ".join(f'"{name}"' for name in _IMPLEMENTATIONS)
     raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {known}?')
-
-
-def is_key(x: Any) -> bool:
-    """Tell whether a value is an array of typed keys."""
-    return is_value(x) and dtypes.issubdtype(typeof(x).dtype, dtypes.prng_key)
 
 
 def _seed(seed: Any, impl: Any, name: str) -> Value:
@@ -118,13 +113,13 @@ def key_data(keys: Any) -> Value:
     """
     if is_key(keys):
         return bits.random_unwrap(keys)
-    _check_raw(keys)
+    check_raw(keys)
     return asarray(keys)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Value:
     """Return the typed keys with these words; the inverse of `key_data`."""
-    _check_raw(key_bits_array)
+    check_raw(key_bits_array)
     return bits.random_wrap(asarray(key_bits_array), impl=_implementation(impl))
 
 
@@ -140,46 +135,6 @@ def key_impl(keys: Any) -> str:
 def key_dtype(impl_spec: Any = None) -> Any:
     """Return the dtype of the keys of a generator."""
     return typeof(key(0, impl=impl_spec)).dtype
-
-
-def _check_raw(keys: Any) -> None:
-    """Refuse what cannot be keys in the old form."""
-    if keys is None:
-        raise TypeError(f"unexpected PRNG key type {type(keys)}")
-    if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
-            f"dtype attributes. Got {keys}"
-        )
-    if not keys.shape:
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.ndim >= 1; got ndim=0"
-        )
-    if tuple(keys.shape[-1:]) != (2,):
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.shape to end with (2,); got "
-            f"shape={tuple(keys.shape)} for impl={threefry_prng_impl}"
-        )
-    if keys.dtype != np.uint32:
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; got "
-            f"dtype={dtypes.dtype_name(keys.dtype)} for impl={threefry_prng_impl}"
-        )
-
-
-def one_key(name: str, given: Any) -> tuple[Value, bool]:
-    """Return the one typed key of an argument, and whether it came in the old form."""
-    raw = not is_key(given)
-    shown = tuple(np.shape(given)) if raw else typeof(given).shape
-    if raw:
-        _check_raw(given)
-        given = bits.random_wrap(asarray(given), impl=threefry_prng_impl)
-    if typeof(given).shape:
-        raise ValueError(
-            f"{name} accepts a single key, but was given a key array of shape {shown} != (). Use "
-            f"jax.vmap for batching."
-        )
-    return given, raw
 
 
 def _like(keys: Value, raw: bool) -> Value:
@@ -224,5 +179,5 @@ def clone(key: Any) -> Value:
     """Return a key with the same bits, to be used again on purpose."""
     if is_key(key):
         return bits.random_clone(key)
-    _check_raw(key)
+    check_raw(key)
     return reshape(key, typeof(key).shape)

@@ -15,8 +15,8 @@ from tapeless.core.trace import Value
 from tapeless.numpy import contraction, diagonals
 from tapeless.numpy.common import promote_dtypes_inexact
 from tapeless.prims import linalg
-from tapeless.random.basic import check_dtype, check_shape, normal, shape_of_request
-from tapeless.random.keys import one_key
+from tapeless.random.basic import normal
+from tapeless.random.requests import check_dtype, check_shape, one_key, shape_of_request
 
 __all__ = ["multivariate_normal", "orthogonal"]
 

@@ -1,0 +1,131 @@
+"""Gamma numbers by rejection, one loop an element.
+
+Marsaglia and Tsang, "A simple method for generating gamma variables" (2000): the cube of a shifted
+normal number is accepted if a uniform number is small enough.  A shape a below 1 is raised by 1 and
+the result multiplied by u**(1/a).  Each element of the result has a key and a loop of its own.
+
+The logarithm of the sample is drawn instead where small shapes would underflow.  The derivative
+with respect to the shape is that of the sample with its quantile held fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tapeless import dtypes, lax
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import batch_dim_to
+from tapeless.random.basic import normal, uniform
+from tapeless.random.requests import split_in
+
+__all__ = ["random_gamma_p"]
+
+
+class RandomGamma(Primitive):
+    """keys: (s), shapes a: (s, t) -> gamma numbers (s, t), or their logarithms."""
+
+    name = "random_gamma"
+
+    def abstract(self, keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> tuple:
+        if a.shape[: len(keys.shape)] != keys.shape:
+            raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short()}")
+        return (ShapedArray(a.shape, a.dtype),)
+
+    def jvp(self, primals: Values, tangents: Sequence[Any], *, log_space: bool) -> tuple:
+        keys, a = primals
+        out = self.bind(keys, a, log_space=log_space)[0]
+        if isinstance(tangents[1], Zero):
+            return (out,), (Zero(typeof(out)),)
+        shape = typeof(a).shape
+        flat = (math.prod(shape),)
+        sample, a_flat = lax.reshape(out, flat), lax.reshape(a, flat)
+        if log_space:
+            sample = lax.exp(sample)
+            tiny = lax.full_like(sample, dtypes.finfo(typeof(a).dtype).tiny)
+            sample = lax.select_n(lax.eq(sample, typeof(a).dtype.type(0)), sample, tiny)
+
+        def slope(pair: tuple[Value, Value]) -> Value:
+            """Differentiate one sample, or its logarithm."""
+            found = lax.random_gamma_grad(*pair)
+            return lax.div(found, pair[1]) if log_space else found
+
+        slopes = lax.map(slope, (a_flat, sample))
+        return (out,), (lax.mul(tangents[1], lax.reshape(slopes, shape)),)
+
+    def batch(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], *, log_space: bool
+    ) -> tuple:
+        keys, a = (batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True))
+        return self.bind(keys, a, log_space=log_space), (0,)
+
+    def decompose(self, keys: Value, a: Value, *, log_space: bool) -> tuple[Value, ...]:
+        """Draw each element with a key of its own."""
+        aval = typeof(a)
+        n_keys = math.prod(typeof(keys).shape)
+        n_each = math.prod(aval.shape[len(typeof(keys).shape) :])
+        children = lax.random_split(lax.reshape(keys, (n_keys,)), (n_each,))
+        flat = (lax.reshape(children, (n_keys * n_each,)), lax.reshape(a, (n_keys * n_each,)))
+        drawn = lax.map(lambda pair: _sample(*pair, log_space), flat)
+        return (lax.reshape(drawn, aval.shape),)
+
+
+random_gamma_p = RandomGamma()
+
+
+def _sample(key: Value, a: Value, log_space: bool) -> Value:
+    """Draw one gamma number: keys (), a () -> ()."""
+    dtype = typeof(a).dtype
+    one = dtype.type(1)
+    is_large = lax.ge(a, one)
+    raised = lax.select(is_large, a, lax.add(a, one))
+    d = lax.sub(raised, dtype.type(1 / 3))
+    c = lax.div(dtype.type(1 / 3), lax.sqrt(d))
+    key_loop, key_boost = split_in(key, 2)
+
+    def is_rejected(carry: tuple) -> Value:
+        """Squeeze test first: it decides nearly always."""
+        _, square, cube, u = carry
+        outside = lax.ge(u, lax.sub(one, lax.mul(dtype.type(0.0331), square)))
+        bound = lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
+        bound = lax.add(lax.mul(square, dtype.type(0.5)), bound)
+        return lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
+
+    def draw(carry: tuple) -> tuple:
+        """Propose the cube of a normal number that is shifted above 0."""
+        key, key_x, key_u = split_in(carry[0], 3)
+        x, v = _shifted_normal(key_x, c)
+        u = uniform(key_u, (), dtype)
+        return key, lax.mul(x, x), lax.mul(lax.mul(v, v), v), u
+
+    # The first numbers are such that they are rejected.
+    start = (key_loop, dtype.type(0), one, dtype.type(2))
+    _, _, cube, _ = lax.while_loop(is_rejected, draw, start)
+    u = uniform(key_boost, (), dtype)
+    if not log_space:
+        boost = lax.pow(lax.sub(one, u), lax.div(one, a))
+        return lax.mul(lax.mul(d, cube), lax.select(is_large, lax.full_like(boost, 1), boost))
+    log_u = lax.log1p(lax.neg(u))
+    no_boost = lax.bitwise_or(is_large, lax.eq(log_u, dtype.type(0)))
+    log_boost = lax.mul(log_u, lax.div(one, a))
+    log_boost = lax.select(no_boost, lax.full_like(log_boost, 0), log_boost)
+    return lax.add(lax.add(lax.log(d), lax.log(cube)), log_boost)
+
+
+def _shifted_normal(key: Value, c: Value) -> tuple[Value, Value]:
+    """Draw normal numbers x until 1 + c x is positive; return both."""
+    dtype = typeof(c).dtype
+
+    def draw(carry: tuple) -> tuple:
+        """Draw the next."""
+        key, subkey = split_in(carry[0], 2)
+        x = normal(subkey, (), dtype)
+        return key, x, lax.add(dtype.type(1), lax.mul(x, c))
+
+    start = (key, dtype.type(0), dtype.type(-1))
+    _, x, v = lax.while_loop(lambda carry: lax.le(carry[2], dtype.type(0)), draw, start)
+    return x, v

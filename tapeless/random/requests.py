@@ -1,0 +1,136 @@
+"""What all samplers do with their arguments: find the one key, check shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import is_value, typeof
+from tapeless.core.trace import Value
+from tapeless.numpy.common import asarray
+from tapeless.prims import bits
+from tapeless.prims.bits import threefry_prng_impl
+from tapeless.prims.join import unstack
+
+__all__ = [
+    "check_dtype",
+    "check_raw",
+    "check_shape",
+    "float_dtype",
+    "is_key",
+    "one_key",
+    "shape_of_parameters",
+    "shape_of_request",
+    "split_in",
+]
+
+Shape = tuple[int, ...]
+
+
+def is_key(x: Any) -> bool:
+    """Tell whether a value is an array of typed keys."""
+    return is_value(x) and dtypes.issubdtype(typeof(x).dtype, dtypes.prng_key)
+
+
+def check_raw(keys: Any) -> None:
+    """Refuse what cannot be keys in the old form."""
+    if keys is None:
+        raise TypeError(f"unexpected PRNG key type {type(keys)}")
+    if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
+            f"dtype attributes. Got {keys}"
+        )
+    if not keys.shape:
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data.ndim >= 1; got ndim=0"
+        )
+    if tuple(keys.shape[-1:]) != (2,):
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data.shape to end with (2,); got "
+            f"shape={tuple(keys.shape)} for impl={threefry_prng_impl}"
+        )
+    if keys.dtype != np.uint32:
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; got "
+            f"dtype={dtypes.dtype_name(keys.dtype)} for impl={threefry_prng_impl}"
+        )
+
+
+def one_key(name: str, given: Any) -> tuple[Value, bool]:
+    """Return the one typed key of an argument, and whether it came in the old form."""
+    raw = not is_key(given)
+    shown = tuple(np.shape(given)) if raw else typeof(given).shape
+    if raw:
+        check_raw(given)
+        given = bits.random_wrap(asarray(given), impl=threefry_prng_impl)
+    if typeof(given).shape:
+        raise ValueError(
+            f"{name} accepts a single key, but was given a key array of shape {shown} != (). Use "
+            f"jax.vmap for batching."
+        )
+    return given, raw
+
+
+def split_in(key: Value, n: int) -> Sequence[Value]:
+    """Return `n` keys made of one, as separate values."""
+    return unstack(bits.random_split(key, (n,)))
+
+
+def shape_of_request(shape: Any) -> Shape:
+    """Return the shape that the user asked for as a tuple of ints."""
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    extents = tuple(shape)
+    if not all(hasattr(n, "__index__") for n in extents):
+        raise TypeError(
+            f"Shapes must be 1D sequences of concrete values of integer type, got {extents}."
+        )
+    result = tuple(n.__index__() for n in extents)
+    if any(n < 0 for n in result):
+        raise ValueError(f"shapes must have non-negative extents, got {result}")
+    return result
+
+
+def shape_of_parameters(name: str, shape: Any, *parameters: Any) -> Shape:
+    """Return the shape asked for, or (None) that to which the parameters stretch."""
+    shapes = [np.shape(x) for x in parameters]
+    if shape is None:
+        return np.broadcast_shapes(*shapes)
+    asked = shape_of_request(shape)
+    check_shape(name, asked, *shapes)
+    return asked
+
+
+def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
+    """Raise ValueError unless the parameters' shapes broadcast to `shape`."""
+    try:
+        result = np.broadcast_shapes(shape, *param_shapes)
+    except ValueError:
+        shown = ", ".join(str(s) for s in (shape, *param_shapes))
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]") from None
+    if result != shape:
+        raise ValueError(
+            f"{name} got explicit shape argument {shape}, which must be broadcast-compatible with "
+            f"batch_shape={result} of the parameters"
+        )
+
+
+def check_dtype(name: str, dtype: Any, default: Any, kind: Any, words: str) -> np.dtype:
+    """Return the dtype asked for, or the default; raise ValueError if it is of another kind."""
+    if dtype is None:
+        return dtypes.canonicalize_dtype(default)
+    canonical = dtypes.check_user_dtype_supported(dtype, name)
+    if not dtypes.issubdtype(canonical, kind):
+        raise ValueError(
+            f"dtype argument to `{name}` must be {words}, got {dtypes.dtype_name(canonical)}"
+        )
+    return canonical
+
+
+def float_dtype(name: str, dtype: Any) -> np.dtype:
+    """Return the floating dtype asked for, or the default."""
+    return check_dtype(name, dtype, np.float64, np.floating, "a float dtype")
