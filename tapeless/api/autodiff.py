@@ -25,12 +25,14 @@ from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
 from tapeless.tree.arguments import source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.partial import Partial
 from tapeless.tree.prefix import equality_errors
+from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
 
 __all__ = [
     "FlatFunction",
-    "LinearMap",
+    "VJP",
     "check_grad_input",
     "check_grad_output",
     "chosen_positions",
@@ -143,44 +145,44 @@ def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
         )
 
 
-class LinearMap:
-    """The derivative of a function at a point, as a function of tangents or, transposed, of
-    cotangents.
+class LinearProgram:
+    """The derivative of a function as a program, without the values that it was taken at.
 
-    jaxpr: the linear program; its constants are the residuals.
+    jaxpr: (*residuals, *tangents of the inputs) -> tangents of the outputs that may be non-zero.
     """
 
     def __init__(self, flat: FlatFunction, in_avals: Sequence[ShapedArray], linear: Any) -> None:
         """linear: a `Linearized`."""
-        self.flat = flat
+        self.name = source_name(flat.function)
+        self.in_tree, self.out_tree = flat.tree, flat.out_tree
         self.in_avals = in_avals
-        self.jaxpr: Jaxpr = linear.jaxpr
+        self.jaxpr: Jaxpr = linear.jaxpr.lift_consts()
         n = flat.n_outs
         self.nonzero = linear.nonzero_outputs[:n]
         self.n_used = sum(self.nonzero)
         self.out_avals = [typeof(out) for out in linear.outs[:n]]
 
-    def push(self, *tangents: Any) -> Any:
+    def push(self, residuals: Sequence[Value], *tangents: Any) -> Any:
         """Return the tangents of the results."""
         leaves, tree = tree_flatten(tangents)
-        if tree != self.flat.tree:
+        if tree != self.in_tree:
             raise TypeError(
-                f"linearized function wants tangents of the tree {self.flat.tree}, got {tree}"
+                f"linearized function wants tangents of the tree {self.in_tree}, got {tree}"
             )
         for leaf, aval in zip(leaves, self.in_avals, strict=True):
             _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
-        outs = iter(eval_jaxpr(self.jaxpr, self.jaxpr.consts, *leaves)[: self.n_used])
+        outs = iter(eval_jaxpr(self.jaxpr, (), *residuals, *leaves)[: self.n_used])
         results = [
             next(outs) if flag else instantiate(Zero(aval.tangent()))
             for flag, aval in zip(self.nonzero, self.out_avals, strict=True)
         ]
-        return tree_unflatten(self.flat.out_tree, results)
+        return tree_unflatten(self.out_tree, results)
 
-    def pull(self, cotangent: Any) -> tuple:
+    def pull(self, residuals: Sequence[Value], cotangent: Any) -> tuple:
         """Return the cotangents of the arguments."""
         leaves, tree = tree_flatten(cotangent)
-        if tree != self.flat.out_tree:
-            raise ValueError(_tree_message(self.flat, cotangent))
+        if tree != self.out_tree:
+            raise ValueError(_tree_message(self.name, self.out_tree, cotangent))
         for leaf, aval in zip(leaves, self.out_avals, strict=True):
             _check_cotangent(leaf, aval)
         given = [
@@ -188,10 +190,62 @@ class LinearMap:
             for ct, a, flag in zip(leaves, self.out_avals, self.nonzero, strict=True)
             if flag
         ]
+        tangent_avals = self.jaxpr.in_avals[len(residuals) :]
         unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
-        args = [Linear(aval) for aval in self.jaxpr.in_avals]
-        results = backward(self.jaxpr, self.jaxpr.consts, args, [*given, *unused])
-        return tree_unflatten(self.flat.tree, [instantiate(ct) for ct in results])
+        args = [*residuals, *map(Linear, tangent_avals)]
+        results = backward(self.jaxpr, (), args, [*given, *unused])[len(residuals) :]
+        return tree_unflatten(self.in_tree, [instantiate(ct) for ct in results])
+
+
+@register_pytree_node_class
+class VJP:
+    """The function from the cotangent of a result to those of the arguments, as `vjp` returns it.
+
+    A tree whose leaves are its residuals, so that it may be an argument or a result of `jit`.
+    """
+
+    __slots__ = ("opaque_residuals", "program")
+
+    def __init__(self, program: LinearProgram, residuals: Sequence[Value]) -> None:
+        """residuals: the values that the program needs of the point where it was taken."""
+        self.program = program
+        self.opaque_residuals = list(residuals)
+
+    def __call__(self, cotangent: Any) -> tuple:
+        """Return the cotangents of the arguments."""
+        return self.program.pull(self.opaque_residuals, cotangent)
+
+    def __repr__(self) -> str:
+        """Return the linear program, both trees, and the residuals."""
+        program = self.program
+        return (
+            f"VJP(jaxpr={program.jaxpr}, in_tree={program.in_tree}, out_tree={program.out_tree}, "
+            f"opaque_residuals={self.opaque_residuals})"
+        )
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The linear program, which is transposed when it is called."""
+        return self.program.jaxpr
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The tree of the arguments."""
+        return self.program.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        """The tree of the result."""
+        return self.program.out_tree
+
+    def tree_flatten(self) -> tuple[list[Value], LinearProgram]:
+        """Return the residuals, and the program as data."""
+        return self.opaque_residuals, self.program
+
+    @classmethod
+    def tree_unflatten(cls, program: LinearProgram, residuals: Sequence[Value]) -> VJP:
+        """Rebuild from new residuals."""
+        return cls(program, residuals)
 
 
 def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
@@ -207,9 +261,9 @@ def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
         )
 
 
-def _tree_message(flat: FlatFunction, cotangent: Any) -> str:
+def _tree_message(name: str, out_tree: PyTreeDef, cotangent: Any) -> str:
     """Return JAX's message for a cotangent of the wrong tree."""
-    wanted = tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves)
+    wanted = tree_unflatten(out_tree, [0] * out_tree.num_leaves)
     errors = equality_errors(wanted, cotangent)
     lines = [
         f"  * out{path} was {this} in the original output, but {other} here, so {why}."
@@ -218,12 +272,12 @@ def _tree_message(flat: FlatFunction, cotangent: Any) -> str:
     return (
         "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must "
         "match the pytree\nstructure of the differentiated function "
-        f"{source_name(flat.function)}.\n\nBut the tree structures differ:\n" + "\n".join(lines)
+        f"{name}.\n\nBut the tree structures differ:\n" + "\n".join(lines)
     )
 
 
-def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, LinearMap, Any]:
-    """Return the result, the linear map and the auxiliary output of a function at a point."""
+def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, VJP, Any]:
+    """Return the result, the linear program and the auxiliary output of a function at a point."""
     leaves, tree = tree_flatten(tuple(primals))
     for leaf in leaves:
         if not is_value(leaf):
@@ -233,26 +287,43 @@ def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, Linea
     n = flat.n_outs
     value = tree_unflatten(flat.out_tree, linear.outs[:n])
     aux = tree_unflatten(flat.aux_tree, linear.outs[n:]) if has_aux else None
-    return value, LinearMap(flat, [typeof(leaf) for leaf in leaves], linear), aux
+    program = LinearProgram(flat, [typeof(leaf) for leaf in leaves], linear)
+    return value, VJP(program, linear.jaxpr.consts), aux
 
 
 def vjp(
-    fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+    fun: Callable,
+    *primals: Any,
+    has_aux: bool = False,
+    reduce_axes: Any = (),
+    saveable_args: Any = True,
+    in_nzs: Any = None,
 ) -> tuple[Any, ...]:
     """Return `fun(*primals)` and the function from its cotangent to those of the primals.
+
+    With `has_aux`, `fun` returns a pair, and a third result is its second element.  The other
+    keywords are accepted and change nothing.
 
     >>> value, back = vjp(lambda x, y: x * y, 2.0, 3.0)
     >>> back(1.0)
     (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
-    value, linear, aux = linearized(fun, primals, has_aux)
-    return (value, linear.pull, aux) if has_aux else (value, linear.pull)
+    value, pullback, aux = linearized(fun, primals, has_aux)
+    return (value, pullback, aux) if has_aux else (value, pullback)
 
 
-def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return `fun(*primals)` and the function from tangents of the primals to the result's."""
-    value, linear, aux = linearized(fun, primals, has_aux)
-    return (value, linear.push, aux) if has_aux else (value, linear.push)
+def linearize(
+    fun: Callable, *primals: Any, has_aux: bool = False, in_nzs: Any = None
+) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and the function from tangents of the primals to the result's.
+
+    >>> value, push = linearize(lambda x: x * x, 3.0)
+    >>> push(1.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    value, pullback, aux = linearized(fun, primals, has_aux)
+    push = Partial(pullback.program.push, pullback.opaque_residuals)
+    return (value, push, aux) if has_aux else (value, push)
 
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Callable:
@@ -307,9 +378,8 @@ def value_and_grad(
         chosen = tuple(args[position] for position in positions)
         for leaf in tree_flatten(chosen)[0]:
             check_grad_input(leaf, holomorphic, allow_int, "grad")
-        value, linear, aux = linearized(_renamed(partial, fun), chosen, has_aux)
-        seed = _seed(value, linear, holomorphic)
-        grads = linear.pull(seed)
+        value, pullback, aux = linearized(_renamed(partial, fun), chosen, has_aux)
+        grads = pullback(_seed(value, pullback, holomorphic))
         result = grads[0] if isinstance(argnums, int) else grads
         return ((value, aux), result) if has_aux else (value, result)
 
@@ -390,9 +460,9 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
         )
 
 
-def _seed(value: Any, linear: LinearMap, holomorphic: bool) -> Any:
+def _seed(value: Any, pullback: VJP, holomorphic: bool) -> Any:
     """Check that the result is one real scalar, and return the cotangent 1 of its type."""
-    if linear.flat.out_tree.num_leaves != 1 or not is_value(value):
+    if pullback.out_tree.num_leaves != 1 or not is_value(value):
         raise TypeError(f"Gradient only defined for scalar-output functions. Output was {value}.")
     aval = typeof(value)
     if aval.shape:

@@ -99,11 +99,11 @@ def jacrev(
         for leaf in leaves:
             check_grad_input(leaf, holomorphic, allow_int, "jacrev")
         chosen = tree_unflatten(tree, leaves)
-        value, linear, aux = linearized(flat.function, chosen, has_aux)
+        value, pullback, aux = linearized(flat.function, chosen, has_aux)
         outs, out_tree = tree_flatten(value)
         for out in outs:
             check_grad_output(typeof(out).dtype, holomorphic, "jacrev")
-        pulled = vmap(lambda *cts: linear.pull(tree_unflatten(out_tree, cts)))(*_basis(outs))
+        pulled = vmap(lambda *cts: pullback(tree_unflatten(out_tree, cts)))(*_basis(outs))
         columns, _ = tree_flatten(pulled)
         shapes = [typeof(out).shape for out in outs]
         split = [_split_first(column, shapes) for column in columns]

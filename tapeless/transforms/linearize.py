@@ -27,6 +27,7 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.linear import Zero, zero_tangent
 from tapeless.core.primitive import Primitive, Split
 from tapeless.core.trace import Trace, Tracer, Value, context, under
+from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.stage import StageTrace
 from tapeless.util.cache import weak_identity_cache
@@ -105,7 +106,10 @@ def linearize_flat(
         atoms = [staged.atom(tangent) for tangent in select(out_tangents, nonzero)]
     finally:
         staged.tag.alive = False
-    return Linearized(outs, staged.builder.build(atoms), nonzero)
+    # Forward mode also writes down what no result depends on; its residuals need not be kept.
+    used, inputs = (True,) * len(atoms), (True,) * sum(wanted)
+    linear, _ = dce_jaxpr(staged.builder.build(atoms), used, inputs)
+    return Linearized(outs, linear, nonzero)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
