@@ -72,7 +72,7 @@ def _branched(nodes: Nodes, roots: Sequence[Scalar]) -> Sequence[Scalar]:
     selects = [node for node in order if isinstance(node, Op) and node.name == "select"]
     if not selects:
         return roots
-    changes: dict[int, Op] = {}
+    changes: dict[int, Scalar] = {}
     users = _users(order, roots)
     extents = {node.var: node.extent for node in order if isinstance(node, Reduce)}
     for select in selects:
@@ -118,7 +118,7 @@ def _expensive_parts(
         if len(above) == 1:
             # A node belongs to the part of its user, unless it depends on fewer loops.
             (user,) = above.values()
-            if user.free - extents.keys() == node.free - extents.keys():
+            if user and user.free - extents.keys() == node.free - extents.keys():
                 top = tops[id(user)]
         tops[id(node)] = top
         work[id(top)] = work.get(id(top), 0.0) + _weight(node, extents)

@@ -149,13 +149,14 @@ class _Planner:
         members: dict[Var, frozenset[int]] = {}
         cuts: set[Var] = set()
         nothing: frozenset[int] = frozenset()
+        sizes = [0 if found is None else found.n_nodes for found in self.probes]
         for position, eqn in enumerate(self.jaxpr.eqns):
             found = self.probes[position]
             if found is None or found.statements:
                 continue
             below = nothing.union(*(members.get(x, nothing) for x in eqn.invars if type(x) is Var))
             below |= {position}
-            n_nodes = sum(self.probes[i].n_nodes for i in below)
+            n_nodes = sum(sizes[i] for i in below)
             large = len(below) > MAX_EQUATIONS or n_nodes > MAX_NODES
             for var in eqn.outvars:
                 if large:
@@ -204,7 +205,7 @@ class _Planner:
             return
         bases: dict[Context, float] = {}
         for var, stored in zip(eqn.outvars, found.stored, strict=True):
-            contexts = self.contexts.pop(var, {})
+            contexts: dict[Context, float] = self.contexts.pop(var, {})
             if not stored and var not in self.reasons:
                 self._choose(var, contexts)
             if stored or var in self.reasons:

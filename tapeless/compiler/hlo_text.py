@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -108,8 +109,8 @@ def _nested(array: np.ndarray) -> str:
     return f"[{', '.join(map(_nested, array))}]"
 
 
-def _element(x: np.generic) -> str:
-    """Return one element: a word, an integer, a float, or a pair."""
+def _element(x: Any) -> str:
+    """Return one element, given as a NumPy scalar: a word, an integer, a float, or a pair."""
     if x.dtype == np.bool_:
         return "true" if x else "false"
     if dtypes.issubdtype(x.dtype, np.complexfloating):

@@ -50,7 +50,7 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
     """
     b = ProgramBuilder()
     args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
-    arguments = tuple(arg.buffer for arg in args)
+    arguments = tuple(arg.memory for arg in args)
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
@@ -71,7 +71,7 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
 
 def show(stage: str, text: Any) -> None:
     """Print `text()` if the user asked to see this stage."""
-    if stage in config.read("tapeless_show").split(","):
+    if stage in str(config.read("tapeless_show")).split(","):
         print(f"-- {stage}\n{text()}")
 
 
@@ -118,7 +118,7 @@ class ProgramBuilder(KernelBuilder):
         """Add an input of the program."""
         value = KernelValue(self, aval, buffer=self.new_buffer(aval, "input"))
         if donated:
-            self._donated.add(value.buffer)
+            self._donated.add(value.memory)
         return value
 
     def captured(self, value: Any) -> KernelValue:
@@ -127,7 +127,7 @@ class ProgramBuilder(KernelBuilder):
         if found is None:
             found = self._const_values[id(value)] = self.argument(typeof(value))
             self.consts.append(value)
-            self.const_buffers.append(found.buffer)
+            self.const_buffers.append(found.memory)
         return found
 
     def outputs(
@@ -144,9 +144,10 @@ class ProgramBuilder(KernelBuilder):
                 target = KernelValue(self, value.aval, buffer=self.new_buffer(value.aval, "output"))
                 self.assign(target, value)
                 value = target
-            if value.buffer.space != "input":
-                made[value.buffer] = None
-            places.append(value.buffer)
+            buffer = value.memory
+            if buffer.space != "input":
+                made[buffer] = None
+            places.append(buffer)
         return tuple(made), places
 
     # Programs
@@ -201,10 +202,9 @@ class ProgramBuilder(KernelBuilder):
             for k, (result, value) in enumerate(zip(results, values, strict=True)):
                 if k not in shared:
                     self.assign(result, value)
-            memory = Carries(
-                tuple(avals[k] for k in shared), tuple(results[k].buffer for k in shared)
-            )
-            self.update_carries(memory, [values[k] for k in shared])
+            types = tuple(avals[k] for k in shared)
+            memory = tuple(results[k].memory for k in shared)
+            self.update_carries(Carries(types, memory), [values[k] for k in shared])
 
         self.switch(which, [lambda program=program: write(program) for program in programs])
         return results
@@ -321,17 +321,18 @@ class ProgramBuilder(KernelBuilder):
 
         Small values that are still to be read from it are stored first, so as not to keep it.
         """
-        if value.buffer is not None and value.aval.size > SMALL_READER:
+        buffer = value.buffer
+        if buffer is not None and value.aval.size > SMALL_READER:
             for frame in self._frames:
                 for other in list(frame.live.values()):
                     small = other.buffer is None and other.aval.size <= SMALL_READER
-                    if small and _any_reads([other], value.buffer):
+                    if small and _any_reads([other], buffer):
                         self.stored(other)
         return super().writable(value)
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether nothing that is live reads the value's memory."""
-        buffer = value.buffer
+        buffer = value.memory
         if buffer.space in ("input", "output") and buffer not in self._donated:
             return False
         if self._home[buffer] is not self._loops[-1] or not self._frames:

@@ -140,7 +140,7 @@ def _probe(
     if results is NotImplemented:
         return Probe(decomposed=_decompose(prim, avals, params))
     stored = tuple(value.is_stored for value in results)
-    survey = _Survey([arg.buffer for arg in args])
+    survey = _Survey([arg.memory for arg in args])
     statements = b.finish()
     survey.block(statements, 1.0, False)
     work = [survey.pull(b, value) for value in results]
@@ -148,7 +148,7 @@ def _probe(
         work=tuple(work),
         n_nodes=survey.n_nodes,
         stored=stored,
-        reads=tuple(tuple(survey.reads[arg.buffer]) for arg in args),
+        reads=tuple(tuple(survey.reads[arg.memory]) for arg in args),
         forced=tuple(arg.buffer in b.forced for arg in args),
         statements=bool(statements),
     )
@@ -178,8 +178,8 @@ class _Survey:
                 roots += [] if statement.guard is None else [statement.guard]
                 self.expressions(roots, dict(bound), frozenset(), None, serial)
             elif isinstance(statement, Loop):
-                known = isinstance(statement.extent, int)
-                inner = times * (statement.extent if known else _UNKNOWN_EXTENT)
+                extent = statement.extent
+                inner = times * (extent if isinstance(extent, int) else _UNKNOWN_EXTENT)
                 below = {**bound, statement.var: inner}
                 self.block(statement.body, inner, serial or not statement.independent, below)
             elif isinstance(statement, If):

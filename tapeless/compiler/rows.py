@@ -3,9 +3,9 @@
     for i: for j: e[i, j] = exp(x[i, j] - max of x[i, :])
     for i: for j: y[i, j] = e[i, j] / sum of e[i, :]
 
-Both loops run over rows, and the second needs of the first what is in its own row. As one loop, a row
-of x and e is used while it is in the cache, and the program passes over memory once. That is legal
-when everything that one loop writes and the other touches is indexed `s * i + rest` with
+Both loops run over rows, and the second needs of the first what is in its own row. As one loop, a
+row of x and e is used while it is in the cache, and the program passes over memory once. That is
+legal when everything that one loop writes and the other touches is indexed `s * i + rest` with
 `0 <= rest < s` by both, for one step s.
 
 It pays when the loops do more than store an element per iteration. A loop that only stores joins
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from tapeless.kernel.graph import substitute, walk
 from tapeless.kernel.ir import (
@@ -93,7 +94,7 @@ def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
     return Loop(first.var, first.extent, body)
 
 
-def _is_candidate(statement: Statement) -> bool:
+def _is_candidate(statement: Statement) -> TypeGuard[Loop]:
     """Tell whether a statement is a loop whose iterations are independent."""
     if not isinstance(statement, Loop) or not isinstance(statement.extent, int):
         return False
@@ -114,6 +115,8 @@ def _pays(first: Loop, second: Loop) -> bool:
 def _reduces_rows(loop: Loop) -> bool:
     """Tell whether every store of a loop reduces, with contiguous loads only."""
     for store in loop.body:
+        if not isinstance(store, Store):
+            return False
         reductions = [node for node in walk((store.value,)) if isinstance(node, Reduce)]
         if not reductions:
             return False
@@ -195,5 +198,6 @@ def _renamed(nodes: Nodes, body: Block, mapping: dict[Index, Affine]) -> Block:
         roots = substitute(nodes, (statement.index, statement.value, *guard), mapping)
         index, value, *guards = roots
         kept = guards[0] if guards else None
-        result.append(Store(statement.buffer, index, value, kept, statement.accumulate))
+        place = nodes.affine(index)
+        result.append(Store(statement.buffer, place, value, kept, statement.accumulate))
     return tuple(result)

@@ -265,9 +265,11 @@ def _same_as(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
 
 def _inverse(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
     """The operand's operand, if that undid the same operation."""
-    maker = makers.get(eqn.invars[0]) if type(eqn.invars[0]) is Var else None
-    same = maker is not None and maker.primitive is eqn.primitive
-    return maker.invars[0] if same else None
+    operand = eqn.invars[0]
+    maker = makers.get(operand) if type(operand) is Var else None
+    if maker is None or maker.primitive is not eqn.primitive:
+        return None
+    return maker.invars[0]
 
 
 def _trivial_transpose(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
