@@ -12,6 +12,7 @@ time registers its Array here (`register_value_type`), which keeps this floor fr
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +38,9 @@ class AbstractValue:
     __slots__ = ()
 
 
+# The table of all avals, and those of late, which are kept alive and found faster.
+_recent: dict[tuple, ShapedArray] = {}
+_MOST_RECENT = 4096
 _interned: weakref.WeakValueDictionary[tuple, ShapedArray] = weakref.WeakValueDictionary()
 
 
@@ -59,17 +63,19 @@ class ShapedArray(AbstractValue):
         key = (
             (shape, dtype, weak_type) if type(shape) is tuple else (tuple(shape), dtype, weak_type)
         )
-        found = _interned.get(key)
+        found = _recent.get(key)
         if found is not None:
             return found
+        found = _interned.get(key)
+        if found is not None:
+            return _remember(key, found)
         self = object.__new__(cls)
-        fields = (key[0], dtype, bool(weak_type), len(key[0]), int(np.prod(key[0], dtype=object)))
+        fields = (key[0], dtype, bool(weak_type), len(key[0]), math.prod(key[0]))
         for name, value in zip(
             ("shape", "dtype", "weak_type", "ndim", "size"), fields, strict=True
         ):
             object.__setattr__(self, name, value)
-        _interned[key] = self
-        return self
+        return _remember(key, _interned.setdefault(key, self))
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: avals are shared."""
@@ -115,6 +121,14 @@ class ShapedArray(AbstractValue):
         return ("~" if self.weak_type else "") + self.str_short(False)
 
 
+def _remember(key: tuple, aval: ShapedArray) -> ShapedArray:
+    """Keep an aval among the recent ones, and return it."""
+    if len(_recent) >= _MOST_RECENT:
+        _recent.clear()
+    _recent[key] = aval
+    return aval
+
+
 def shaped(shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False) -> ShapedArray:
     """Return the aval of this shape and dtype."""
     return ShapedArray(shape, dtype, weak_type)
@@ -151,7 +165,7 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=object))
+        return math.prod(self.shape)
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
