@@ -8,7 +8,8 @@ exception is put aside, the program returns the status `INTERRUPTED` from wherev
 `raise_interruption` raises the exception in Python, whatever its class is.
 
 Only Python's main thread handles signals, so other threads never take the GIL here. Tasks of a
-parallel loop see the interruption of the main thread through their `stop` flag.
+parallel loop see the interruption of the main thread through their `stop` flag. The main thread
+polls while it waits for the last of them, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import ctypes
 from tapeless.compiler.program import INTERRUPTED
 from tapeless.compiler.regions import Region
 
-__all__ = ["emit_poll", "leave_unless_zero", "poll_text", "raise_interruption"]
+__all__ = [
+    "budget_left",
+    "emit_poll",
+    "leave_unless_zero",
+    "poll_now",
+    "poll_text",
+    "raise_interruption",
+    "spend",
+]
 
 _PERIOD = 20_000_000
 _BUDGET = 1 << 20
@@ -26,6 +35,7 @@ _BUDGET = 1 << 20
 _POLL = """
 @main_thread = internal global i64 0
 @exception = internal global [3 x ptr] zeroinitializer
+@last = internal global i64 0
 
 define void @tapeless_set_main(i64 %thread) {
   store i64 %thread, ptr @main_thread
@@ -36,7 +46,7 @@ define ptr @tapeless_exception() {
   ret ptr @exception
 }
 
-define i32 @tapeless_poll(ptr %clock, ptr %stop) {
+define i32 @tapeless_poll(ptr %stop) {
 entry:
   %time = alloca [2 x i64]
   %task = icmp ne ptr %stop, null
@@ -59,18 +69,12 @@ watch:
   %nanoseconds = load i64, ptr %rest
   %scaled = mul i64 %seconds, 1000000000
   %now = add i64 %scaled, %nanoseconds
-  %last = load i64, ptr %clock
-  %first = icmp eq i64 %last, 0
-  br i1 %first, label %note, label %compare
-note:
-  store i64 %now, ptr %clock
-  ret i32 0
-compare:
+  %last = load i64, ptr @last
   %passed = sub i64 %now, %last
   %due = icmp sgt i64 %passed, PERIOD
   br i1 %due, label %check, label %fine
 check:
-  store i64 %now, ptr %clock
+  store i64 %now, ptr @last
   %gil = call i32 @PyGILState_Ensure()
   %raised = call i32 @PyErr_CheckSignals()
   %quiet = icmp eq i32 %raised, 0
@@ -106,23 +110,46 @@ def poll_text(triple: str) -> str:
 
 def emit_poll(region: Region, cost: int) -> None:
     """Take `cost` (about the number of instructions) from the budget; poll when it is gone."""
-    function = region.function
-    if function.budget is None:
-        function.budget, function.clock = function.slot("i64"), function.slot("i64")
-        function.prologue.append(f"  store i64 {_BUDGET}, ptr {function.budget}")
-        function.prologue.append(f"  store i64 0, ptr {function.clock}")
-    left = region.emit(f"load i64, ptr {function.budget}")
-    less = region.emit(f"sub i64 {left}, {max(1, min(cost, _BUDGET))}")
-    region.do(f"store i64 {less}, ptr {function.budget}")
-    gone = region.emit(f"icmp slt i64 {less}, 0")
-    asks, after = function.label(), function.label()
+    less = spend(region, cost)
+    gone = region.emit(f"icmp sle i64 {less}, 0")
+    asks, after = region.function.label(), region.function.label()
     region.do(f"br i1 {gone}, label %{asks}, label %{after}, !prof !0")
     region.code.start_block(asks)
-    region.do(f"store i64 {_BUDGET}, ptr {function.budget}")
+    poll_now(region, after)
+
+
+def budget_left(region: Region) -> str:
+    """Return whether the budget is not gone yet."""
+    left = region.emit(f"load i64, ptr {_budget(region)}")
+    return region.emit(f"icmp sgt i64 {left}, 0")
+
+
+def spend(region: Region, cost: int) -> str:
+    """Take `cost` from the budget; return what is left."""
+    budget = _budget(region)
+    left = region.emit(f"load i64, ptr {budget}")
+    less = region.emit(f"sub nsw i64 {left}, {max(1, min(cost, _BUDGET))}")
+    region.do(f"store i64 {less}, ptr {budget}")
+    return less
+
+
+def poll_now(region: Region, after: str) -> None:
+    """Ask whether to go on; then renew the budget and go on in the block `after`."""
+    function = region.function
+    region.do(f"store i64 {_BUDGET}, ptr {_budget(region)}")
     stop = "%stop" if function.outer else "null"
-    region.declare("tapeless_poll", "i32 (ptr, ptr)")
-    status = region.emit(f"call i32 @tapeless_poll(ptr {function.clock}, ptr {stop})")
+    region.declare("tapeless_poll", "i32 (ptr)")
+    status = region.emit(f"call i32 @tapeless_poll(ptr {stop})")
     leave_unless_zero(region, status, after)
+
+
+def _budget(region: Region) -> str:
+    """Return the slot of the function's budget."""
+    function = region.function
+    if function.budget is None:
+        function.budget = function.slot("i64")
+        function.prologue.append(f"  store i64 {_BUDGET}, ptr {function.budget}")
+    return function.budget
 
 
 def leave_unless_zero(region: Region, status: str, after: str | None = None) -> None:

@@ -50,6 +50,7 @@ class Module:
         self.functions: dict[str, tuple[str, str]] = {}
         self.extras: dict[str, Callable[[], str]] = {}
         self.uses: dict[str, int] = {}
+        self.has_register_loops = False
 
     def declare(self, name: str, signature: str) -> None:
         """Note the use of an external function; the signature is `ret (args)`."""
@@ -88,7 +89,6 @@ class Function:
         self.prologue: list[str] = []
         self.captured: dict[str, tuple[str, str]] = {}
         self.budget: str | None = None
-        self.clock = ""
         self._n_names = 0
 
     def capture(self, text: str, kind: str) -> str:

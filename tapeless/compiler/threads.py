@@ -201,7 +201,7 @@ share:
   store atomic i32 0, ptr @open seq_cst, align 4
   br label %wait
 wait:
-  %spins = phi i64 [0, %share], [%spun, %pause], [%spun, %yield]
+  %spins = phi i64 [0, %share], [%spun, %pause], [%spun, %yield], [%spun, %halt]
   %working = load atomic i32, ptr @active seq_cst, align 4
   %quiet = icmp eq i32 %working, 0
   br i1 %quiet, label %finish, label %pause
@@ -212,6 +212,11 @@ pause:
   br i1 %tired, label %yield, label %wait
 yield:
   %y = call i32 @sched_yield()
+  %asked = call i32 @tapeless_poll(ptr null)
+  %calm = icmp eq i32 %asked, 0
+  br i1 %calm, label %wait, label %halt
+halt:
+  store atomic i32 %asked, ptr @status seq_cst, align 4
   br label %wait
 finish:
   %status = load atomic i32, ptr @status seq_cst, align 4

@@ -23,6 +23,8 @@ __all__ = ["BLAS_LETTER", "Product", "character", "gemm", "integer", "number"]
 
 LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
 BLOCKS = 8
+LONGEST = 1 << 31  # multiplications of a block, less than a tenth of a second, between two polls
+FEWEST_ROWS = 96  # of such a block, since each of them reads the whole other factor
 BLAS_LETTER = {
     np.dtype(np.float32): "s",
     np.dtype(np.float64): "d",
@@ -66,7 +68,7 @@ def gemm(
     if min(n, m) == 1:
         _each(b, count, product.with_vector)
     elif count == 1 and n * m * k >= LARGE and n >= BLOCKS:
-        rows = -(-n // BLOCKS)
+        rows = min(-(-n // BLOCKS), max(FEWEST_ROWS, LONGEST // (m * k)))
         b.loop(n // rows, lambda i: product.of_rows((0, 0, 0), b.imul(i, rows), rows))
         if n % rows:
             product.of_rows((0, 0, 0), n - n % rows, n % rows)
