@@ -17,7 +17,13 @@ from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
-from tapeless.compiler.interrupts import emit_poll, leave_unless_zero
+from tapeless.compiler.interrupts import (
+    budget_left,
+    emit_poll,
+    leave_unless_zero,
+    poll_now,
+    spend,
+)
 from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
@@ -45,11 +51,13 @@ class Emitted:
     """The LLVM text of a program, and the external symbols that it calls.
 
     extras: for those that are modules of ours, how to make their text.
+    has_register_loops: whether the optimiser's loop passes have something to find.
     """
 
     text: str
     needs: tuple[str, ...]
     extras: Mapping[str, Callable[[], str]]
+    has_register_loops: bool = False
 
 
 def emit_program(program: Program, target: Target) -> Emitted:
@@ -69,7 +77,7 @@ def emit_program(program: Program, target: Target) -> Emitted:
     body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
     module.functions["entry"] = ("i32 @entry(ptr %buffers, ptr %arena)", body)
     needs = tuple(name for name in module.declared if not name.startswith("llvm."))
-    return Emitted(module.text(), needs, module.extras)
+    return Emitted(module.text(), needs, module.extras, module.has_register_loops)
 
 
 class _Emitter:
@@ -356,23 +364,39 @@ class _Emitter:
         region.code.start_block(after)
 
     def _while(self, region: Region, statement: While) -> None:
-        """Emit a loop that is tested before its body."""
+        """Emit a loop that is tested before its body.
+
+        It has one exit, taken when the condition is false or the budget is gone; only then is the
+        poll's turn.  So a loop over registers is one whose trip count the optimiser can find.
+        """
         written = plan.writes((statement,))
-        label, after = region.function.label(), region.function.label()
+        over_registers = plan.is_over_registers((statement,))
+        outer, label, leave, after = (region.function.label() for _ in range(4))
         header = Region(region, region.function, "loop", Code(label), writes=written)
         header.code.start_block(label)
         self.block(header, statement.before)
         more = self._values.value(header, statement.condition).text
+        go = header.emit(f"and i1 {more}, {budget_left(header)}")
         body = header.branch("body")
-        header.do(f"br i1 {more}, label %{body.code.label}, label %{after}")
+        header.do(f"br i1 {go}, label %{body.code.label}, label %{leave}")
         body.writes = written
         self.block(body, statement.body)
         cost = self._costs.block(statement.before) + self._costs.block(statement.body)
-        emit_poll(body, int(cost))
+        spend(body, int(cost))
         header.close_branch(body, label)
+        header.code.start_block(leave)
+        asks, again = region.function.label(), region.function.label()
+        header.do(f"br i1 {more}, label %{asks}, label %{after}, !prof !0")
+        header.code.start_block(asks)
+        poll_now(header, again)
+        # A condition with effects is not computed a second time.
+        header.do(f"br label %{outer if over_registers else body.code.label}")
+        region.do(f"br label %{outer}")
+        region.code.start_block(outer)
         region.do(f"br label %{label}")
         region.code.lines.extend(header.code.lines)
         region.code.start_block(after)
+        self._module.has_register_loops |= over_registers
 
     def _call(self, region: Region, call: Call) -> None:
         """Emit a call of a foreign routine."""

@@ -42,12 +42,19 @@ def _objects() -> ObjectCache:
 
 
 def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
-    """Parse a module and run the passes on it."""
+    """Parse a module and run the passes on it.
+
+    effort: 0 for what is needed, 1 for the short list, 2 for LLVM's own list instead, which finds
+    the trip counts of loops over registers and turns them into vector code or formulas.
+    """
     aim = machine(target, effort)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = target.triple
     module.data_layout = str(aim.target_data)
     builder = llvm.create_pass_builder(aim, llvm.create_pipeline_tuning_options(1))
+    if effort > 1:
+        builder.getModulePassManager().run(module, builder)
+        return module
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     if effort:
@@ -75,6 +82,8 @@ def _object(key: str, text: str, target: Target, effort: int) -> bytes:
 
 def link_emitted(emitted: Emitted, target: Target, effort: int, given: Mapping[str, int]) -> Linked:
     """Compile and link an emitted program, and the extras that this process lacks."""
+    if effort and emitted.has_register_loops:
+        effort = 2
     key = object_key(emitted.text, target, effort)
     found = _linked.get(key) if not given else None
     if found is not None:

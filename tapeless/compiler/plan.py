@@ -291,3 +291,19 @@ def writes(block: Block) -> frozenset[Buffer]:
         elif isinstance(statement, Call):
             found.update(statement.writes)
     return frozenset(found)
+
+
+def is_over_registers(block: Block) -> bool:
+    """Tell whether statements write nothing but scalars that live in registers."""
+    for statement in block:
+        if isinstance(statement, Store):
+            fine = statement.buffer.space == "local" and statement.buffer.size == 1
+        elif isinstance(statement, While):
+            fine = is_over_registers(statement.before) and is_over_registers(statement.body)
+        elif isinstance(statement, If):
+            fine = all(map(is_over_registers, statement.branches))
+        else:
+            fine = False
+        if not fine:
+            return False
+    return True
