@@ -40,6 +40,8 @@ from tapeless.prims.parts import real
 from tapeless.prims.rules import is_complex
 
 __all__ = [
+    "geqrf",
+    "geqrf_p",
     "householder_product",
     "householder_product_p",
     "ormqr",
@@ -200,6 +202,44 @@ def _index(b: Any, i: Any) -> Any:
     return b.affine(i)
 
 
+class Geqrf(Factorisation):
+    """A (..., n, m) -> R with the reflectors below it (..., n, m), taus (..., k), k = min(n, m)."""
+
+    name = "geqrf"
+
+    def abstract(self, a: ShapedArray) -> tuple[ShapedArray, ...]:
+        check_matrix(self.name, a)
+        batch, (n, m) = a.shape[:-2], a.shape[-2:]
+        return a, a.update(shape=(*batch, min(n, m)))
+
+    def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        routines = Lapack(b, outs[0].dtype)
+        source = routines.flat(args[0])
+        packed, flat = routines.out(outs[0])
+        taus, taus_flat = routines.out(outs[1], 1)
+        count, n, m = source.shape
+        k = min(n, m)
+        scratch = routines.scratch(m, n)
+
+        def one(i: Any) -> None:
+            """Factor one matrix."""
+            routines.columns(scratch, source, i)
+            _factor(routines, scratch, (taus_flat, b.imul(i, k)), (n, m), None)
+            routines.rows(flat, i, scratch)
+
+        if outs[0].size:
+            routines.each(count, one)
+        return packed, taus
+
+    def reference(self, a: np.ndarray) -> tuple:
+        packed = np.empty_like(a)
+        taus = np.empty((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+        for index in np.ndindex(*a.shape[:-2]):
+            rows, taus[index] = np.linalg.qr(a[index], "raw")
+            packed[index] = rows.T
+        return packed, taus
+
+
 class HouseholderProduct(Factorisation):
     """reflectors (..., n, m), taus (..., k) -> Q (..., n, m)."""
 
@@ -340,6 +380,7 @@ class OrmQR(Factorisation):
 
 
 qr_p = QR()
+geqrf_p = Geqrf()
 householder_product_p = HouseholderProduct()
 ormqr_p = OrmQR()
 
@@ -363,6 +404,12 @@ def qr(
             use_magma=use_magma,
         )
     )
+
+
+def geqrf(a: Value) -> tuple[Value, Value]:
+    """Return R with reflectors below its diagonal, and their factors: (..., n, m), (..., k)."""
+    packed, taus = geqrf_p.bind(a)
+    return packed, taus
 
 
 def householder_product(a: Value, taus: Value) -> Value:
