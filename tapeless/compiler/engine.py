@@ -129,6 +129,11 @@ class NativeProgram:
             place = -(-ctypes.addressof(arena) // 64) * 64
         self.enter(ctypes.addressof(buffers), place)
 
+    @property
+    def code_bytes(self) -> int:
+        """The bytes of the program's object file."""
+        return self._code.size
+
     def enter(self, buffers: int, arena: int) -> None:
         """Run with the address of the table of buffers and that of the arena."""
         status = self._call(buffers, arena)

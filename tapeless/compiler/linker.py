@@ -60,11 +60,12 @@ def machine(target: Target, level: int) -> llvm.TargetMachine:
 
 
 class Linked:
-    """Code in memory; it is freed when this object dies."""
+    """Code in memory; it is freed when this object dies.  size: the bytes of its object file."""
 
-    def __init__(self, tracker: llvm.ResourceTracker) -> None:
+    def __init__(self, tracker: llvm.ResourceTracker, size: int) -> None:
         """Hold on to what LLVM linked."""
         self._tracker = tracker
+        self.size = size
 
     def address(self, name: str) -> int:
         """Return the address of an exported function."""
@@ -127,7 +128,7 @@ def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int
             if address is not None:
                 library.import_symbol(symbol, address)
         library.export_symbol(name)
-        return Linked(library.link(shared.jit, f"program{next(_serial)}"))
+        return Linked(library.link(shared.jit, f"program{next(_serial)}"), len(code))
 
 
 def runtime() -> Runtime:
