@@ -4,7 +4,8 @@
 
     A x = b    =>    dx = inv(A) (db - dA x)
 
-so that nothing is differentiated through the pivoting.
+The derivative of the factors matters only where a pullback, which is made of them alone, is
+differentiated again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ from tapeless.numpy.products import matmul as plain_matmul
 from tapeless.numpy.shaping import moveaxis, reshape
 from tapeless.numpy.vectorization import vectorize
 from tapeless.prims import linalg, structural
-from tapeless.prims.barrier import stop_gradient
 from tapeless.prims.linalg.lu import permuted_rows
 from tapeless.prims.precision import Precision
 from tapeless.prims.unary import bitwise_not
@@ -75,7 +75,7 @@ def _solve_factored_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 def _solve_one(a: Value, b: Value) -> Value:
     """Solve one system: (n, n), (n, m) -> (n, m)."""
-    factors, _, order = linalg.lu(stop_gradient(a))
+    factors, _, order = linalg.lu(a)
     return _solve_factored(a, factors, order, b)
 
 
