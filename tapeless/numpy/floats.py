@@ -114,7 +114,7 @@ def isinf(x: Any, /) -> Array:
 
 def _infinite(x: Value) -> Value:
     """Return whether real numbers are infinite."""
-    return lax.eq(lax.abs(x), const(x, np.inf))
+    return lax.eq(lax.abs(x), dtype_of(x).type(np.inf))
 
 
 def isnan(x: Any, /) -> Array:
@@ -139,7 +139,7 @@ def _signed_infinity(x: Any, infinity: float, out: Any) -> Value:
     x = value_of(x)
     if _is_complex(x):
         raise ValueError("isposinf/isneginf are not well defined for complex types")
-    return lax.eq(x, const(x, infinity)) if _is_inexact(x) else _falses(x)
+    return lax.eq(x, dtype_of(x).type(infinity)) if _is_inexact(x) else _falses(x)
 
 
 def isposinf(x: Any, /, out: None = None) -> Array:
@@ -235,8 +235,8 @@ def spacing(x: Any, /) -> Array:
         raise ValueError("jnp.spacing is not defined for complex inputs.")
     beyond = copysign(const(x, np.inf), x)
     gap = lax.sub(lax.nextafter(x, beyond), x)
-    least = dtypes.finfo(dtype_of(x)).smallest_subnormal
-    return where(lax.eq(gap, const(x, 0)), copysign(const(x, least), x), gap)
+    least = dtype_of(x).type(dtypes.finfo(dtype_of(x)).smallest_subnormal)
+    return where(lax.eq(gap, const(x, 0)), copysign(least, x), gap)
 
 
 def _words(kind: np.dtype) -> tuple[np.dtype, np.dtype, int, int]:
@@ -375,12 +375,9 @@ def hypot(x1: Any, x2: Any, /) -> Array:
 def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     """Return the length of (x1, x2), and its derivatives x1 / length and x2 / length."""
     info = dtypes.finfo(dtype_of(x1))
-    far = 2.0 ** ((info.maxexp - 2) // 2)
-    near = 2.0 ** (-((info.maxexp - 2) // 2) + info.nmant + 28)
-    down, up = (
-        2.0 ** (-info.maxexp // 2 - info.nmant // 2),
-        2.0 ** (info.maxexp // 2 + info.nmant // 2),
-    )
+    far = 2.0 ** (info.maxexp // 2 - 1)
+    near = 2.0 ** -((info.nmant + 1) // 2)
+    down, up = near / far, far / near
     sizes = lax.abs(x1), lax.abs(x2)
     largest = lax.max(*sizes)
     large, small = lax.ge(largest, const(x1, far)), lax.le(largest, const(x1, near))

@@ -15,6 +15,7 @@ from tapeless.numpy.common import (
     asarray,
     check_arraylike,
     const,
+    convert,
     dtype_of,
     is_inexact,
     promote_args_inexact,
@@ -84,7 +85,8 @@ def rint(x: Any, /) -> Array:
     """
     check_arraylike("rint", x)
     if not is_inexact(x):
-        return promote_args_inexact("rint", x)[0]
+        (x,) = promote_args_inexact("rint", x)
+        return convert(x, dtype_of(x))
     if dtypes.issubdtype(dtype_of(x), np.complexfloating):
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)

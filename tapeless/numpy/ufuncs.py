@@ -374,9 +374,9 @@ def log10(x: Any, /) -> Array:
     scale = 1 / np.log(10)
     if _is_complex(out):
         real, imag = lax.real(out), lax.imag(out)
-        scaled = (lax.mul(part, const(part, scale)) for part in (real, imag))
+        scaled = (lax.mul(part, dtype_of(part).type(scale)) for part in (real, imag))
         return lax.complex(*scaled)
-    return lax.mul(out, const(out, scale))
+    return lax.mul(out, dtype_of(out).type(scale))
 
 
 def deg2rad(x: Any, /) -> Array:
@@ -554,6 +554,8 @@ def angle(z: Any, deg: bool = False) -> Array:
     Array([1.5707964, 3.1415927], dtype=float32)
     """
     x, y = promote_args_inexact("angle", real(z), imag(z))
+    if not _is_complex(z):
+        y = convert(y, dtype_of(y))
     out = lax.atan2(y, x)
     return rad2deg(out) if deg else out
 
