@@ -26,11 +26,11 @@ from tapeless.control.while_loop import while_p
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Var
 from tapeless.core.trace import Axis, Tracer, Value
+from tapeless.prims import slice as slices
 from tapeless.prims.binary import add
 from tapeless.prims.common import batch_dim_to
 from tapeless.prims.compare import lt
 from tapeless.prims.join import concatenate
-from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.structural import reshape
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.dce import forwarded_inputs
@@ -384,10 +384,10 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     n_whole = n_blocks * batch_size
     if n_blocks == 0:
         return mapped(xs)
-    head = [slice_in_dim(x, 0, n_whole) if rest else x for x in leaves]
+    head = [_rows_of(x, 0, n_whole) if rest else x for x in leaves]
     blocks = [reshape(x, (n_blocks, batch_size, *typeof(x).shape[1:])) for x in head]
     tail = (
-        tree_unflatten(tree, [slice_in_dim(x, n_whole, n_rows) for x in leaves]) if rest else None
+        tree_unflatten(tree, [_rows_of(x, n_whole, n_rows) for x in leaves]) if rest else None
     )
     _, ys = scan(lambda _, block: ((), mapped(block)), (), tree_unflatten(tree, blocks))
     remainder = mapped(tail) if rest else None
@@ -395,6 +395,13 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     if not rest:
         return flat
     return tree_map(lambda a, b: concatenate([a, b], 0), flat, remainder)
+
+
+def _rows_of(x: Value, start: int, stop: int) -> Value:
+    """Return some rows of an array."""
+    shape = typeof(x).shape
+    rest = shape[1:]
+    return slices.slice(x, (start, *(0,) * len(rest)), (stop, *rest))
 
 
 def _over_rows(f: Callable) -> Callable:
