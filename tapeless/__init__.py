@@ -4,6 +4,7 @@ import tapeless as jax
 """
 
 from tapeless import (  # noqa: I001
+    custom_batching as custom_batching,
     checkpoint_policies as checkpoint_policies,
     config as config,
     debug as debug,
@@ -20,7 +21,7 @@ from tapeless import (  # noqa: I001
 )
 from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from tapeless.api.checkpoint import checkpoint, remat
-from tapeless.api.custom import custom_gradient, custom_jvp, custom_vjp
+from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tapeless.api.jit import clear_caches, jit

@@ -12,23 +12,28 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapeless import dtypes
-from tapeless.control.bodies import flatten_values
+from tapeless.control.bodies import flatten_values, trace_body
 from tapeless.control.custom_jvp import custom_jvp_call_p
 from tapeless.control.custom_vjp import custom_vjp_call_p
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.linear import Zero
-from tapeless.core.trace import Value
+from tapeless.core.trace import Tracer, Value
 from tapeless.prims.common import instantiate
 from tapeless.tree.arguments import function_name, source_name
-from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
+from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.seqs import merge, select
 
 __all__ = [
     "CustomVJPPrimal",
     "SymbolicZero",
+    "closure_convert",
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
@@ -419,6 +424,46 @@ def _checked_cotangent(ct: Any, aval: ShapedArray, name: str, rule: str, number:
             f"got {got.str_short()}."
         )
     return ct
+
+
+def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+    """Return `fun` with what it captured, as far as it may be differentiated, as arguments.
+
+    The new function takes the arguments of `fun`, then those values, which are returned too.
+    example_args: arguments like those that it will be called with.
+
+    >>> from tapeless.api.autodiff import grad
+    >>> def evaluate(w):
+    ...     f, captured = closure_convert(lambda x: x * w, 1.0)
+    ...     return f(2.0, *captured)
+    >>> grad(evaluate)(3.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    leaves, tree = flatten_values(example_args)
+    body = trace_body(fun, tree, [typeof(leaf) for leaf in leaves], "closure_convert")
+    lifted = [_is_perturbed(value) for value in body.consts]
+    kept = select(body.consts, [not flag for flag in lifted])
+
+    def converted(*args: Any) -> Any:
+        """Evaluate the program."""
+        n_args = max(len(args) - sum(lifted), 0)
+        given, in_tree = tree_flatten(args[:n_args])
+        if in_tree != tree:
+            wanted, got = (tree_structure((t, {})) for t in (example_args, args[:n_args]))
+            raise TypeError(
+                "The inputs to the closure produced by closure_convert must have the same Pytree "
+                "structure as the example arguments passed when closure_convert was called. "
+                f"Expected {wanted}, but got {got}"
+            )
+        consts = merge(lifted, kept, args[n_args:])
+        return tree_unflatten(body.out_tree, eval_jaxpr(body.jaxpr, (), *consts, *given))
+
+    return converted, select(body.consts, lifted)
+
+
+def _is_perturbed(value: Value) -> bool:
+    """Tell whether a captured value may carry a derivative."""
+    return isinstance(value, Tracer) and dtypes.issubdtype(typeof(value).dtype, np.inexact)
 
 
 def custom_gradient(fun: Callable) -> Callable:

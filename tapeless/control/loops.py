@@ -68,7 +68,7 @@ def scan(
     init_leaves, init_tree = flatten_values(init)
     if config.current.jax_disable_jit:
         return _scan_in_python(f, init, xs_leaves, xs_tree, n_steps, reverse)
-    slices = [typeof(x).update(shape=typeof(x).shape[1:], weak_type=False) for x in xs_leaves]
+    slices = [typeof(x).update(shape=typeof(x).shape[1:]) for x in xs_leaves]
     init_leaves, body, y_tree = _scan_body(f, init_leaves, init_tree, slices, xs_tree)
     carry, ys = _bind_scan(body, init_leaves, xs_leaves, n_steps, reverse, unroll)
     return tree_unflatten(init_tree, carry), tree_unflatten(y_tree, ys)

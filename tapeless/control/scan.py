@@ -61,7 +61,7 @@ class Scan(ProgramPrimitive):
     ) -> tuple[ShapedArray, ...]:
         """Return the carry types and the stacked output types."""
         carry, ys = split_at(jaxpr.out_avals, num_carry)
-        return (*carry, *[y.update(shape=(length, *y.shape), weak_type=False) for y in ys])
+        return (*carry, *[y.update(shape=(length, *y.shape)) for y in ys])
 
     def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
         """Return the body: it takes consts, carry and slices, and returns the carry and slices."""
