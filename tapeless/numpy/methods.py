@@ -38,7 +38,8 @@ from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
-from tapeless.runtime.device import cpu_device
+from tapeless.runtime.shards import Shard
+from tapeless.runtime.topology import cpu_device
 
 __all__ = ["method_of"]
 
@@ -333,6 +334,11 @@ def _to_device(self: Array, device: Any, *, stream: Any = None) -> Array:
     return self
 
 
+def _addressable_data(self: Array, index: int) -> Array:
+    """Return the part with this number: the whole."""
+    return self.addressable_shards[index].data
+
+
 def _nothing(self: Array) -> None:
     """Return at once: the memory is the host's."""
 
@@ -364,7 +370,9 @@ _ARRAY_ONLY = {
     "copy_to_host_async": _nothing,
     "on_device_size_in_bytes": _bytes_of,
     "platform": lambda self: "cpu",
-    "committed": property(lambda self: False, doc="Whether a device was asked for."),
+    "addressable_shards": property(lambda self: [Shard(self)], doc="The parts: one, the whole."),
+    "global_shards": property(lambda self: [Shard(self)], doc="The parts: one, the whole."),
+    "addressable_data": _addressable_data,
     "is_fully_addressable": property(lambda self: True, doc="Whether this process holds all."),
     "is_fully_replicated": property(lambda self: True, doc="Whether every device holds all."),
     "tobytes": _tobytes,

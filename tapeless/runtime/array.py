@@ -20,6 +20,8 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, register_value_type
 from tapeless.runtime import memory
+from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
+from tapeless.runtime.topology import cpu_device
 
 __all__ = ["Array", "array_from_numpy", "as_array", "physical"]
 
@@ -39,7 +41,7 @@ class Array:
     both None once it is deleted.  The native call stub makes Arrays with just these three fields.
     """
 
-    __slots__ = ("__weakref__", "_numpy", "aval", "block", "place")
+    __slots__ = ("__weakref__", "_numpy", "_sharding", "aval", "block", "place")
     __array_priority__ = 100
 
     def __init__(self, aval: ShapedArray, block: Any, place: int) -> None:
@@ -116,6 +118,22 @@ class Array:
     def is_deleted(self) -> bool:
         """Tell whether the buffer is gone: deleted or donated."""
         return self.place is None
+
+    @property
+    def sharding(self) -> Sharding:
+        """The sharding that the array was put on; without one, the device."""
+        return getattr(self, "_sharding", None) or _ONE_DEVICE
+
+    @property
+    def committed(self) -> bool:
+        """Whether a device or sharding was asked for."""
+        return hasattr(self, "_sharding")
+
+    def placed(self, sharding: Sharding | None) -> Array:
+        """Return a copy that is committed to `sharding`, or to the device."""
+        copy = _unpickle(self.numpy_view(), self.aval)
+        copy._sharding = sharding
+        return copy
 
     def is_ready(self) -> bool:
         """Return True: execution is synchronous."""
@@ -216,6 +234,7 @@ class Array:
         return _unpickle(self.numpy_view(), self.aval)
 
 
+_ONE_DEVICE = SingleDeviceSharding(cpu_device)
 register_value_type(Array, lambda array: array.aval)
 
 

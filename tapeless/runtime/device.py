@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapeless.core.aval import typeof
+from tapeless.core.trace import Tracer
 from tapeless.runtime.array import Array, as_array
-from tapeless.tree.flatten import tree_leaves
+from tapeless.runtime.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
+from tapeless.runtime.topology import CpuDevice, cpu_device
+from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
+from tapeless.tree.prefix import flatten_axes
 
 __all__ = [
     "CpuDevice",
@@ -22,32 +27,6 @@ __all__ = [
     "process_count",
     "process_index",
 ]
-
-
-class CpuDevice:
-    """The CPU, with all its cores."""
-
-    __slots__ = ()
-    id = 0
-    platform = "cpu"
-    device_kind = "cpu"
-    process_index = 0
-    host_id = 0
-    local_hardware_id = 0
-
-    def __repr__(self) -> str:
-        """Return JAX's form."""
-        return "CpuDevice(id=0)"
-
-    def __str__(self) -> str:
-        """Return JAX's short form."""
-        return "TFRT_CPU_0"
-
-    def memory_stats(self) -> None:
-        """Return None: the CPU has no memory of its own."""
-
-
-cpu_device = CpuDevice()
 
 
 def devices(backend: str | None = None) -> list[CpuDevice]:
@@ -101,18 +80,47 @@ def device_put(
 ) -> Any:
     """Return the tree `x` with Arrays for leaves; arrays from NumPy are copied.
 
-    device: accepted where it names this device.
+    device: the device, a sharding or spec, or a tree of these that is a prefix of `x`; an array
+    that is put on a sharding has that sharding.
 
     >>> import numpy as np
     >>> device_put(np.arange(3))
     Array([0, 1, 2], dtype=int32)
     """
-    return tree_map(_on_device, x)
+    leaves, tree = tree_flatten(x)
+    places = flatten_axes("device_put device", tree, device)
+    return tree_unflatten(tree, map(_on_device, leaves, places))
 
 
-def _on_device(x: Any) -> Any:
+def _on_device(x: Any, place: Any) -> Any:
     """Return one leaf as an Array; a tracer stays what it is."""
-    return x if hasattr(x, "aval") else as_array(x)
+    place = _checked_place(place, x)
+    if isinstance(x, Tracer):
+        return x
+    array = as_array(x)
+    if place is None or (array is not x and isinstance(place, CpuDevice)):
+        return array
+    return array.placed(place if isinstance(place, Sharding) else None)
+
+
+def _checked_place(place: Any, x: Any) -> Any:
+    """Return where a leaf is to go, a bare spec with the current mesh; refuse what is no place."""
+    if isinstance(place, PartitionSpec):
+        place = NamedSharding(get_mesh(), place)
+    if isinstance(place, Sharding):
+        try:
+            place.check_rank(typeof(x).ndim)
+        except ValueError as error:
+            raise ValueError(
+                "One of device_put args is incompatible with its sharding annotation "
+                f"{place}: {error}"
+            ) from None
+    elif place is not None and not isinstance(place, CpuDevice) and not hasattr(place, "sharding"):
+        raise ValueError(
+            "device_put device must be a Device, Sharding, Format, PartitionSpec or None; got "
+            f"{place!r} of type {type(place)}"
+        )
+    return place
 
 
 def device_get(x: Any) -> Any:
