@@ -242,6 +242,12 @@ def _named(spec: DTypeLike) -> Dtype:
     return spec if isinstance(spec, ExtendedDtype) else np.dtype(spec)
 
 
+@overload
+def canonicalize_dtype(
+    dtype: DTypeLike, allow_extended_dtype: Literal[False] = ...
+) -> np.dtype: ...
+@overload
+def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool) -> Dtype: ...
 def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = False) -> Dtype:
     """Return the dtype named by ``dtype``, narrowed to 32 bits unless x64 mode is on.
 

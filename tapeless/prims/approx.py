@@ -1,6 +1,6 @@
 """The approximate top k of accelerators, which is exact here.
 
-    approx_max_k: (m, n) -> values (m, k), indices (m, k), largest first
+approx_max_k: (m, n) -> values (m, k), indices (m, k), largest first
 """
 
 from __future__ import annotations

@@ -147,9 +147,9 @@ class AddAny(Sum):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Add with one batch axis; stretch an operand without one."""
-        if None not in dims:
-            x, y = args
-            return self.bind(x, move_dim(y, dims[1], dims[0])), (dims[0],)
+        (x, y), (x_dim, y_dim) = args, dims
+        if x_dim is not None and y_dim is not None:
+            return self.bind(x, move_dim(y, y_dim, x_dim)), (x_dim,)
         return add_p.batch(axis, args, dims)
 
 

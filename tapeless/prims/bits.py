@@ -31,6 +31,7 @@ from tapeless.core.trace import Axis, Value
 from tapeless.kernel.parts import Parts
 from tapeless.prims.binary import bitwise_or, bitwise_xor, shift_left, shift_right_logical
 from tapeless.prims.common import (
+    batch_dim,
     batch_dim_to,
     move_dim,
     shape_of,
@@ -122,6 +123,13 @@ def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
     return threefry(ValueWords, words, (zeros_like(positions), positions))
 
 
+def _key_dtype(keys: ShapedArray) -> dtypes.KeyDtype:
+    """Return the dtype of an array of keys, as what it is."""
+    dtype: dtypes.Dtype = keys.dtype
+    assert isinstance(dtype, dtypes.KeyDtype), f"{keys} has no keys; this is a bug in tapeless"
+    return dtype
+
+
 def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
     """Return the keys of two words (s): -> keys (s)."""
     rank = len(shape_of(pair[0]))
@@ -153,7 +161,7 @@ def _old_children(b: Any, key: Sequence[Any], position: Any, size: int) -> tuple
     return tuple(old_word(b, key, b.add(first, i), 2 * size) for i in (0, 1))
 
 
-def _numpy_positions(keys: np.ndarray, shape: Shape) -> tuple[tuple[Any, Any], np.ndarray]:
+def _numpy_positions(keys: np.ndarray, shape: Shape) -> tuple[tuple[Any, ...], np.ndarray]:
     """Return the words of keys (s, 2), to be stretched over (s, t), and the positions (t)."""
     flat = np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint64).reshape(shape)
     lead = keys.shape[:-1] + (1,) * len(shape)
@@ -292,7 +300,7 @@ class RandomSplit(FromKeys):
         else:
             words, positions = _value_positions(args[0], shape)
             pair = _old_children(ValueWords, words, positions, int(np.prod(shape, dtype=int)))
-        return (_wrap_words(pair, typeof(args[0]).dtype),)
+        return (_wrap_words(pair, _key_dtype(typeof(args[0]))),)
 
     def reference(self, keys: np.ndarray, *, shape: Shape, partitionable: bool = True) -> tuple:
         if partitionable:
@@ -398,7 +406,7 @@ class RandomFoldIn(WithoutTangent):
         if shape_of(words) != shape:
             words = broadcast_in_dim(words, shape, ())
         pair = threefry(ValueWords, key, (zeros_like(words), words))
-        return (_wrap_words(pair, typeof(keys).dtype),)
+        return (_wrap_words(pair, _key_dtype(typeof(keys))),)
 
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
         zero = np.zeros_like(words)
@@ -450,7 +458,7 @@ class RandomWrap(WithoutTangent):
         dims: Sequence[int | None],
         **params: Any,
     ) -> tuple:
-        return self.bind(move_dim(args[0], dims[0], 0), **params), (0,)
+        return self.bind(move_dim(args[0], batch_dim(dims), 0), **params), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
         (words,) = args
@@ -479,7 +487,7 @@ class RandomUnwrap(FromKeys):
 
     def abstract(self, keys: ShapedArray) -> tuple[ShapedArray, ...]:
         self.check_keys(keys)
-        return (ShapedArray(keys.shape + keys.dtype.physical_shape, U32),)
+        return (ShapedArray(keys.shape + _key_dtype(keys).physical_shape, U32),)
 
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         (keys,) = args

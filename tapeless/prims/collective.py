@@ -21,7 +21,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim_to, move_dim, shape_of
+from tapeless.prims.common import batch_dim, batch_dim_to, move_dim, shape_of
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.named_axes import (
@@ -142,7 +142,7 @@ class PBroadcast(LinearUnary, Collective):
             raise ValueError("collective broadcast doesn't fit in the axis size!")
         if dims[0] is None:
             return tuple(args), (None,)
-        rows = move_dim(args[0], dims[0], 0)
+        rows = move_dim(args[0], batch_dim(dims), 0)
         return (_take_rows(rows, [source] * axis.size),), (0,)
 
 
@@ -188,7 +188,7 @@ class AllGather(LinearUnary, Collective):
         all_gather_dimension: int,
         **params: Any,
     ) -> tuple:
-        (dim,) = dims
+        dim = batch_dim(dims)
         at = all_gather_dimension + (dim <= all_gather_dimension)
         outs = self.bind(*args, all_gather_dimension=at, **params)
         return outs, (dim + (not params["tiled"] and at <= dim),)
@@ -287,7 +287,7 @@ class AllToAll(LinearUnary, Collective):
         concat_axis: int,
         **params: Any,
     ) -> tuple:
-        x = move_dim(args[0], dims[0], 0)
+        x = move_dim(args[0], batch_dim(dims), 0)
         outs = self.bind(
             x,
             split_axis=split_axis + 1,
@@ -373,7 +373,7 @@ class ReduceScatter(LinearUnary, Collective):
         scatter_dimension: int,
         **params: Any,
     ) -> tuple:
-        x = move_dim(args[0], dims[0], 0)
+        x = move_dim(args[0], batch_dim(dims), 0)
         return self.bind(x, scatter_dimension=scatter_dimension + 1, **params), (0,)
 
     def batch_collective(

@@ -36,6 +36,7 @@ from tapeless.core.primitive import Primitive, Values, registry
 from tapeless.core.trace import Axis, Value
 
 __all__ = [
+    "Int",
     "ANY",
     "Avals",
     "BITS",
@@ -53,6 +54,7 @@ __all__ = [
     "Tangents",
     "add_tangents",
     "apply",
+    "batch_dim",
     "batch_dim_to",
     "broadcast_elements",
     "const",
@@ -79,9 +81,11 @@ __all__ = [
 
 Avals = tuple[ShapedArray, ...]
 Dims = Sequence[int | None]
-Tangents = Sequence["Value | Zero"]
+Tangents = Sequence[Value | Zero]
 Kinds = tuple[type, ...]
-Partial = Callable[..., "Value | Zero"]
+# Some parameters hold, as JAX's do, NumPy's integers, which programs print as such.
+Int = int | np.integer
+Partial = Callable[..., Value | Zero]
 
 FLOAT: Kinds = (np.floating,)
 COMPLEX: Kinds = (np.complexfloating,)
@@ -260,6 +264,11 @@ def move_dim(x: Value, source: int, destination: int) -> Value:
     order = [axis for axis in range(rank) if axis != source]
     order.insert(destination, source)
     return apply("transpose", x, permutation=tuple(order))
+
+
+def batch_dim(dims: Dims) -> int:
+    """Return the batch axis of the first operand that has one; of one operand, that is it."""
+    return next(dim for dim in dims if dim is not None)
 
 
 def batch_dim_to(x: Value, dim: int | None, destination: int, size: int) -> Value:

@@ -31,6 +31,7 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.common import (
     add_tangents,
+    batch_dim,
     dtype_of,
     move_dim,
     shape_of,
@@ -223,7 +224,7 @@ class Conv(Primitive):
             (out,) = self.bind(x, k, **{**params, name: size * groups})
             return (split_off(out, out_axis, size),), (out_axis,)
         if k_dim is None:
-            x = merge_within(x, x_dim, n.lhs_spec[0], params["batch_group_count"])
+            x = merge_within(x, batch_dim(dims), n.lhs_spec[0], params["batch_group_count"])
             (out,) = self.bind(x, k, **params)
             out_axis = n.out_spec[0]
             return (split_off(out, out_axis, size),), (out_axis,)

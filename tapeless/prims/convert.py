@@ -98,10 +98,11 @@ class ConvertElementType(Elementwise):
 convert_element_type_p = ConvertElementType()
 
 
-def convert(x: Value, dtype: np.dtype, weak_type: bool = False) -> Value:
+def convert(x: Value, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
     """Return `x` with this dtype and weakness: `x` itself if it has them."""
     if isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
-        if current_trace().parent is not None and dtype in _PLAIN_DTYPES:
+        is_staged = current_trace().parent is not None
+        if is_staged and isinstance(dtype, np.dtype) and dtype in _PLAIN_DTYPES:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 constant = np.asarray(x).astype(dtype)

@@ -26,6 +26,7 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add, div, max, min, mul, sub
 from tapeless.prims.common import (
     add_tangents,
+    batch_dim,
     full_like,
     shape_of,
     zeros_like,
@@ -114,7 +115,7 @@ class Cumulative(Primitive):
         axis: int,
         **params: Any,
     ) -> tuple:
-        (dim,) = dims
+        dim = batch_dim(dims)
         return self.bind(*args, axis=axis + (axis >= dim), **params), (dim,)
 
     def lower(

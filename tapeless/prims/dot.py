@@ -29,7 +29,7 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, gemm
-from tapeless.prims.common import add_tangents, dtype_of, shape_of
+from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.precision import (
     PrecisionLike,
@@ -198,7 +198,7 @@ class DotGeneral(Primitive):
             out_dim = len(x_batch) + _left(x_ndim, x_contract, x_batch).index(x_dim)
         else:
             y_left = _left(len(shape_of(args[1])), y_contract, y_batch)
-            out_dim = x_ndim - len(x_contract) + y_left.index(y_dim)
+            out_dim = x_ndim - len(x_contract) + y_left.index(batch_dim(dims))
         numbers = ((x_contract, y_contract), (x_batch, y_batch))
         return self.bind(*args, dimension_numbers=numbers, **params), (out_dim,)
 
@@ -213,7 +213,8 @@ class DotGeneral(Primitive):
     ) -> tuple:
         plan = _Plan(args[0].shape, args[1].shape, dimension_numbers)
         dtype = _sum_dtype(
-            *(arg.dtype for arg in args),
+            args[0].dtype,
+            args[1].dtype,
             outs[0].dtype,
             params["precision"],
         )

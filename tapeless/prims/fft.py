@@ -25,7 +25,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import mul
-from tapeless.prims.common import dtype_of, move_dim, shape_of
+from tapeless.prims.common import batch_dim, dtype_of, move_dim, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.parts import conj
 from tapeless.prims.rules import LinearUnary, is_complex
@@ -127,7 +127,7 @@ class FFT(LinearUnary):
         return (conj(mul(out, _stretched(weights, shape_of(out)))),)
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
-        return self.bind(move_dim(args[0], dims[0], 0), **params), (0,)
+        return self.bind(move_dim(args[0], batch_dim(dims), 0), **params), (0,)
 
     def lower(
         self,

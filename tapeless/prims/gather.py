@@ -29,7 +29,16 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import bitwise_and
-from tapeless.prims.common import apply, batch_dim_to, const, full_like, move_dim, shape_of, zeros
+from tapeless.prims.common import (
+    apply,
+    batch_dim,
+    batch_dim_to,
+    const,
+    full_like,
+    move_dim,
+    shape_of,
+    zeros,
+)
 from tapeless.prims.compare import ge, le
 from tapeless.prims.indexing import (
     GatherDimensionNumbers,
@@ -182,7 +191,7 @@ class Gather(Primitive):
         (x, indices), (x_dim, i_dim) = args, dims
         n = dimension_numbers
         if i_dim is None:
-            x = move_dim(x, x_dim, 0)
+            x = move_dim(x, batch_dim(dims), 0)
             numbers = GatherDimensionNumbers(
                 (0, *shift(n.offset_dims)),
                 shift(n.collapsed_slice_dims),

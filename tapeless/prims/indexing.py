@@ -95,9 +95,10 @@ def gather_numbers(numbers: ScatterDimensionNumbers) -> GatherDimensionNumbers:
     return GatherDimensionNumbers(*numbers)
 
 
-def shift(axes: Axes) -> tuple[np.int64, ...]:
+def shift(axes: Axes) -> tuple[int, ...]:
     """Return a row's axes as axes of an operand with a batch axis in front."""
-    return tuple(np.int64(axis + 1) for axis in axes)
+    shifted = (np.int64(axis + 1) for axis in axes)
+    return tuple(shifted)  # pyrefly: ignore[bad-return]  # programs print them as JAX does
 
 
 def check_distinct_axes(op: str, name: str, axes: Axes, ndim: int, ordered: bool = True) -> None:

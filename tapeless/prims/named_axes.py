@@ -27,6 +27,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value, find_axis
 from tapeless.prims.binary import add, div, mul
+from tapeless.prims.common import batch_dim
 from tapeless.prims.convert import convert
 from tapeless.prims.create import iota
 from tapeless.prims.reduce import reduce_max, reduce_min, reduce_sum
@@ -101,6 +102,7 @@ class Fold(Collective):
 
     axis_param = "axes"
     reduce: Callable
+    ufunc: np.ufunc
 
     def same(self, x: Value, size: int) -> Value:
         """Fold `size` equal rows."""
@@ -120,7 +122,7 @@ class Fold(Collective):
         axes: Any,
         **params: Any,
     ) -> tuple:
-        (x,), (dim,) = args, dims
+        (x,), dim = args, batch_dim(dims)
         shifted = tuple(a + (a >= dim) if isinstance(a, int) else a for a in axes)
         before = sum(isinstance(a, int) and a < dim for a in axes)
         return self.bind(x, axes=shifted, **params), (dim - before,)

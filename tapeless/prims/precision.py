@@ -153,9 +153,9 @@ def canonical_precision(precision: PrecisionLike) -> Canonical:
         if precision in DotAlgorithmPreset.__members__:
             return _supported(DotAlgorithmPreset[precision])
     if isinstance(precision, (list, tuple)) and len(precision) == 2:
-        pair = tuple(_ALIASES.get(p, p) if isinstance(p, str) else p for p in precision)
-        if all(isinstance(p, Precision) for p in pair):
-            return pair
+        one, other = (_ALIASES.get(p, p) if isinstance(p, str) else p for p in precision)
+        if isinstance(one, Precision) and isinstance(other, Precision):
+            return (one, other)
     raise ValueError(
         "Precision argument must be one of:\n- None,\n"
         f"- a string in {[*_ALIASES, None]},\n"

@@ -126,6 +126,7 @@ class Reduction(Primitive):
 
     combine: str
     hlo_name: str
+    ufunc: np.ufunc
     identity: Callable[[Any], Any]
     domain = "number"
 
@@ -428,9 +429,11 @@ class ArgChoice(WithoutTangent):
     """The index of the first extreme element along one axis: (n, m), axes=(0,) -> (m,).
 
     combine: the operation of the loop language that gives the extreme element.
+    direction: StableHLO's word for what a better element is.
     """
 
     combine: str
+    direction: str
 
     def abstract(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> tuple[ShapedArray, ...]:
         (axis,) = axes

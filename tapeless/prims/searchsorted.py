@@ -17,7 +17,7 @@ the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.kernel.parts import Pair
 from tapeless.prims.binary import bitwise_and, bitwise_or
-from tapeless.prims.common import move_dim, shape_of
+from tapeless.prims.common import batch_dim, move_dim, shape_of
 from tapeless.prims.compare import eq, lt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
@@ -72,7 +72,7 @@ class SearchSorted(Primitive):
         (line, query), (line_dim, query_dim) = args, dims
         shared = params["batch_dims"]
         if line_dim is None:
-            query = move_dim(query, query_dim, shared)
+            query = move_dim(query, batch_dim(dims), shared)
             return self.bind(line, query, **params), (len(shape_of(line)) - 1,)
         grown = {**params, "dimension": params["dimension"] + 1}
         if query_dim is None:
@@ -116,7 +116,13 @@ class SearchSorted(Primitive):
         return (reduce_sum(convert_element_type(before, _I32), (rank - 1,)),)
 
     def reference(
-        self, line: np.ndarray, query: np.ndarray, *, side: str, batch_dims: int, **params: Any
+        self,
+        line: np.ndarray,
+        query: np.ndarray,
+        *,
+        side: Literal["left", "right"],
+        batch_dims: int,
+        **params: Any,
     ) -> tuple:
         shape = line.shape[:-1] + query.shape[batch_dims:]
         out = np.zeros(shape, _I32)

@@ -240,8 +240,9 @@ class Clamp(Elementwise):
         shape = shape_of(x)
         bounds = {k: _repeated(args[k], shape) for k in (0, 2) if dims[k] is None}
         for k in (0, 2):
-            if dims[k] is not None:
-                bound = move_dim(args[k], dims[k], 0)
+            dim = dims[k]
+            if dim is not None:
+                bound = move_dim(args[k], dim, 0)
                 rank = len(shape_of(bound))
                 bounds[k] = broadcast_in_dim(bound, shape, range(rank))
         return self.bind(bounds[0], x, bounds[2]), (0,)

@@ -24,8 +24,10 @@ from tapeless.prims.binary import add, sub
 from tapeless.prims.common import (
     Avals,
     Dims,
+    Int,
     Tangents,
     apply,
+    batch_dim,
     const,
     full_like,
     inserted,
@@ -61,7 +63,7 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
-PaddingConfig = Sequence[tuple[int, int, int]]
+PaddingConfig = Sequence[tuple[Int, Int, Int]]
 
 
 class Slice(Rearrangement):
@@ -91,7 +93,7 @@ class Slice(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Take the whole batch axis."""
-        (x,), (dim,) = args, dims
+        (x,), dim = args, batch_dim(dims)
         starts, limits, strides = (
             params["start_indices"],
             params["limit_indices"],
@@ -234,7 +236,8 @@ class Pad(Primitive):
         lows, highs, interiors = _columns(params["padding_config"])
         negated = zip(np.negative(lows), np.negative(highs), np.zeros_like(interiors), strict=True)
         cut = pad(ct, const(ct, 0), tuple(negated))
-        found = slice(cut, np.zeros_like(lows), shape_of(cut), np.add(interiors, 1))
+        starts, strides = np.zeros_like(lows), np.add(interiors, 1)
+        found = slice(cut, tuple(starts), shape_of(cut), tuple(strides))
         if not isinstance(value, Linear):
             return found, None
         everywhere = tuple(range(len(shape_of(ct))))
@@ -246,6 +249,7 @@ class Pad(Primitive):
         """Do not pad the batch axis; batched padding values are selected in afterwards."""
         (x, value), (dim, value_dim), config = args, dims, params["padding_config"]
         if value_dim is None:
+            dim = batch_dim(dims)
             config = inserted(config, dim, (0, 0, 0))
             return (pad(x, value, config),), (dim,)
         if dim is None:

@@ -28,7 +28,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.kernel.parts import Pair
-from tapeless.prims.common import batch_dim_to, shape_of
+from tapeless.prims.common import batch_dim, batch_dim_to, shape_of
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
@@ -185,7 +185,7 @@ class _Counting:
         b = self.b
         dtype = raw(0).dtype
         shape = ShapedArray((self.size,), dtype)
-        lines = self.words.setdefault(dtype, None) or [
+        lines = self.words.get(dtype) or [
             b.buffer(shape),
             b.buffer(shape),
         ]
@@ -509,7 +509,7 @@ class TopK(Primitive):
         axis: int,
         **params: Any,
     ) -> tuple:
-        (dim,) = dims
+        dim = batch_dim(dims)
         return self.bind(*args, axis=axis + (dim <= axis), **params), (dim, dim)
 
     def lower(

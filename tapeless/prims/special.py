@@ -359,7 +359,8 @@ class Polynomial(Elementwise):
     @staticmethod
     def numpy(x: np.ndarray, *coefficients: np.ndarray, **params: Any) -> np.ndarray:
         """Add up the powers."""
-        return sum(c * x**k for k, c in enumerate(coefficients))
+        powers = (c * x**k for k, c in enumerate(coefficients))
+        return sum(powers, np.zeros_like(x))
 
 
 polynomial_p = Polynomial()

@@ -29,8 +29,10 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import (
     Avals,
     Dims,
+    Int,
     Tangents,
     apply,
+    batch_dim,
     inserted,
     move_dim,
     no_tangents,
@@ -158,7 +160,7 @@ class BroadcastInDim(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Bring the batch axis to the front of operand and result."""
-        x = move_dim(args[0], dims[0], 0)
+        x = move_dim(args[0], batch_dim(dims), 0)
         shape = (shape_of(x)[0], *params["shape"])
         moved = tuple(np.int64(dim + 1) for dim in params["broadcast_dimensions"])
         return (broadcast_in_dim(x, shape, (0, *moved)),), (0,)
@@ -190,7 +192,7 @@ broadcast_in_dim_p = BroadcastInDim()
 def broadcast_in_dim(
     operand: Value,
     shape: Sequence[int],
-    broadcast_dimensions: Sequence[int],
+    broadcast_dimensions: Sequence[Int],
     *,
     out_sharding: object = None,
 ) -> Value:
@@ -273,7 +275,7 @@ class Reshape(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Keep the batch axis in front."""
-        x = move_dim(args[0], dims[0], 0)
+        x = move_dim(args[0], batch_dim(dims), 0)
         order = params["dimensions"]
         if order is not None:
             order = (0, *(dim + 1 for dim in order))
@@ -372,7 +374,7 @@ class Transpose(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Put the batch axis in front as part of the permutation."""
-        (dim,) = dims
+        dim = batch_dim(dims)
         order = (dim, *(i + (i >= dim) for i in params["permutation"]))
         return (transpose(args[0], order),), (0,)
 
@@ -423,7 +425,7 @@ class Squeeze(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Keep the batch axis in front."""
-        x = move_dim(args[0], dims[0], 0)
+        x = move_dim(args[0], batch_dim(dims), 0)
         return (squeeze(x, tuple(dim + 1 for dim in params["dimensions"])),), (0,)
 
     def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
@@ -547,7 +549,7 @@ class Tile(Rearrangement):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Repeat the batch axis once."""
-        (dim,), reps = dims, params["reps"]
+        dim, reps = batch_dim(dims), params["reps"]
         return self.bind(args[0], reps=inserted(reps, dim, 1)), (dim,)
 
     def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:

@@ -146,7 +146,7 @@ class ValueWords:
     @staticmethod
     def select(which: Value, x: Value, y: Value) -> Value:
         """x where `which`, else y."""
-        return select_n(which, full_like(x, y) if isinstance(y, np.generic) else y, x)
+        return select_n(which, full_like(x, y.item()) if isinstance(y, np.generic) else y, x)
 
     @staticmethod
     def shift_left(x: Value, distance: Value | int) -> Value:

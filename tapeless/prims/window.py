@@ -23,7 +23,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim_to, shape_of
+from tapeless.prims.common import batch_dim, batch_dim_to, shape_of
 from tapeless.prims.compare import ge_p, le_p
 from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
@@ -263,7 +263,7 @@ class ReduceWindow(Primitive):
         return (x.update(shape=Windows(x.shape, params).count),)
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
-        (dim,) = dims
+        dim = batch_dim(dims)
         return self.bind(*args, **batched_window(params, dim)), (dim,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
