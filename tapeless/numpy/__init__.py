@@ -29,6 +29,7 @@ from tapeless.numpy.correlation import *
 from tapeless.numpy.sets import *
 from tapeless.numpy.mapping import *
 from tapeless.numpy.windows import *
+from tapeless.numpy.polynomials import *
 from tapeless.numpy import fft as fft, linalg as linalg
 from tapeless.numpy.methods import *
 from numpy.exceptions import ComplexWarning as ComplexWarning

@@ -1,5 +1,7 @@
-"""Quantiles: of sorted lines, the element, or a mean of the two elements, at a fraction of the way.
+"""Order statistics: extremes, medians and quantiles.
 
+A quantile is the element, or a mean of the two elements, at a fraction of the way along a sorted
+line.
 A line of n elements has the rank q (n - 1) at the fraction q; between two whole ranks the method
 decides.  One NaN makes the quantile of its line NaN, except for the `nan...` functions, which leave
 NaNs out: sorting puts them last, and n counts the others.
@@ -43,6 +45,7 @@ from tapeless.prims.unary import bitwise_not, ceil, floor
 
 __all__ = [
     "median",
+    "minmax",
     "nanmedian",
     "nanpercentile",
     "nanquantile",
@@ -400,3 +403,25 @@ def _inverted_cdf(
         unusable = arithmetic.bitwise_or(unusable, reduce_or(ne(x, x), (typeof(x).ndim - 1,)))
     result = where(unusable, np.nan, result)
     return structural.expand_dims(result, (lead + line,)) if keepdims else result
+
+
+def minmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> tuple[Value, Value]:
+    """Return the minimum and the maximum over axes: (n, m) -> (m,), (m,) for axis 0.
+
+    initial: a bound for both, or a pair of bounds.
+
+    >>> import tapeless.numpy as jnp
+    >>> jnp.minmax(jnp.array([3, 1, 2]))
+    (Array(1, dtype=int32), Array(3, dtype=int32))
+    """
+    check_arraylike("minmax", a)
+    low, high = initial if isinstance(initial, tuple) else (initial, initial)
+    least = reductions.min(a, axis, out, keepdims, low, where)
+    return least, reductions.max(a, axis, out, keepdims, high, where)

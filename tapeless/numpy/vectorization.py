@@ -51,7 +51,6 @@ def vectorize(
         )
     if any(isinstance(each, int) and each < 0 for each in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
-    core = None if signature is None else _parse(signature)
 
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +58,7 @@ def vectorize(
         context = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
         function, mapped = _without_excluded(pyfunc, args, kwargs, excluded)
         mapped = [asarray(arg) for arg in mapped]
-        inputs, outputs = core or ([()] * len(mapped), None)
+        inputs, outputs = _parse(signature) if signature else ([()] * len(mapped), None)
         if len(inputs) != len(mapped):
             raise TypeError(
                 f"wrong number of positional arguments: expected {len(inputs)}, got {len(mapped)} "
@@ -175,8 +174,7 @@ def _checked(
             shape = typeof(each).shape
             if len(shape) != len(dims):
                 raise ValueError(
-                    f"output with shape {shape} does not have the right number of dimensions for "
-                    f"core dimensions {dims} {context}"
+                    f"output shape {shape} does not match core dimensions {dims} {context}"
                 )
             _check_core(shape, dims, known, context)
         return result
