@@ -75,7 +75,9 @@ class Collective(Primitive):
     def axis_names(self, **params: Any) -> tuple[object, ...]:
         """Return the names; positions are not names."""
         return tuple(
-            name for name in names_of(params[self.axis_param]) if not isinstance(name, int)
+            name
+            for name in names_of(params[self.axis_param])
+            if not isinstance(name, (int, np.integer))
         )
 
     def batch_collective(
@@ -122,7 +124,7 @@ class Fold(Collective):
         axes: Any,
         **params: Any,
     ) -> tuple:
-        (x,), dim = args, batch_dim(dims)
+        (x,), dim = args, int(batch_dim(dims))
         shifted = tuple(a + (a >= dim) if isinstance(a, int) else a for a in axes)
         before = sum(isinstance(a, int) and a < dim for a in axes)
         return self.bind(x, axes=shifted, **params), (dim - before,)
@@ -145,7 +147,7 @@ class Fold(Collective):
             rest = tuple(name for name in axes if name != axis.name)
             return (self.bind(x, axes=rest, **params) if rest else (x,)), (None,)
         moved = tuple(a + (a >= dim) if isinstance(a, int) else a for a in axes)
-        moved = tuple(dim if name == axis.name else name for name in moved)
+        moved = tuple(int(dim) if name == axis.name else name for name in moved)
         return self.bind(x, axes=moved, **params), (None,)
 
     def decompose(self, x: Value, *, axes: Any, **params: Any) -> tuple[Value, ...]:

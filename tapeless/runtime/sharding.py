@@ -8,7 +8,7 @@ for it and compare it: an array that was put on a `NamedSharding` has that shard
     sharding   a mesh and a spec, or the one device
 
 A `Mesh` has devices, so all its axes have size 1.  An `AbstractMesh` has only sizes; `shard_map`
-(`api/sharding.py`) runs over one as `vmap` does, which is how programs for larger meshes are tested.
+(`api/sharding.py`) runs over one as `vmap` does, so that programs for larger meshes can be tested.
 """
 
 from __future__ import annotations
@@ -317,9 +317,7 @@ def set_mesh(mesh: Mesh | None) -> _SetMesh:
 def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
     """Make a mesh without devices current for a block."""
     if not isinstance(mesh, AbstractMesh):
-        raise ValueError(
-            f"Expected mesh of type `jax.sharding.AbstractMesh`. Got type: {type(mesh)}"
-        )
+        raise ValueError(f"Expected mesh of type `jax.sharding.AbstractMesh`. Got {type(mesh)}")
     _current.stack.append(mesh)
     try:
         yield
