@@ -378,7 +378,8 @@ class _Emitter:
         more = self._values.value(header, statement.condition).text
         go = header.emit(f"and i1 {more}, {budget_left(header)}")
         body = header.branch("body")
-        header.do(f"br i1 {go}, label %{body.code.label}, label %{leave}")
+        start = body.code.label
+        header.do(f"br i1 {go}, label %{start}, label %{leave}")
         body.writes = written
         self.block(body, statement.body)
         cost = self._costs.block(statement.before) + self._costs.block(statement.body)
@@ -390,7 +391,7 @@ class _Emitter:
         header.code.start_block(asks)
         poll_now(header, again)
         # A condition with effects is not computed a second time.
-        header.do(f"br label %{outer if over_registers else body.code.label}")
+        header.do(f"br label %{outer if over_registers else start}")
         region.do(f"br label %{outer}")
         region.code.start_block(outer)
         region.do(f"br label %{label}")
