@@ -254,7 +254,9 @@ def _atoms(atoms: Iterable[Atom], names: Names) -> list[Document]:
     items = []
     for atom in atoms:
         if type(atom) is Literal:
-            value = np.asarray(atom.val, atom.aval.dtype).item()
+            value = atom.val
+            if type(value) is not float:  # a Python float is shown as it was written
+                value = np.asarray(value, atom.aval.dtype).item()
             items.append(text(f"{value}:{atom.aval.str_short()}"))
         else:
             items.append(text(names.of(atom)))

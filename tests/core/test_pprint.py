@@ -60,7 +60,8 @@ def test_names_count_in_letters():
     ("value", "dtype", "text"),
     [
         (2.0, np.float32, "2.0:f32[]"),
-        (0.1, np.float32, "0.10000000149011612:f32[]"),
+        (0.1, np.float32, "0.1:f32[]"),
+        (np.float32(0.1), np.float32, "0.10000000149011612:f32[]"),
         (0.1, np.float64, "0.1:f64[]"),
         (np.inf, np.float32, "inf:f32[]"),
         (-3, np.int32, "-3:i32[]"),
