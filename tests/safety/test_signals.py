@@ -1,0 +1,259 @@
+"""Ctrl-C, alarms and every other signal handler, by real signals in real processes.
+
+Each case is a program with a `run` that takes (almost) for ever and an `after` that uses the same
+function with other arguments.  The test sends SIGINT some time after `run` has started.  The child
+reports when KeyboardInterrupt reached it, on the clock that both processes share.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+
+import pytest
+
+from tests.safety.children import Child
+
+LATENCY = 0.1  # seconds
+ROUNDS = 5  # the machine may be busy: the first round that is fast enough ends the test
+
+LOOP = """
+for _ in range(ROUNDS):
+    print("started")
+    try:
+        run()
+        print("finished")
+    except KeyboardInterrupt:
+        print(time.monotonic())
+    print(after())
+"""
+
+CASES = {
+    "while_loop": """
+f = jax.jit(lambda n: lax.while_loop(lambda i: i != n, lambda i: (i + 3) & 1023, jnp.int32(0)))
+f(6)
+run, after = lambda: f(-1), lambda: int(f(6)) == 6
+""",
+    "scan": """
+@jax.jit
+def f(x, ks):
+    return lax.scan(lambda c, k: (jnp.sin(c) + k, ()), x, ks)[0]
+few, many = jnp.zeros(2), jnp.zeros(3_000_000)
+g = f.lower(jnp.ones(256), many).compile()
+run, after = lambda: [g(jnp.ones(256), many) for _ in range(99)], lambda: f(jnp.ones(3), few).shape == (3,)
+""",
+    "counted_loop": """
+f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 1, x))
+run, after = lambda: f(1.0, 2_000_000_000), lambda: abs(float(f(1.0, 1)) - 1.841471) < 1e-5
+after()
+""",
+    "scan_of_large_arrays": """
+f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 1, x))
+run, after = lambda: f(jnp.ones(1_000_000), 2_000_000_000), lambda: f(jnp.ones(1_000_000), 1)[5] > 1
+after()
+""",
+    "eager_loop": """
+def run():
+    x = jnp.ones(1000)
+    while True:
+        x = jnp.sin(x) + 1
+after = lambda: float(jnp.sin(jnp.ones(1000))[0]) > 0
+""",
+    "tracing": """
+def g(x, n):
+    while n != 0:
+        x, n = jnp.sin(x), n - 1
+    return x
+f = jax.jit(g, static_argnums=1)
+run, after = lambda: f(1.0, -1), lambda: abs(float(f(1.0, 1)) - 0.841471) < 1e-5
+""",
+    "compiling": """
+def g(x, n):
+    for i in range(n):
+        x = jnp.sin(x) + jnp.cumsum(x * i)
+    return x
+f = jax.jit(g, static_argnums=1)
+f.trace(jnp.ones(10), 600)
+run, after = lambda: f(jnp.ones(10), 600), lambda: f(jnp.ones(10), 2).shape == (10,)
+""",
+    "parallel_loop": """
+f = jax.jit(lambda x, n: jax.vmap(lambda r: lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 1, r))(x))
+x = jnp.ones(3000)
+run, after = lambda: f(x, 100_000_000), lambda: abs(float(f(x, 1)[0]) - 1.841471) < 1e-5
+after()
+""",
+    "parallel_rows": """
+def row(r):
+    return lax.map(lambda k: jnp.sin(k * r).sum(), jnp.arange(1_000_000.0)).sum()
+f = jax.jit(lambda x: jax.vmap(row)(x))
+x = jnp.ones((1000, 100))
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: float(jax.jit(jnp.sum)(x)) == 1e5
+""",
+    "products_in_a_loop": """
+f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: c @ x, x))
+x = jnp.eye(300)
+run, after = lambda: f(x, 1_000_000_000), lambda: float(f(x, 3).sum()) == 300
+after()
+""",
+    "gradient_of_a_loop": """
+def loss(x, n):
+    return lax.fori_loop(0, n, lambda i, c: jnp.sin(c), x).sum()
+f = jax.jit(jax.grad(lambda x, ks: lax.scan(lambda c, k: (jnp.sin(c) * k, ()), x, ks)[0].sum()))
+g = f.lower(jnp.ones(100), jnp.ones(1_000_000)).compile()
+x, many = jnp.ones(100), jnp.ones(1_000_000)
+def run():
+    while True:
+        g(x, many)
+after = lambda: abs(float(f(jnp.ones(100), jnp.ones(1))[0]) - 0.5403023) < 1e-5
+""",
+    "callback": """
+f = jax.jit(lambda x, s: jax.pure_callback(lambda a, t: (time.sleep(float(t)), a)[1], x, x, s))
+run, after = lambda: f(1.0, 1000.0), lambda: float(f(1.0, 0.0)) == 1.0
+after()
+""",
+}
+
+
+def interrupted(case: str, limit: float) -> float:
+    """Return the shortest time, in seconds, from a SIGINT to the exception, of some rounds.
+
+    The rounds end when one has taken less than `limit`.
+    """
+    with Child(case + LOOP.replace("ROUNDS", str(ROUNDS))) as child:
+        latency = math.inf
+        for number in range(ROUNDS):
+            child.expect("started")
+            time.sleep(0.05 + 0.1 * number)
+            sent = child.send(signal.SIGINT)
+            caught = child.line()
+            assert caught != "finished", "the program was not long enough"
+            latency = min(latency, float(caught) - sent)
+            child.expect("True")
+            if latency < limit:
+                break
+        return latency
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterwards(
+    name: str,
+) -> None:
+    assert interrupted(CASES[name], LATENCY) < LATENCY
+
+
+def test_a_long_product_is_cut_into_pieces_of_at_most_a_second() -> None:
+    case = """
+f = jax.jit(lambda x: x @ x)
+n = 6000
+x = jnp.ones((n, n))
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: float(f(jnp.ones((2, 2)))[0, 0]) == 2
+"""
+    assert interrupted(case, 1.0) < 1.0
+
+
+def test_an_alarm_raises_the_exception_of_its_handler() -> None:
+    with Child(
+        CASES["while_loop"]
+        + """
+class TimeLimit(Exception):
+    pass
+def ring(number, frame):
+    raise TimeLimit("too slow")
+signal.signal(signal.SIGALRM, ring)
+for _ in range(3):
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    start = time.monotonic()
+    try:
+        run()
+    except TimeLimit as error:
+        print(error, time.monotonic() - start < 1.0, after())
+"""
+    ) as child:
+        for _ in range(3):
+            child.expect("too slow True True")
+        assert child.end()[0] == 0
+
+
+def test_a_handler_of_sigterm_ends_the_program_its_way() -> None:
+    with Child(
+        CASES["parallel_loop"]
+        + """
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(7))
+print("started")
+run()
+"""
+    ) as child:
+        child.expect("started")
+        time.sleep(0.1)
+        child.send(signal.SIGTERM)
+        code, out, errors = child.end()
+        assert (code, out) == (7, ""), errors
+
+
+def test_a_handler_that_returns_lets_the_loop_go_on() -> None:
+    with Child(
+        """
+seen = []
+signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+f = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + jnp.sin(c), 1.0))
+quiet = float(f(20_000_000))
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+loud = float(f(20_000_000))
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(quiet == loud, len(seen) > 2)
+"""
+    ) as child:
+        child.expect("True True")
+        assert child.end()[0] == 0
+
+
+def test_an_exception_of_a_handler_is_raised_only_once() -> None:
+    with Child(
+        CASES["counted_loop"]
+        + """
+print("started")
+try:
+    run()
+except KeyboardInterrupt as error:
+    print(type(error).__name__)
+for _ in range(100):
+    f(1.0, 1000)
+print("quiet")
+"""
+    ) as child:
+        child.expect("started")
+        time.sleep(0.1)
+        child.send(signal.SIGINT)
+        child.expect("KeyboardInterrupt")
+        child.expect("quiet")
+        assert child.end()[0] == 0
+
+
+def test_a_loop_in_a_daemon_thread_ends_with_the_interpreter() -> None:
+    with Child(
+        CASES["while_loop"]
+        + """
+for _ in range(2):
+    threading.Thread(target=run, daemon=True).start()
+time.sleep(0.3)
+print("leaving")
+"""
+    ) as child:
+        child.expect("leaving")
+        assert child.end()[0] == 0
+
+
+def test_a_loop_in_another_thread_ends_by_ctrl_c_at_exit() -> None:
+    with Child(
+        CASES["while_loop"] + 'threading.Thread(target=run).start()\nprint("leaving")\n'
+    ) as child:
+        child.expect("leaving")
+        time.sleep(0.3)
+        child.send(signal.SIGINT)
+        start = time.monotonic()
+        code, _, _ = child.end()
+        assert code >= 0
+        assert time.monotonic() - start < 10.0
