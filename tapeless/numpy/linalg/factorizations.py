@@ -72,6 +72,14 @@ def inexact(name: str, a: Any) -> Value:
     return x
 
 
+def square(x: Value, name: str) -> Value:
+    """Return `x`, or raise ValueError unless its matrices are square."""
+    shape = typeof(x).shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {shape}.")
+    return x
+
+
 def adjoint(x: Value) -> Value:
     """Return the matrices transposed and conjugated."""
     x = matrix_transpose(x)
@@ -90,7 +98,8 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> V
     Array([[2., 0.],
            [1., 2.]], dtype=float32)
     """
-    factor = linalg.cholesky(inexact("jnp.linalg.cholesky", a), symmetrize_input=symmetrize_input)
+    x = square(inexact("jnp.linalg.cholesky", a), "linalg.cholesky")
+    factor = linalg.cholesky(x, symmetrize_input=symmetrize_input)
     return adjoint(factor) if upper else factor
 
 
@@ -148,9 +157,9 @@ def _svd_of_hermitian(x: Value, compute_uv: bool) -> Any:
     sizes = unary.abs(values)
     if not compute_uv:
         return structural.rev(sort(sizes, last), (last,))
-    signs = where(arithmetic.less(values, 0), -1, 1)
+    signs = where(arithmetic.less(values, 0), np.int32(-1), np.int32(1))
     places = broadcasted_iota(np.uint32, typeof(values).shape, last)
-    ordered = sort((sizes, places, convert(signs, np.dtype(np.int32))), last, num_keys=1)
+    ordered = sort((sizes, places, signs), last, num_keys=1)
     sizes, places, signs = (structural.rev(each, (last,)) for each in ordered)
     u = take_along_axis(vectors, structural.expand_dims(places, (last,)), axis=-1)
     signed = arithmetic.multiply(u, structural.expand_dims(signs, (last,)))
@@ -198,6 +207,15 @@ _qr_impl.__name__ = "qr"
 _qr = jit(_qr_impl, static_argnames=("mode",))
 
 
+def _eig_operand(name: str, a: Any) -> Value:
+    """Return a checked operand of square matrices."""
+    x = inexact(name, a)
+    shape = typeof(x).shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"The input to eig must be a square matrix. Got shape {shape}.")
+    return x
+
+
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors, complex: (..., n, n) -> (..., n), (..., n, n).
 
@@ -205,7 +223,7 @@ def eig(a: Any) -> EigResult:
     >>> jnp.linalg.eig(jnp.array([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
-    x = inexact("jnp.linalg.eig", a)
+    x = _eig_operand("jnp.linalg.eig", a)
     values, vectors = linalg.eig(x, compute_left_eigenvectors=False)
     return EigResult(values, vectors)
 
@@ -218,7 +236,7 @@ def eigvals(a: Any) -> Value:
     >>> jnp.linalg.eigvals(jnp.array([[0.0, 1.0], [-1.0, 0.0]]))
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
-    x = inexact("jnp.linalg.eigvals", a)
+    x = _eig_operand("jnp.linalg.eigvals", a)
     options = {"compute_left_eigenvectors": False, "compute_right_eigenvectors": False}
     return linalg.eig(x, **options)[0]
 
@@ -242,6 +260,7 @@ def _eigh_impl(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -
     if UPLO not in (None, "L", "U"):
         raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
     lower = UPLO != "U"
+    square(x, "linalg.eigh")
     vectors, values = linalg.eigh(x, lower=lower, symmetrize_input=symmetrize_input)
     return values, vectors
 

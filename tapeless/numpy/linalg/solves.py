@@ -39,7 +39,7 @@ from tapeless.numpy.linalg.norms import norm
 from tapeless.numpy.products import matmul as plain_matmul
 from tapeless.numpy.shaping import moveaxis, reshape
 from tapeless.numpy.vectorization import vectorize
-from tapeless.prims import linalg, structural
+from tapeless.prims import binary, linalg, structural
 from tapeless.prims.linalg.lu import permuted_rows
 from tapeless.prims.precision import Precision
 from tapeless.prims.unary import bitwise_not
@@ -140,30 +140,31 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
            [0. , 0. ]], dtype=float32)
     """
     x = inexact("jnp.linalg.pinv", a)
-    limit = rtol if rcond is None else rcond
-    if limit is None:
-        dtype = np.empty(0, typeof(x).dtype).real.dtype
-        limit = dtype.type(10 * max(typeof(x).shape[-2:])) * dtypes.finfo(dtype).eps
-    return _pinv(x, limit, hermitian)
+    return _pinv(x, rtol if rcond is None else rcond, hermitian)
 
 
-@functools.partial(custom_jvp, nondiff_argnums=(1, 2))
+@functools.partial(custom_jvp, nondiff_argnums=(2,))
+@functools.partial(jit, static_argnames=("hermitian",))
 def _pinv(x: Value, limit: Any, hermitian: bool) -> Value:
     """Return the pseudo-inverses by the singular value decomposition."""
+    if limit is None:
+        dtype = np.empty(0, typeof(x).dtype).real.dtype
+        spacing = dtype.type(dtypes.finfo(dtype).eps)
+        limit = binary.mul(dtype.type(10 * max(typeof(x).shape[-2:])), spacing)
     u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
-    limit = asarray(limit)
-    limit = structural.expand_dims(limit, (limit.ndim,))
+    limit = structural.expand_dims(limit, (typeof(limit).ndim,))
     largest = get_item(s, (..., slice(0, 1)))
     s = where(arithmetic.greater(s, arithmetic.multiply(limit, largest)), s, np.inf)
     s = convert(s, typeof(u).dtype)
-    scaled = arithmetic.divide(adjoint(u), structural.expand_dims(s, (typeof(s).ndim,)))
-    return matmul(adjoint(vh), scaled)
+    v, u_h = adjoint(vh), adjoint(u)
+    scaled = arithmetic.divide(u_h, structural.expand_dims(s, (typeof(s).ndim,)))
+    return matmul(v, scaled)
 
 
 @_pinv.defjvp
-def _pinv_jvp(limit: Any, hermitian: bool, primals: tuple, tangents: tuple) -> tuple:
+def _pinv_jvp(hermitian: bool, primals: tuple, tangents: tuple) -> tuple:
     """Golub and Pereyra: dP = -P dA P + P P' dA' (1 - A P) + (1 - P A) dA' P' P."""
-    (a,), (da,) = primals, tangents
+    (a, limit), (da, _) = primals, tangents
     p = _pinv(a, limit, hermitian)
     p_h, da_h = adjoint(p), adjoint(da)
     left = matmul(p, matmul(p_h, da_h))
@@ -208,24 +209,25 @@ def _lstsq_impl(
     if len(left) != 2:
         raise TypeError(f"{len(left)}-dimensional array given. Array must be two-dimensional")
     b = structural.expand_dims(b, (1,)) if len(right) == 1 else b
-    u, s, vh = svd(a, full_matrices=False)
-    dtype = typeof(s).dtype
-    eps = dtypes.finfo(dtype).eps
+    dtype = np.empty(0, typeof(a).dtype).real.dtype
+    eps = dtype.type(dtypes.finfo(dtype).eps)
     if rcond is None:
         limit: Any = dtype.type(eps * max(left))
     else:
         limit = convert(where(arithmetic.less(rcond, 0), eps, rcond), dtype)
+    u, s, vh = svd(a, full_matrices=False)
     if 0 in left:
         rank = asarray(0, np.int32)
         x = structural.broadcast(typeof(a).dtype.type(0), (left[1], typeof(b).shape[1]))
     else:
-        largest = get_item(s, 0)
-        enough = arithmetic.greater_equal(s, arithmetic.multiply(limit, largest))
-        used = arithmetic.bitwise_and(arithmetic.greater(s, 0), enough)
+        positive = arithmetic.greater(s, 0)
+        enough = arithmetic.greater_equal(s, arithmetic.multiply(limit, get_item(s, 0)))
+        used = arithmetic.bitwise_and(positive, enough)
         rank = reductions.sum(used)
         inverse = where(used, arithmetic.divide(1, where(used, s, 1)), 0)
         inverse = convert(structural.expand_dims(inverse, (1,)), typeof(a).dtype)
-        x = matmul(adjoint(vh), arithmetic.multiply(inverse, matmul(adjoint(u), b)))
+        turned = matmul(adjoint(u), b)
+        x = matmul(adjoint(vh), arithmetic.multiply(inverse, turned))
     if numpy_resid and (int(rank) < left[1] or left[0] <= left[1]):
         residuals = asarray(np.zeros(0, dtype))
     else:
@@ -304,8 +306,9 @@ def cond(x: Any, p: Any = None) -> Value:
                 f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={arr.shape}"
             )
         ratio = arithmetic.multiply(norm(arr, p, (-2, -1)), norm(inv(arr), p, (-2, -1)))
+    unknown = isnan(ratio)
     given = bitwise_not(reductions.any(isnan(arr), axis=(-2, -1)))
-    return where(arithmetic.bitwise_and(isnan(ratio), given), np.inf, ratio)
+    return where(arithmetic.bitwise_and(unknown, given), np.inf, ratio)
 
 
 def tensorinv(a: Any, ind: int = 2) -> Value:
