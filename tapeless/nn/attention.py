@@ -173,11 +173,20 @@ def _in_groups(x: Value | None, n_groups: int, name: str, full: Sequence[int]) -
 
 
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *,
-    scale: float | None = None, is_causal: bool = False, query_seq_lengths: Any = None,
-    key_value_seq_lengths: Any = None, local_window_size: int | tuple[int, int] | None = None,
-    implementation: str | None = None, return_residual: bool = False,
-) -> Any:  # fmt: skip
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    mask: Any = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+    query_seq_lengths: Any = None,
+    key_value_seq_lengths: Any = None,
+    local_window_size: int | tuple[int, int] | None = None,
+    implementation: str | None = None,
+    return_residual: bool = False,
+) -> Any:
     """Return softmax(scale query key^T + bias, where mask) value.
 
     query: (b, t, n, h); key, value: (b, s, k, h), k divides n; all without b, too.

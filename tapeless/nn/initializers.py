@@ -211,9 +211,14 @@ def _scaled_draw(
 
 
 def variance_scaling(
-    scale: Any, mode: str, distribution: str, in_axis: Axes = -2, out_axis: Axes = -1,
-    batch_axis: Axes = (), dtype: Any = None,
-) -> Initializer:  # fmt: skip
+    scale: Any,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: Any = None,
+) -> Initializer:
     """Return an initializer of variance scale / fan.
 
     mode: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg".

@@ -75,9 +75,13 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
 
 
 def logsumexp(
-    a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False,
+    a: Any,
+    axis: Axis = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
     where: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return log(sum(b * exp(a))) over axes; or, with `return_sign`, of its size, and its sign.
 
     >>> import numpy as np
@@ -149,9 +153,15 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
 
 @functools.partial(jit, static_argnames=("axis", "algorithm"))
 def standardize(
-    x: Any, axis: Axis = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5,
-    where: Any = None, *, algorithm: str = "fast",
-) -> Value:  # fmt: skip
+    x: Any,
+    axis: Axis = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+    *,
+    algorithm: str = "fast",
+) -> Value:
     """Return (x - mean) / sqrt(variance + epsilon) over axes.
 
     algorithm: "fast" takes the mean of squares minus the square of the mean; "stable" the mean of

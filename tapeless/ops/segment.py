@@ -22,10 +22,18 @@ __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 
 def _segment(
-    name: str, scatter: Callable, neutral: Any, data: Any, segment_ids: Any,
-    num_segments: int | None, indices_are_sorted: bool, unique_indices: bool,
-    bucket_size: int | None, reducer: Callable, mode: Any,
-) -> Value:  # fmt: skip
+    name: str,
+    scatter: Callable,
+    neutral: Any,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    bucket_size: int | None,
+    reducer: Callable,
+    mode: Any,
+) -> Value:
     """Scatter the rows of `data` to their segments."""
     check_arraylike(f"segment_{name}", data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
@@ -46,12 +54,17 @@ def _segment(
         return _scatter_rows(scatter, start, ids, data, indices_are_sorted, unique_indices, mode)
     parts = [
         _scatter_rows(
-            scatter, start, lax.slice_in_dim(ids, i, stop), lax.slice_in_dim(data, i, stop),
-            indices_are_sorted, unique_indices, mode,
+            scatter,
+            start,
+            lax.slice_in_dim(ids, i, stop),
+            lax.slice_in_dim(data, i, stop),
+            indices_are_sorted,
+            unique_indices,
+            mode,
         )
         for i in range(0, id_aval.shape[0], bucket_size)
         for stop in [min(i + bucket_size, id_aval.shape[0])]
-    ]  # fmt: skip
+    ]
     result = start
     for part in parts:
         result = reducer(result, part)
@@ -95,10 +108,15 @@ def _scatter_rows(
 
 
 def segment_sum(
-    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
-    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the sum of the rows of each segment; 0 for an empty one.
 
     >>> import numpy as np
@@ -106,16 +124,30 @@ def segment_sum(
     Array([3, 0, 3], dtype=int32)
     """
     return _segment(
-        "sum", lax.scatter_add, 0, data, segment_ids, num_segments, indices_are_sorted,
-        unique_indices, bucket_size, lax.add, mode,
-    )  # fmt: skip
+        "sum",
+        lax.scatter_add,
+        0,
+        data,
+        segment_ids,
+        num_segments,
+        indices_are_sorted,
+        unique_indices,
+        bucket_size,
+        lax.add,
+        mode,
+    )
 
 
 def segment_prod(
-    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
-    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the product of the rows of each segment; 1 for an empty one.
 
     >>> import numpy as np
@@ -123,16 +155,30 @@ def segment_prod(
     Array([6, 1, 4], dtype=int32)
     """
     return _segment(
-        "prod", lax.scatter_mul, 1, data, segment_ids, num_segments, indices_are_sorted,
-        unique_indices, bucket_size, lax.mul, mode,
-    )  # fmt: skip
+        "prod",
+        lax.scatter_mul,
+        1,
+        data,
+        segment_ids,
+        num_segments,
+        indices_are_sorted,
+        unique_indices,
+        bucket_size,
+        lax.mul,
+        mode,
+    )
 
 
 def segment_max(
-    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
-    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the maximum of the rows of each segment; the lowest value for an empty one.
 
     >>> import numpy as np
@@ -141,16 +187,30 @@ def segment_max(
     """
     neutral = lowest(typeof(asarray(data)).dtype)
     return _segment(
-        "max", lax.scatter_max, neutral, data, segment_ids, num_segments, indices_are_sorted,
-        unique_indices, bucket_size, lax.max, mode,
-    )  # fmt: skip
+        "max",
+        lax.scatter_max,
+        neutral,
+        data,
+        segment_ids,
+        num_segments,
+        indices_are_sorted,
+        unique_indices,
+        bucket_size,
+        lax.max,
+        mode,
+    )
 
 
 def segment_min(
-    data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
-    unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the minimum of the rows of each segment; the highest value for an empty one.
 
     >>> import numpy as np
@@ -159,6 +219,15 @@ def segment_min(
     """
     neutral = highest(typeof(asarray(data)).dtype)
     return _segment(
-        "min", lax.scatter_min, neutral, data, segment_ids, num_segments, indices_are_sorted,
-        unique_indices, bucket_size, lax.min, mode,
-    )  # fmt: skip
+        "min",
+        lax.scatter_min,
+        neutral,
+        data,
+        segment_ids,
+        num_segments,
+        indices_are_sorted,
+        unique_indices,
+        bucket_size,
+        lax.min,
+        mode,
+    )

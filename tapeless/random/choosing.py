@@ -37,9 +37,13 @@ Shape = tuple[int, ...]
 
 
 def bernoulli(
-    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
+    key: Any,
+    p: Any = 0.5,
+    shape: Any = None,
+    mode: str = "low",
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return True with probability p.
 
     mode: "low" takes one word of randomness, "high" two, for probabilities close to 0.
@@ -91,9 +95,15 @@ def _rademacher(key: Value, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def categorical(
-    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True,
-    mode: str | None = None, *, out_sharding: Any = None,
-) -> Value:  # fmt: skip
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return indices along `axis`, with probabilities softmax(logits).
 
     logits: (batch, n) -> shape, which ends with (batch); without replacement, the leading part of
@@ -180,9 +190,14 @@ def permutation(
 
 
 def choice(
-    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0,
+    key: Any,
+    a: Any,
+    shape: Any = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
     mode: str | None = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return elements of `a` along an axis, or of range(a) for an integer.
 
     p: (n,) probabilities; uniform without it.  mode: as in `gumbel`, for draws without replacement.

@@ -128,9 +128,13 @@ def _cauchy(key: Value, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def gumbel(
-    key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *,
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    mode: str | None = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers of the density exp(-x - exp(-x)).
 
     mode: "low" takes one word of randomness per number, "high" two, which reaches further into
@@ -165,9 +169,14 @@ def _gumbel(key: Value, shape: Shape, dtype: np.dtype, mode: str) -> Value:
 
 
 def truncated_normal(
-    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
+    key: Any,
+    lower: Any,
+    upper: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers of the normal distribution inside (lower, upper).
 
     lower, upper: any shapes that broadcast to `shape`, whose default is what they broadcast to.
@@ -196,9 +205,13 @@ def _truncated_normal(key: Value, lower: Any, upper: Any, shape: Shape, dtype: n
 
 
 def lognormal(
-    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *,
+    key: Any,
+    sigma: Any = 1.0,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return exp(sigma z), z normal.
 
     >>> from tapeless.random.keys import key
@@ -281,9 +294,15 @@ def _rayleigh(key: Value, scale: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *,
+    key: Any,
+    left: Any,
+    mode: Any,
+    right: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers of the density that rises from `left` to `mode` and falls to `right`.
 
     >>> from tapeless.random.keys import key

@@ -66,9 +66,14 @@ def _below(count: Value, limit: Any) -> Value:
 
 
 def poisson(
-    key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    key: Any,
+    lam: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return counts k with probability lam**k exp(-lam) / k!.
 
     >>> from tapeless.random.keys import key

@@ -81,9 +81,14 @@ def _gamma(key: Value, a: Any, shape: Shape, dtype: np.dtype, log_space: bool) -
 
 
 def gamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers of the density x**(a - 1) exp(-x) / gamma(a), x > 0.
 
     a: any shape that broadcasts to `shape`; the result is differentiable in it.
@@ -96,9 +101,14 @@ def gamma(
 
 
 def loggamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return logarithms of gamma numbers; they do not underflow for small `a`.
 
     >>> from tapeless.random.keys import key
@@ -109,9 +119,15 @@ def loggamma(
 
 
 def beta(
-    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    key: Any,
+    a: Any,
+    b: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers of the density proportional to x**(a - 1) (1 - x)**(b - 1), 0 < x < 1.
 
     >>> from tapeless.random.keys import key
@@ -137,9 +153,14 @@ def _beta(key: Value, a: Any, b: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def chisquare(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
+    key: Any,
+    df: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return numbers distributed as the sum of squares of `df` normal numbers.
 
     >>> from tapeless.random.keys import key
@@ -160,9 +181,14 @@ def _chisquare(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def f(
-    key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
+    key: Any,
+    dfnum: Any,
+    dfden: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return ratios of two chi-square numbers, each divided by its degrees of freedom.
 
     >>> from tapeless.random.keys import key

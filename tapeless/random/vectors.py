@@ -24,9 +24,15 @@ Shape = tuple[int, ...]
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None,
-    method: str = "cholesky", *, out_sharding: Any = None,
-) -> Value:  # fmt: skip
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return vectors: mean (..., n), cov (..., n, n) -> (*shape, n).
 
     method: how a root of the covariance is found: "cholesky", "eigh" or "svd", the latter two
@@ -84,9 +90,14 @@ def _multivariate_normal(
 
 
 def orthogonal(
-    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *,
+    key: Any,
+    n: int,
+    shape: Any = (),
+    dtype: Any = None,
+    m: int | None = None,
+    *,
     out_sharding: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     """Return matrices with orthonormal columns or rows, uniform: (*shape, n, m), m = n if None.
 
     >>> from tapeless.random.keys import key
