@@ -18,7 +18,8 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.trace import Value
-from tapeless.prims.common import instantiate
+from tapeless.prims.common import instantiate, is_float0, scalar_like
+from tapeless.runtime.array import as_array
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
@@ -29,6 +30,7 @@ from tapeless.tree.partial import Partial
 from tapeless.tree.prefix import equality_errors
 from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.cache import bounded_cache
 
 __all__ = [
     "FlatFunction",
@@ -41,6 +43,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "linearized",
+    "materialized",
     "value_and_grad",
     "vjp",
 ]
@@ -115,10 +118,18 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
     outs, out_tangents = jvp_flat(flat, leaves, given)
     n = flat.n_outs
     value = tree_unflatten(flat.out_tree, outs[:n])
-    tangent = tree_unflatten(flat.out_tree, [instantiate(t) for t in out_tangents[:n]])
+    tangent = tree_unflatten(flat.out_tree, [materialized(t) for t in out_tangents[:n]])
     if has_aux:
         return value, tangent, tree_unflatten(flat.aux_tree, outs[n:])
     return value, tangent
+
+
+def materialized(tangent: Any) -> Value:
+    """Return a tangent or cotangent as users see it: an array, also where it is zero."""
+    if type(tangent) is not Zero:
+        return tangent
+    dense = instantiate(tangent)
+    return as_array(dense) if not is_float0(tangent.aval) and not tangent.aval.shape else dense
 
 
 def _is_float0(x: Any) -> bool:
@@ -173,7 +184,7 @@ class LinearProgram:
             _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
         outs = iter(eval_jaxpr(self.jaxpr, (), *residuals, *leaves)[: self.n_used])
         results = [
-            next(outs) if flag else instantiate(Zero(aval.tangent()))
+            next(outs) if flag else materialized(Zero(aval.tangent()))
             for flag, aval in zip(self.nonzero, self.out_avals, strict=True)
         ]
         return tree_unflatten(self.out_tree, results)
@@ -194,7 +205,7 @@ class LinearProgram:
         unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
         args = [*residuals, *map(Linear, tangent_avals)]
         results = backward(self.jaxpr, (), args, [*given, *unused])[len(residuals) :]
-        return tree_unflatten(self.in_tree, [instantiate(ct) for ct in results])
+        return tree_unflatten(self.in_tree, [materialized(ct) for ct in results])
 
 
 @register_pytree_node_class
@@ -342,7 +353,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
                 f"got {out_tree}"
             )
         results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
-        return tree_unflatten(tree, [instantiate(ct) for ct in results])
+        return tree_unflatten(tree, [materialized(ct) for ct in results])
 
     return transposed
 
@@ -473,7 +484,13 @@ def _seed(value: Any, pullback: VJP, holomorphic: bool) -> Any:
             f"jax.jacobian to differentiate a function with a non-scalar output."
         )
     check_grad_output(aval.dtype, holomorphic, "grad")
-    return aval.dtype.type(1)
+    return _one(aval)
+
+
+@bounded_cache(64)
+def _one(aval: ShapedArray) -> Value:
+    """Return the array of one element that is 1."""
+    return as_array(scalar_like(aval, 1))
 
 
 def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:

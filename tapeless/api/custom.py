@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "custom_vjp_primal_tree_values",
     "zero_from_primal",
 ]
 
@@ -260,13 +262,24 @@ def _as_zero(x: Any) -> Any:
     return x
 
 
+@dataclass(frozen=True)
 class CustomVJPPrimal:
     """An argument of a rule with `symbolic_zeros`: its value, and whether it is perturbed."""
 
-    def __init__(self, value: Value, perturbed: bool) -> None:
-        """value: the argument; perturbed: whether a derivative with respect to it is wanted."""
-        self.value = value
-        self.perturbed = perturbed
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """Return the tree of the values of a tree of `CustomVJPPrimal`s."""
+
+    def value_of(leaf: Any) -> Any:
+        """Return the value of one argument."""
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}")
+        return leaf.value
+
+    return tree_map(value_of, tree)
 
 
 class custom_vjp(CustomFunction):  # noqa: N801

@@ -27,12 +27,13 @@ class custom_vmap:  # noqa: N801
 
     >>> import numpy as np
     >>> from tapeless.api.vmap import vmap
+    >>> from tapeless.prims.binary import add
     >>> @custom_vmap
     ... def f(x):
     ...     return x + 1.0
     >>> @f.def_vmap
     ... def f_rule(axis_size, in_batched, x):
-    ...     return x + 100.0, in_batched[0]
+    ...     return add(x, 100.0), in_batched[0]
     >>> vmap(f)(np.arange(2.0, dtype="float32"))
     Array([100., 101.], dtype=float32)
     """

@@ -25,6 +25,7 @@ from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Value
 from tapeless.prims.common import apply, instantiate
+from tapeless.runtime.array import array_from_numpy
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
@@ -163,7 +164,8 @@ def _basis(values: Sequence[Value]) -> list[Value]:
         if aval.dtype == dtypes.float0:
             rows.append(np.zeros((total, *aval.shape), dtypes.float0))
         else:
-            rows.append(np.eye(total, aval.size, -start, aval.dtype).reshape(total, *aval.shape))
+            ones = np.eye(total, aval.size, -start, aval.dtype).reshape(total, *aval.shape)
+            rows.append(array_from_numpy(ones, aval.weak_type))
         start += aval.size
     return rows
 

@@ -1,0 +1,253 @@
+"""The `custom_linear_solve` primitive: the solution of A x = b, found by a user's solver.
+
+    arguments   [ matvec consts | vecmat consts | solve consts | transpose_solve consts | b ]
+    results     [ x | auxiliary output of the solver ]
+
+The derivative does not go through the solver: A dx = db - dA x is solved by it again, and the
+transpose is the solution of the transposed system.  So all rules bind the operation itself.
+
+`LinearSolve` holds one thing per program: the programs (consts, vectors) -> vectors, or the numbers
+of their consts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tapeless.control.bodies import Body, flatten_values, trace_body
+from tapeless.control.common import ProgramPrimitive, batch_to_front, nonzero_mask
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.linear import Linear, Zero
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import add_tangents, batch_dim_to, instantiate
+from tapeless.prims.unary import neg
+from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.jvp import jvp_flat
+from tapeless.transforms.stage import stage_jaxpr
+from tapeless.transforms.transpose import backward
+from tapeless.tree.flatten import tree_leaves, tree_unflatten
+from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.seqs import split_at
+
+__all__ = ["CustomLinearSolve", "LinearSolve", "custom_linear_solve", "linear_solve_p"]
+
+
+class LinearSolve(NamedTuple):
+    """One thing for each of the four programs; None where the user gave none."""
+
+    matvec: Any
+    vecmat: Any
+    solve: Any
+    transpose_solve: Any
+
+    def transposed(self) -> LinearSolve:
+        """Return the same for the transposed system."""
+        return LinearSolve(self.vecmat, self.matvec, self.transpose_solve, self.solve)
+
+
+class CustomLinearSolve(ProgramPrimitive):
+    """Run the program `solve`.
+
+    jaxprs: a `LinearSolve` of programs.  const_lengths: one of the numbers of their consts.
+    """
+
+    name = "custom_linear_solve"
+
+    def abstract(self, *avals: ShapedArray, jaxprs: LinearSolve, **params: Any) -> tuple:
+        """Return the types of the solver's results."""
+        return jaxprs.solve.out_avals
+
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the programs; all take vectors like b, and return them, the solvers also more."""
+        *consts, b = self.groups(avals, params["const_lengths"])
+        n_aux = [0, 0, len(outs) - len(b), len(outs) - len(b)]
+        return [
+            (jaxpr, [*own, *b], [*b, *outs[len(outs) - n :]] if n else b)
+            for jaxpr, own, n in zip(params["jaxprs"], consts, n_aux, strict=True)
+            if jaxpr is not None
+        ]
+
+    def groups(self, args: Sequence, lengths: LinearSolve) -> list[list]:
+        """Return the consts of each program, and b."""
+        return split_at(args, *lengths)
+
+    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+        """Solve A dx = db - dA x."""
+        jaxprs, lengths = params["jaxprs"], params["const_lengths"]
+        outs = self.bind(*primals, **params)
+        consts = self.groups(primals, lengths)
+        d_matvec, *_, d_b = self.groups(tangents, lengths)
+        n_b = len(d_b)
+        right = list(d_b)
+        if any(nonzero_mask(d_matvec)):
+            x = outs[:n_b]
+
+            def product(*matrix: Value) -> tuple[Value, ...]:
+                """Multiply the solution, which stays fixed."""
+                return eval_jaxpr(jaxprs.matvec, (), *matrix, *x)
+
+            _, change = jvp_flat(product, consts[0], d_matvec)
+            minus = [t if type(t) is Zero else neg(t) for t in change]
+            right = [add_tangents(a, b) for a, b in zip(right, minus, strict=True)]
+        zeros = [Zero(typeof(out).tangent()) for out in outs]
+        if not any(nonzero_mask(right)):
+            return outs, zeros
+        given = primals[: len(primals) - n_b]
+        d_outs = self.bind(*given, *map(instantiate, right), **params)
+        return outs, (*d_outs[:n_b], *zeros[n_b:])
+
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> tuple:
+        """Solve the transposed system."""
+        jaxprs, lengths = params["jaxprs"], params["const_lengths"]
+        if jaxprs.transpose_solve is None:
+            raise TypeError(
+                "transpose_solve required for backwards mode automatic differentiation of "
+                "custom_linear_solve"
+            )
+        *consts, b = self.groups(args, lengths)
+        if any(type(x) is Linear for group in consts for x in group):
+            raise TypeError("custom_linear_solve is linear in b only, not in what it captured")
+        n_b = len(b)
+        operands = [x for group in LinearSolve(*consts).transposed() for x in group]
+        outs = self.bind(
+            *operands,
+            *map(instantiate, cotangents[:n_b]),
+            jaxprs=jaxprs.transposed(),
+            const_lengths=lengths.transposed(),
+        )
+        return (*(None,) * (len(args) - n_b), *outs[:n_b])
+
+    def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
+        """Map all programs; the vectors are batched in any case."""
+        jaxprs, lengths = params["jaxprs"], params["const_lengths"]
+        *const_dims, b_dims = self.groups(dims, lengths)
+        n_b = len(b_dims)
+        n_consts = len(args) - n_b
+        mapped = LinearSolve(*map(_batched, jaxprs, const_dims, [axis] * 4))
+        consts = batch_to_front(args[:n_consts], dims[:n_consts])
+        right = [
+            batch_dim_to(x, dim, 0, axis.size)
+            for x, dim in zip(args[n_consts:], b_dims, strict=True)
+        ]
+        outs = self.bind(*consts, *right, jaxprs=mapped, const_lengths=lengths)
+        return outs, (0,) * len(outs)
+
+    def decompose(
+        self, *args: Value, jaxprs: LinearSolve, const_lengths: LinearSolve
+    ) -> tuple[Value, ...]:
+        """Run the solver."""
+        groups = self.groups(args, const_lengths)
+        return eval_jaxpr(jaxprs.solve, (), *groups[2], *groups[-1])
+
+    def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Inline the solver."""
+        groups = self.groups(args, params["const_lengths"])
+        return b.inline(params["jaxprs"].solve, [*groups[2], *groups[-1]])
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Write the solver in place."""
+        return self.lower(b, args, outs, **params)
+
+
+def _batched(jaxpr: Jaxpr | None, const_dims: Sequence, axis: Axis) -> Jaxpr | None:
+    """Map a program over its vectors, and over the consts that have a mapped axis."""
+    if jaxpr is None:
+        return None
+    flags = [dim is not None for dim in const_dims]
+    vectors = (True,) * (len(jaxpr.invars) - len(flags))
+    return batch_jaxpr(jaxpr, axis, (*flags, *vectors), (True,) * len(jaxpr.outvars))[0]
+
+
+linear_solve_p = CustomLinearSolve()
+
+
+def custom_linear_solve(
+    matvec: Callable,
+    b: Any,
+    solve: Callable,
+    transpose_solve: Callable | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """Return the solution x of `matvec(x) == b`, which `solve(matvec, b)` finds.
+
+    It is differentiated by solving again, not through the solver.  matvec: a linear function of
+    trees like b.  transpose_solve: `(vecmat, b) -> x` for the transposed system, needed in reverse
+    mode; `solve` itself where the system is `symmetric`.  has_aux: whether the solvers return a
+    pair, whose second element is returned beside x.
+
+    >>> custom_linear_solve(lambda x: 4.0 * x, 2.0, lambda matvec, b: b / matvec(1.0))
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    leaves, tree = flatten_values((b,))
+    b_tree = tree.children()[0]
+    avals = [typeof(leaf) for leaf in leaves]
+
+    def traced(function: Callable, what: str, aux: bool) -> Body:
+        """Trace one of the user's functions, and check the shapes it returns."""
+        body = trace_body(function, tree, avals, "custom_linear_solve")
+        outs = body.out_avals
+        if aux:
+            outs = outs[: body.out_tree.children()[0].num_leaves]
+        shapes, wanted = [a.shape for a in outs], [a.shape for a in avals]
+        if shapes != wanted:
+            raise ValueError(f"{what}() output shapes must match b, got {shapes} and {wanted}")
+        return body
+
+    def solver(function: Callable, product: Body) -> Callable:
+        """Return a solver with the product as a traced function."""
+
+        def multiply(x: Any) -> Any:
+            """Multiply a tree like b."""
+            outs = eval_jaxpr(product.jaxpr, (), *product.consts, *tree_leaves(x))
+            return tree_unflatten(b_tree, outs)
+
+        def run(right: Any) -> Any:
+            """Call the solver; with an auxiliary output it must return a pair."""
+            result = function(multiply, right)
+            if has_aux:
+                x, aux = result
+                return x, aux
+            return result
+
+        return run
+
+    product = traced(matvec, "matvec", False)
+    solution = traced(solver(solve, product), "solve", has_aux)
+    bodies = LinearSolve(product, None, solution, None)
+    if symmetric:
+        bodies = LinearSolve(product, product, solution, solution)
+    elif transpose_solve is not None:
+        back = _transposed(product, avals, b_tree)
+        other = traced(solver(transpose_solve, back), "transpose_solve", has_aux)
+        bodies = LinearSolve(product, back, solution, other)
+    outs = linear_solve_p.bind(
+        *[value for body in bodies if body is not None for value in body.consts],
+        *leaves,
+        jaxprs=LinearSolve(*[body and body.jaxpr for body in bodies]),
+        const_lengths=LinearSolve(*[len(body.consts) if body else 0 for body in bodies]),
+    )
+    if not has_aux:
+        return tree_unflatten(b_tree, outs)
+    aux_tree = solution.out_tree.children()[1]
+    return tree_unflatten(b_tree, outs[: len(leaves)]), tree_unflatten(
+        aux_tree, outs[len(leaves) :]
+    )
+
+
+def _transposed(product: Body, avals: Sequence[ShapedArray], b_tree: PyTreeDef) -> Body:
+    """Return the transpose of a linear body, of the same consts."""
+    jaxpr, n_consts = product.jaxpr, len(product.consts)
+
+    def run(*args: Value) -> list[Value]:
+        """Run the product backwards."""
+        linear = [Linear(aval) for aval in avals]
+        cts = backward(jaxpr, (), [*args[:n_consts], *linear], args[n_consts:])
+        return [instantiate(ct) for ct in cts[n_consts:]]
+
+    transposed = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals[:n_consts], *avals])
+    return Body(transposed, product.consts, b_tree)
