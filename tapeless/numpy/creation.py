@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     concrete_value,
     convert,
     dtype_of,
+    promote_shapes,
     value_of,
 )
 from tapeless.numpy.ufuncs import log10, sign
@@ -378,7 +379,8 @@ def _linspace(
     kind = dtype_of(start)
     shape = lax.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     steps = num - 1 if endpoint else num
-    step = lax.div(lax.sub(stop, start), kind.type(steps)) if steps > 0 else kind.type(np.nan)
+    apart = lax.sub(*promote_shapes("linspace", stop, start))
+    step = lax.div(apart, kind.type(steps)) if steps > 0 else kind.type(np.nan)
     start, stop = broadcast(start, shape), broadcast(stop, shape)
     out = _samples(start, stop, num, steps, endpoint, kind)
     wanted = kind if dtype is None else dtype

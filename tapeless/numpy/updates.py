@@ -221,7 +221,7 @@ def _set_by_numpy(x: Array, index: Any, value: Any) -> Array | None:
     if type(value) is float:
         fits = aval.dtype.kind == "f" and -_LARGE < value < _LARGE
     elif type(value) is int:
-        fits = -128 <= value < 128
+        fits = (0 if aval.dtype.kind == "u" else -128) <= value < 128
     else:
         fits = type(value) is Array and value.aval.dtype is aval.dtype
         fits = fits and value.aval.shape in ((), shape)

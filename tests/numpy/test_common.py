@@ -1,0 +1,130 @@
+"""Tests of promotion, checks, axes, and arrays from objects."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless.numpy import common
+
+
+class Wrapped:
+    """An object that stands for an array."""
+
+    def __jax_array__(self):
+        """Return the array."""
+        return jnp.arange(3)
+
+
+def test_scalars_become_constants_of_the_array_s_dtype():
+    x, two = common.promote_args("add", jnp.ones(3, "float16"), 2)
+    assert x.dtype == two.dtype == np.float16 and isinstance(two, np.float16)
+
+
+def test_ranks_meet_by_leading_axes_and_scalars_stay():
+    shapes = [np.shape(x) for x in common.promote_args("f", np.ones((2, 3)), np.ones(3), 1.0)]
+    assert shapes == [(2, 3), (1, 3), ()]
+
+
+def test_rank_promotion_is_refused_on_demand():
+    x, y = jnp.ones((3, 4)), jnp.ones(4)
+    text = r"could not be broadcast together for add on shapes \(3, 4\) \(4,\)"
+    with jax.config.numpy_rank_promotion("raise"), pytest.raises(ValueError, match=text):
+        x + y
+    with jax.config.numpy_rank_promotion("warn"):
+        with pytest.warns(UserWarning, match="Following NumPy automatic rank promotion for add"):
+            x + y
+    with jax.config.numpy_rank_promotion("raise"):
+        assert (x + 1).shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "position", "kind"), [([1], 0, "list"), (None, 0, "NoneType"), ("a", 0, "str")]
+)
+def test_what_is_no_array_is_refused_with_its_position(value, position, kind):
+    text = f"add requires ndarray or scalar arguments, got <class '{kind}'> at position {position}."
+    with pytest.raises(TypeError, match=text):
+        jnp.add(value, 1)
+
+
+def test_axes_count_from_the_end_and_are_checked():
+    assert common.canonicalize_axes((-1, 0), 3) == (2, 0)
+    assert common.canonicalize_axes(None, 2) == (0, 1)
+    with pytest.raises(ValueError, match="axis 3 is out of bounds for array of dimension 2"):
+        common.canonicalize_axis(3, 2)
+    with pytest.raises(ValueError, match=r"duplicate value in 'axis': \(0, 0\)"):
+        common.canonicalize_axes((0, 0), 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "weak"),
+    [
+        (1, "int32", True),
+        (1.5, "float32", True),
+        (True, "bool", False),
+        (1j, "complex64", True),
+        ([1, 2.5], "float32", False),
+        ([np.float16(1), 2.0], "float16", False),
+        ([], "float32", False),
+        (range(3), "int32", False),
+        (np.arange(3.0), "float32", False),
+        (memoryview(b"ab"), "uint8", False),
+        (Wrapped(), "int32", False),
+        ([np.ones(2, "float16"), [1, 2]], "float16", False),
+    ],
+    ids=(
+        *("int float bool complex list half_and_float empty range numpy_array buffer").split(),
+        *("wrapped nested").split(),
+    ),
+)
+def test_array_of_an_object(value, dtype, weak):
+    made = jnp.array(value)
+    assert (made.dtype, made.weak_type) == (dtype, weak)
+    expected = np.asarray(common.value_of(value), dtype)
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (None, ValueError, "None is not a valid value for jnp.array"),
+        ([1, None], ValueError, "None is not a valid value for jnp.array"),
+        ("a", TypeError, "Value 'a' with dtype <U1 is not a valid JAX array type"),
+        ({}, TypeError, "with dtype object is not a valid JAX array type"),
+        ([[1, 2], [3]], ValueError, "inhomogeneous"),
+        (2**40, OverflowError, "too large to convert to int32"),
+        ([jnp.ones(2), jnp.ones(3)], TypeError, "Cannot concatenate arrays"),
+    ],
+    ids="none none_inside text dict ragged too_large ragged_arrays".split(),
+)
+def test_what_cannot_be_an_array(value, error, text):
+    with pytest.raises(error, match=text):
+        jnp.array(value)
+
+
+def test_asarray_of_an_array_is_itself_and_array_is_a_copy():
+    x = jnp.arange(3)
+    assert jnp.asarray(x) is x
+    assert jnp.array(x) is not x
+
+
+def test_ndmin_adds_leading_axes():
+    assert jnp.array([1], ndmin=3).shape == (1, 1, 1)
+
+
+def test_lists_with_tracers_are_joined():
+    made = jax.jit(lambda x: jnp.array([[x, 1], [2, x]]))(3.5)
+    np.testing.assert_array_equal(made, [[3.5, 1], [2, 3.5]])
+
+
+def test_shape_of_what_has_a_shape():
+    assert jnp.shape(jax.ShapeDtypeStruct((2, 3), "float32")) == (2, 3)
+    assert jnp.size(np.zeros((2, 3)), 1) == 3
+    with pytest.warns(DeprecationWarning, match="shape requires ndarray or scalar arguments"):
+        assert jnp.shape([1, 2]) == (2,)
+
+
+def test_a_traced_value_is_asked_for_its_number():
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="It is needed here"):
+        jax.jit(lambda x: common.concrete_value(x, "It is needed here."))(1.0)
+    assert jax.grad(lambda x: x * common.concrete_value(x, ""))(3.0) == 3.0

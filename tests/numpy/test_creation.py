@@ -1,0 +1,124 @@
+"""Tests of arrays from numbers, against NumPy."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+
+
+def same(found, expected):
+    """Assert equal elements and shape."""
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    assert found.shape == expected.shape
+
+
+@pytest.mark.parametrize("shape", [(), 3, (2, 3), [2], (0, 4)])
+def test_constants(shape):
+    for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
+        made = getattr(jnp, name)(shape, "int16")
+        assert made.dtype == np.int16 and made.shape == np.zeros(shape).shape
+        assert (np.asarray(made) == value).all()
+    same(jnp.full(shape, 2.5), np.full(shape, 2.5, np.float32))
+    same(jax.jit(lambda: jnp.full(shape, 2.5))(), np.full(shape, 2.5, np.float32))
+
+
+def test_full_of_an_array_broadcasts():
+    same(jnp.full((2, 3), jnp.arange(3)), np.full((2, 3), np.arange(3)))
+
+
+def test_likes():
+    x = jnp.arange(6).reshape(2, 3)
+    same(jnp.zeros_like(x), np.zeros((2, 3)))
+    same(jnp.ones_like(x, shape=4), np.ones(4))
+    assert jnp.full_like(x, 2.5).dtype == np.int32
+    assert jnp.full_like(x, 2.5, dtype=float).dtype == np.float32
+    assert jnp.zeros_like(1.0).weak_type
+    assert jnp.ones_like(jax.ShapeDtypeStruct((2,), "bfloat16")).dtype == jnp.bfloat16
+
+
+RANGES = [
+    (5,), (2, 9), (0, 10, 3), (5, 1, -2), (0.0, 1.0, 0.3), (3.0,), (2, 2), (10, 0), (1.5, 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bounds", RANGES, ids=str)
+def test_ranges(bounds):
+    expected = np.arange(*bounds)
+    for made in (jnp.arange(*bounds), jax.jit(lambda: jnp.arange(*bounds))()):
+        same(made, expected)
+        assert made.dtype == (np.int32 if expected.dtype.kind == "i" else np.float32)
+    assert jnp.arange(*bounds, dtype="float16").dtype == np.float16
+
+
+def test_a_range_needs_concrete_numbers():
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="jnp.arange argument 'stop'"):
+        jax.jit(jnp.arange)(3)
+    with pytest.raises(ValueError, match="arguments must be scalars; got stop="):
+        jnp.arange(jnp.arange(3))
+    with pytest.raises(ValueError, match="complex start/stop/step"):
+        jnp.arange(1j)
+
+
+@pytest.mark.parametrize("num", [0, 1, 2, 7])
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_equal_steps(num, endpoint):
+    same(jnp.linspace(-1, 2, num, endpoint), np.linspace(-1, 2, num, endpoint))
+    start, stop = np.arange(3.0), np.array([[1.0], [5.0]])
+    for axis in (0, -1, 1):
+        expected = np.linspace(start, stop, num, endpoint, axis=axis)
+        same(jnp.linspace(start, stop, num, endpoint, axis=axis), expected)
+
+
+def test_linspace_meets_its_ends_exactly():
+    made = jnp.linspace(0.1, 0.7, 7)
+    assert made[0] == np.float32(0.1) and made[-1] == np.float32(0.7)
+    values, step = jnp.linspace(0, 1, 5, retstep=True)
+    assert step == 0.25 and values.shape == (5,)
+    same(jnp.linspace(0, 1, 5, dtype=int), np.linspace(0, 1, 5, dtype=int))
+    with pytest.raises(ValueError, match="Number of samples, -1, must be non-negative"):
+        jnp.linspace(0, 1, -1)
+
+
+def test_equal_ratios():
+    same(jnp.logspace(0, 2, 5), np.logspace(0, 2, 5).astype(np.float32))
+    same(jnp.logspace(0, 2, 3, base=2), np.logspace(0, 2, 3, base=2))
+    np.testing.assert_allclose(jnp.geomspace(1, 8, 4), [1, 2, 4, 8], rtol=1e-5)
+    np.testing.assert_allclose(jnp.geomspace(-1, -8, 4), [-1, -2, -4, -8], rtol=1e-5)
+
+
+def test_conversions():
+    x = jnp.array([1.7, -1.7, 0.0])
+    same(jnp.astype(x, int), np.array([1, -1, 0]))
+    same(jnp.astype(x, bool), np.array([True, True, False]))
+    same(jnp.astype(jnp.array([0j, 1j]), bool), np.array([False, True]))
+    assert jnp.copy(x) is not x
+
+
+def test_data_from_outside(tmp_path):
+    same(jnp.frombuffer(b"abcd", "int8", 2, 1), np.frombuffer(b"abcd", "int8", 2, 1))
+    same(jnp.from_dlpack(np.arange(3)), np.arange(3))
+    jnp.save(tmp_path / "x.npy", jnp.arange(3))
+    same(jnp.load(tmp_path / "x.npy"), np.arange(3))
+    for name in ("fromfile", "fromiter"):
+        with pytest.raises(NotImplementedError, match="may be non-pure"):
+            getattr(jnp, name)("x")
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        (-1, "must have every element be nonnegative"),
+        (2.5, "Shapes must be 1D sequences of concrete values of integer type"),
+        ((2, "a"), "Shapes must be 1D sequences of concrete values of integer type"),
+    ],
+    ids=str,
+)
+def test_faulty_shapes(shape, text):
+    with pytest.raises(TypeError, match=text):
+        jnp.zeros(shape)
+
+
+def test_a_traced_shape_is_refused():
+    with pytest.raises(jax.errors.TracerIntegerConversionError):
+        jax.jit(jnp.zeros)(3)

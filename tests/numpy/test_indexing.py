@@ -1,0 +1,114 @@
+"""Tests of indexing, against NumPy."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tests.numpy.indices import INDICES, X, as_jax
+
+
+@pytest.mark.parametrize("index", INDICES, ids=range(len(INDICES)))
+def test_reading_as_numpy(index):
+    expected = X[index]
+    named = as_jax(index)
+    for found in (jnp.asarray(X)[named], jax.jit(lambda x: x[named])(X)):
+        assert found.shape == expected.shape
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=range(len(INDICES)))
+def test_the_gradient_of_reading_counts_the_readings(index):
+    named = as_jax(index)
+    expected = np.zeros_like(X)
+    np.add.at(expected, index, 1)
+    found = jax.grad(lambda x: x[named].sum())(jnp.asarray(X))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("place", [0, 2, -1, -3, 5, -7])
+def test_traced_integers_clamp(place):
+    clamped = min(max(place + 3 if place < 0 else place, 0), 2)
+    for index in (
+        lambda i: i,
+        lambda i: (i, slice(1, 3)),
+        lambda i: (i, None, slice(None, None, 2)),
+    ):
+        found = jax.jit(lambda x, i, index=index: x[index(i)])(X, place)
+        np.testing.assert_array_equal(found, X[index(clamped)])
+    found = jax.jit(lambda x, i: x[:, i, ::-1])(X, place)
+    clamped = min(max(place + 4 if place < 0 else place, 0), 3)
+    np.testing.assert_array_equal(found, X[:, clamped, ::-1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32"])
+def test_dtypes_of_indices(dtype):
+    x = np.arange(300)
+    places = np.array([3, 100], dtype)
+    np.testing.assert_array_equal(jnp.asarray(x)[jnp.asarray(places)], x[places])
+    np.testing.assert_array_equal(jnp.asarray(x)[jnp.asarray(places[0])], x[places[0]])
+
+
+def test_what_is_out_of_bounds():
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(x[jnp.array([5, -9])], [2.0, 0.0])
+    assert x[7] == 2.0
+    places = jnp.array([1, 5, -9])
+    np.testing.assert_array_equal(x.at[places].get(mode="fill"), [1.0, np.nan, np.nan])
+    np.testing.assert_array_equal(x.at[places].get(mode="fill", fill_value=7), [1.0, 7.0, 7.0])
+    np.testing.assert_array_equal(x.at[places].get(mode="clip"), [1.0, 2.0, 0.0])
+    unwrapped = x.at[jnp.array([-1])].get(mode="fill", wrap_negative_indices=False)
+    np.testing.assert_array_equal(unwrapped, [np.nan])
+
+
+def test_masks_need_numbers():
+    x = jnp.arange(-2.0, 3.0)
+    np.testing.assert_array_equal(x[x > 0], [1.0, 2.0])
+    with pytest.raises(jax.errors.NonConcreteBooleanIndexError, match="got bool"):
+        jax.jit(lambda x: x[x > 0])(x)
+    np.testing.assert_array_equal(jax.grad(lambda x: x[x > 0].sum())(x), x > 0)
+
+
+def test_batches_of_indices():
+    rows = jax.vmap(lambda x, i: x[i])(X, np.array([0, 3, -1]))
+    np.testing.assert_array_equal(rows, [X[0, 0], X[1, 3], X[2, -1]])
+    whole = jnp.asarray(X)
+    gathered = jax.vmap(lambda x, i: x[i], (None, 0))(whole, np.array([[0, 1], [2, 2]]))
+    np.testing.assert_array_equal(gathered, X[np.array([[0, 1], [2, 2]])])
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "text"),
+    [
+        (1.5, TypeError, "Indexer must have integer or boolean type, got indexer with type float"),
+        ("a", TypeError, "JAX does not support string indexing; got idx='a'"),
+        ((0, 0, 0, 0), IndexError, "Too many indices: array is 3-dimensional, but 4 were indexed"),
+        ([0, 1], TypeError, r"use `arr\[array\(seq\)\]` instead of `arr\[seq\]`"),
+        ([[0, 1]], TypeError, r"use `arr\[tuple\(seq\)\]` instead of `arr\[seq\]`"),
+        ((..., ...), IndexError, "an index can only have a single ellipsis"),
+        (slice(0, 1, 0), ValueError, "slice step cannot be zero"),
+        (slice(1.5, 2), TypeError, "cannot be interpreted as an integer"),
+        (np.array([True]), IndexError, r"boolean index did not match .* index 0: got \(1,\)"),
+        ((np.arange(2), np.arange(3)), ValueError, "Incompatible shapes for broadcasting"),
+        (2**40, OverflowError, "too large to convert to int32"),
+    ],
+    ids=range(11),
+)
+def test_faulty_indices(index, error, text):
+    with pytest.raises(error, match=text):
+        jnp.asarray(X)[index]
+
+
+def test_slices_are_static():
+    with pytest.raises(IndexError, match="Array slice indices must have static start/stop/step"):
+        jax.jit(lambda x, i: x[i : i + 1])(X, 0)
+
+
+def test_out_of_bounds_raises_on_demand():
+    with jax.config.out_of_bounds("raise"), pytest.raises(jax.errors.OutOfBoundsError):
+        jnp.arange(3)[5]
+
+
+def test_reading_keeps_weakness():
+    assert jnp.asarray(1.0)[None].weak_type
+    assert jnp.asarray(1.0)[...].weak_type
