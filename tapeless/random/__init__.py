@@ -7,3 +7,7 @@ from tapeless.random.counting import *
 from tapeless.random.gammas import *
 from tapeless.random.keys import *
 from tapeless.random.vectors import *
+from tapeless.util.names import listed_names, missing_attribute
+
+__dir__ = listed_names("jax.random", globals())
+__getattr__ = missing_attribute("jax.random")

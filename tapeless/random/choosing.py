@@ -90,7 +90,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 @functools.partial(jit, static_argnums=(1, 2))
 def _rademacher(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     """2 b - 1, b a fair coin."""
-    sides = lax.convert_element_type(bernoulli(key, np.float32(0.5), shape), dtype)
+    sides = lax.convert_element_type(bernoulli(key, 0.5, shape), dtype)
     return lax.sub(lax.mul(dtype.type(2), sides), dtype.type(1))
 
 

@@ -90,7 +90,8 @@ def _sample(key: Value, a: Value, log_space: bool) -> Value:
     def is_rejected(carry: tuple) -> Value:
         """Squeeze test first: it decides nearly always."""
         _, square, cube, u = carry
-        outside = lax.ge(u, lax.sub(one, lax.mul(dtype.type(0.0331), square)))
+        fourth = lax.mul(square, square)
+        outside = lax.ge(u, lax.sub(one, lax.mul(dtype.type(0.0331), fourth)))
         bound = lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
         bound = lax.add(lax.mul(square, dtype.type(0.5)), bound)
         return lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
