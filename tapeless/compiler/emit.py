@@ -29,6 +29,7 @@ from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
+from tapeless.compiler.sections import sections_of
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
 from tapeless.compiler.tiles import Tile, find_tile, open_rows
@@ -64,20 +65,42 @@ def emit_program(program: Program, target: Target) -> Emitted:
     """Give the LLVM text of a program; its entry function is called `entry`."""
     module = Module(target, "entry")
     emitter = _Emitter(module, program.body)
-    function = Function(module)
-    root = Region(None, function, "function", Code("entry"))
-    for number, buffer in enumerate((*program.inputs, *program.outputs)):
-        place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {number}")
-        root.cache[buffer] = Value(root.emit(f"load ptr, ptr {place}, align 8"), 1, "ptr")
-    for buffer, offset in program.temps:
-        place = root.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
-        root.cache[buffer] = Value(place, 1, "ptr")
-    emitter.block(root, program.body)
-    root.do("ret i32 0")
-    body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
-    module.functions["entry"] = ("i32 @entry(ptr %buffers, ptr %arena)", body)
+    sections = sections_of(program.body)
+    if len(sections) == 1:
+        _write_function(emitter, program, "entry", program.body)
+    else:
+        root = Region(None, Function(module), "function", Code("entry"))
+        for number, body in enumerate(sections):
+            _write_function(emitter, program, f"section{number}", body)
+            call = f"call i32 @section{number}(ptr %buffers, ptr %arena)"
+            leave_unless_zero(root, root.emit(call))
+        _finish(root, "entry")
     needs = tuple(name for name in module.declared if not name.startswith("llvm."))
     return Emitted(module.text(), needs, module.extras, module.has_register_loops)
+
+
+def _write_function(emitter: _Emitter, program: Program, name: str, body: Block) -> None:
+    """Write a function with the entry's parameters that runs a piece of the program."""
+    root = Region(None, Function(emitter.module), "function", Code("entry"))
+    used = plan.buffers_of(body)
+    for number, buffer in enumerate((*program.inputs, *program.outputs)):
+        if buffer in used:
+            place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {number}")
+            root.cache[buffer] = Value(root.emit(f"load ptr, ptr {place}, align 8"), 1, "ptr")
+    for buffer, offset in program.temps:
+        if buffer in used:
+            place = root.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
+            root.cache[buffer] = Value(place, 1, "ptr")
+    emitter.block(root, body)
+    _finish(root, name)
+
+
+def _finish(root: Region, name: str) -> None:
+    """End a function, and put it into the module."""
+    root.do("ret i32 0")
+    function = root.function
+    body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
+    function.module.functions[name] = (f"i32 @{name}(ptr %buffers, ptr %arena)", body)
 
 
 class _Emitter:
@@ -85,7 +108,7 @@ class _Emitter:
 
     def __init__(self, module: Module, body: Block) -> None:
         """Start with nothing computed; `body` is the whole program."""
-        self._module = module
+        self.module = module
         self._body = body
         self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
@@ -208,7 +231,7 @@ class _Emitter:
             return 1
         parts = [part for s in stores for part in (s.value, s.index, s.guard) if part is not None]
         found = plan.survey(parts)
-        width = self._module.target.vector_bytes
+        width = self.module.target.vector_bytes
         lanes = plan.vector_lanes(found, stores, loop.var, extent, width)
         if not plan.prefers_lanes(found, stores, loop.var, extent, lanes):
             return 1
@@ -265,7 +288,7 @@ class _Emitter:
 
     def _tile(self, region: Region, loop: Loop) -> Tile | None:
         """Return the tile of a nest that should be tiled."""
-        return find_tile(loop, self._module.target.vector_bytes) if region.lanes == 1 else None
+        return find_tile(loop, self.module.target.vector_bytes) if region.lanes == 1 else None
 
     def _tiled_loop(self, region: Region, loop: Loop, tile: Tile, start: str, stop: str) -> None:
         """Emit rows `start` to `stop` in tiles; `start` is a multiple of the size of a tile.
@@ -397,7 +420,7 @@ class _Emitter:
         region.do(f"br label %{label}")
         region.code.lines.extend(header.code.lines)
         region.code.start_block(after)
-        self._module.has_register_loops |= over_registers
+        self.module.has_register_loops |= over_registers
 
     def _call(self, region: Region, call: Call) -> None:
         """Emit a call of a foreign routine."""

@@ -37,6 +37,8 @@ __all__ = ["Plan", "describe", "plan_program"]
 MAX_CONTEXTS = 8
 MAX_EQUATIONS = 48
 MAX_NODES = 400
+FEWEST_LANES = 4
+LOCAL_WORK = 512.0  # up to which a small array is written out in registers
 STORE_COST = 2.0
 LOAD_COST = 1.0
 
@@ -46,7 +48,9 @@ class Plan:
     """A simplified program with decisions.
 
     stored: the values to put in memory; cuts: those after which the open loop nest is closed, to
-    bound its size; dying: per equation, the values that nothing uses after it; reasons: words.
+    bound its size; dying: per equation, the values that nothing uses after it; reasons: words;
+    wide: small stored values that are so much work that a loop shall make them, not a line for each
+    element.
     """
 
     jaxpr: Jaxpr
@@ -54,6 +58,7 @@ class Plan:
     cuts: frozenset[Var]
     dying: tuple[tuple[Var, ...], ...]
     reasons: dict[Var, str] = field(default_factory=dict)
+    wide: frozenset[Var] = frozenset()
 
 
 @weak_identity_cache
@@ -72,7 +77,8 @@ def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
     planner.decide()
     cuts = planner.cut()
     dying = tuple(tuple(ends) for ends in last_uses(simple))
-    return Plan(simple, frozenset(planner.reasons), cuts, dying, planner.reasons)
+    reasons = planner.reasons
+    return Plan(simple, frozenset(reasons), cuts, dying, reasons, planner.wide())
 
 
 def _expand(jaxpr: Jaxpr) -> tuple[list[Eqn], list[Probe | None]]:
@@ -169,6 +175,14 @@ class _Planner:
     def _store(self, var: Var, reason: str) -> None:
         """Decide to store a value."""
         self.reasons.setdefault(var, reason)
+
+    def wide(self) -> frozenset[Var]:
+        """Return the stored small values that are much work."""
+        return frozenset(
+            var
+            for var in self.reasons
+            if FEWEST_LANES <= var.aval.size <= LOCAL_SIZE and self.work.get(var, 0.0) > LOCAL_WORK
+        )
 
     def _estimate(self) -> None:
         """Estimate the work that is needed to compute all elements of each value once."""

@@ -250,7 +250,7 @@ class ProgramBuilder(KernelBuilder):
                 continue
             frame.live[var] = value
             if var in plan.stored:
-                self._store(value, plan.reasons[var])
+                self._store(value, plan.reasons[var], "temp" if var in plan.wide else "")
             if var in plan.cuts:
                 self.flush()
         frame.args = ()
@@ -266,12 +266,12 @@ class ProgramBuilder(KernelBuilder):
                 )
         return list(results)
 
-    def _store(self, value: KernelValue, reason: str) -> None:
-        """Store a virtual value, in an output buffer if a caller gets it."""
+    def _store(self, value: KernelValue, reason: str, space: str) -> None:
+        """Store a virtual value in `space`, or in an output buffer if a caller gets it."""
         if value.buffer is not None or value.dtype == dtypes.float0:
             return
         if reason != "result":
-            self.store_in(value, self.new_buffer(value.aval))
+            self.store_in(value, self.new_buffer(value.aval, space))
         elif not self._store_in_donated(value):
             self.store_in(value, self.new_buffer(value.aval, "output"))
 

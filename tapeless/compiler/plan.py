@@ -41,6 +41,7 @@ from tapeless.kernel.ir import (
 __all__ = [
     "Costs",
     "Survey",
+    "buffers_of",
     "local_buffers",
     "prefers_lanes",
     "static_extent",
@@ -161,6 +162,11 @@ class Costs:
 
 def local_buffers(block: Block) -> frozenset[Buffer]:
     """The local buffers that a block reads or writes."""
+    return frozenset(buffer for buffer in buffers_of(block) if buffer.space == "local")
+
+
+def buffers_of(block: Block) -> set[Buffer]:
+    """The buffers that a block reads or writes."""
     found: set[Buffer] = set()
     scalars: list[Scalar] = []
     stack: list[Statement] = list(block)
@@ -182,8 +188,10 @@ def local_buffers(block: Block) -> frozenset[Buffer]:
             stack.extend((*statement.before, *statement.body))
         elif isinstance(statement, Call):
             found.update((*statement.reads, *statement.writes))
+            scalars.extend(arg[1] for arg in statement.args if isinstance(arg, tuple))
+            scalars.extend(arg for arg in statement.args if isinstance(arg, Scalar))
     found.update(node.buffer for node in survey(scalars).nodes if isinstance(node, Load))
-    return frozenset(buffer for buffer in found if buffer.space == "local")
+    return found
 
 
 def _is_contiguous(node: Load, var: Index) -> bool:

@@ -77,7 +77,7 @@ def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
     if dtype is not None:
         return dtypes.check_user_dtype_supported(dtype, name)
     own = typeof(x).dtype
-    if not promote:
+    if not promote or own.kind in "fc":
         return own
     if own == np.bool_:
         return dtypes.default_int_dtype()
@@ -127,8 +127,12 @@ def _add_up(
     initial: Any, where: Any, combine: Callable,
 ) -> Value:  # fmt: skip
     """Sum or multiply in `dtype`; short floats in float32."""
-    short = dtype == typeof(x).dtype and dtype in _SHORT_FLOATS
-    x = convert_element_type(x, dtype)
+    own = typeof(x).dtype
+    short = dtype == own and dtype in _SHORT_FLOATS
+    if own == np.bool_ and dtype != own:
+        x = convert_element_type(x, dtypes.default_int_dtype())
+    if dtype is not own or typeof(x).weak_type:
+        x = convert_element_type(x, dtype)
     if short:
         x = convert_element_type(x, np.float32)
     result = _reduce(x, axis, operation, neutral, keepdims, initial, where, combine)
