@@ -27,11 +27,11 @@ __all__ = ["StageTrace", "StageTracer", "stage_flat", "stage_jaxpr"]
 class StageTracer(Tracer):
     """A variable of the program that is being staged."""
 
-    __slots__ = ("atom", "aval", "source", "trace")
+    __slots__ = ("atom", "aval", "builder", "source")
 
     def __init__(self, trace: StageTrace, aval: ShapedArray, atom: Atom, source: Source) -> None:
         """atom: the variable; source: the operation that made it."""
-        self.trace = trace
+        self.builder = trace.builder
         self.tag = trace.tag
         self.aval = aval
         self.atom = atom
@@ -57,7 +57,7 @@ class StageTracer(Tracer):
 
     def _argument_names(self) -> list[str]:
         """Return the names of the arguments that the value depends on."""
-        builder = self.trace.builder
+        builder = self.builder
         needed = {self.atom}
         for eqn in reversed(builder.eqns):
             if needed.intersection(eqn.outvars):
