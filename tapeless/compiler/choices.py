@@ -77,13 +77,16 @@ def _branched(nodes: Nodes, roots: Sequence[Scalar]) -> Sequence[Scalar]:
     extents = {node.var: node.extent for node in order if isinstance(node, Reduce)}
     for select in selects:
         condition, first, second = select.args
-        for flag, side in ((condition, first), (nodes.not_(condition), second)):
+        opposite = nodes.not_(condition)
+        for flag, side in ((condition, first), (opposite, second)):
             for part in _expensive_parts(side, select, users, extents):
                 if id(part) in changes or not flag.free <= part.free:
                     continue
                 zero = nodes.const(0, part.dtype)
                 changes[id(part)] = nodes.rare(flag, part, zero)
-    return replace(nodes, roots, changes) if changes else roots
+    if not changes:
+        return roots
+    return replace(nodes, roots, changes)
 
 
 def _users(order: Iterable[Scalar], roots: Iterable[Scalar]) -> dict[int, list[Scalar | None]]:

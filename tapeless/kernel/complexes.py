@@ -20,27 +20,32 @@ Element = Any
 def _sin(b: Any, z: Element) -> Element:
     """sin x cosh y + i cos x sinh y."""
     x, y = z
-    re = b.mul(b.op("sin", x), b.op("cosh", y))
-    im = b.mul(b.op("cos", x), b.op("sinh", y))
+    sine, cosine = b.op("sin", x), b.op("cos", x)
+    re = b.mul(sine, b.op("cosh", y))
+    im = b.mul(cosine, b.op("sinh", y))
     return b.pair(re, im)
 
 
 def _cos(b: Any, z: Element) -> Element:
     """cos x cosh y - i sin x sinh y."""
     x, y = z
-    re = b.mul(b.op("cos", x), b.op("cosh", y))
-    im = b.mul(b.op("sin", x), b.op("sinh", y))
+    sine, cosine = b.op("sin", x), b.op("cos", x)
+    re = b.mul(cosine, b.op("cosh", y))
+    im = b.mul(sine, b.op("sinh", y))
     return b.pair(re, b.neg(im))
 
 
 def _sinh(b: Any, z: Element) -> Element:
     """-i sin(iz)."""
-    return _turn_back(b, _sin(b, _turn(b, z)))
+    turned = _turn(b, z)
+    sine = _sin(b, turned)
+    return _turn_back(b, sine)
 
 
 def _cosh(b: Any, z: Element) -> Element:
     """cos(iz)."""
-    return _cos(b, _turn(b, z))
+    turned = _turn(b, z)
+    return _cos(b, turned)
 
 
 def _tanh(b: Any, z: Element) -> Element:
@@ -49,33 +54,45 @@ def _tanh(b: Any, z: Element) -> Element:
     For large |x| it is +-1 + 4i sin y cos y exp(-2 |x|).
     """
     x, y = z
-    cosine = b.op("cos", y)
-    product = b.mul(b.op("sin", y), cosine)
-    sinh = b.op("sinh", x)
-    denominator = b.add(b.mul(cosine, cosine), b.mul(sinh, sinh))
-    re = b.div(b.mul(sinh, b.op("cosh", x)), denominator)
+    sine, cosine = b.op("sin", y), b.op("cos", y)
+    sinh, cosh = b.op("sinh", x), b.op("cosh", x)
+    product = b.mul(sine, cosine)
+    squares = b.mul(cosine, cosine)
+    denominator = b.add(squares, b.mul(sinh, sinh))
+    re = b.div(b.mul(sinh, cosh), denominator)
     im = b.div(product, denominator)
+    near = b.pair(re, im)
     size = b.abs(x)
-    decay = b.op("exp", b.mul(size, -2.0))
-    far_re = b.copysign(b.const(1.0, x.dtype), x)
-    far_im = b.mul(b.mul(product, 4.0), decay)
-    far = b.gt(size, 20.0)
-    return b.select(far, b.pair(far_re, far_im), b.pair(re, im))
+    exponent = b.mul(size, -2.0)
+    decay = b.op("exp", exponent)
+    one = b.const(1.0, x.dtype)
+    far_re = b.copysign(one, x)
+    steep = b.mul(product, 4.0)
+    far_im = b.mul(steep, decay)
+    far = b.pair(far_re, far_im)
+    return b.select(b.gt(size, 20.0), far, near)
 
 
 def _tan(b: Any, z: Element) -> Element:
     """-i tanh(iz)."""
-    return _turn_back(b, _tanh(b, _turn(b, z)))
+    turned = _turn(b, z)
+    tangent = _tanh(b, turned)
+    return _turn_back(b, tangent)
 
 
 def _expm1(b: Any, z: Element) -> Element:
     """expm1 x cos y - 2 sin^2(y / 2) + i e^x sin y."""
     x, y = z
-    half = b.op("sin", b.mul(y, 0.5))
-    drop = b.mul(b.mul(half, half), 2.0)
-    rise = b.mul(b.op("expm1", x), b.op("cos", y))
-    im = b.mul(b.op("exp", x), b.op("sin", y))
-    return b.pair(b.sub(rise, drop), im)
+    half = b.mul(y, 0.5)
+    sine = b.op("sin", half)
+    square = b.mul(sine, sine)
+    drop = b.mul(square, 2.0)
+    growth = b.op("expm1", x)
+    rise = b.mul(growth, b.op("cos", y))
+    re = b.sub(rise, drop)
+    size = b.op("exp", x)
+    im = b.mul(size, b.op("sin", y))
+    return b.pair(re, im)
 
 
 def _exp2(b: Any, z: Element) -> Element:
@@ -94,18 +111,25 @@ def _log1p(b: Any, z: Element) -> Element:
     shifted = b.add(x, 1.0)
     size = b.max(b.abs(x), b.abs(y))
     near = b.lt(size, 0.5)
-    excess = b.add(b.mul(x, b.add(x, 2.0)), b.mul(y, y))
-    excess = b.select(near, excess, b.const(0.0, x.dtype))
-    near_re = b.mul(b.op("log1p", excess), 0.5)
-    far_re = b.op("log", b.abs(b.pair(shifted, y)))
+    zero = b.const(0.0, x.dtype)
+    product = b.mul(x, b.add(x, 2.0))
+    excess = b.add(product, b.mul(y, y))
+    excess = b.select(near, excess, zero)
+    double = b.op("log1p", excess)
+    near_re = b.mul(double, 0.5)
+    distance = b.abs(b.pair(shifted, y))
+    far_re = b.op("log", distance)
     re = b.select(near, near_re, far_re)
-    return b.pair(re, b.op("atan2", y, shifted))
+    im = b.op("atan2", y, shifted)
+    return b.pair(re, im)
 
 
 def _log2(b: Any, z: Element) -> Element:
     """log z / log 2."""
-    re, im = b.op("log", z)
-    return b.pair(b.div(re, LOG_2), b.div(im, LOG_2))
+    x, y = b.op("log", z)
+    re = b.div(x, LOG_2)
+    im = b.div(y, LOG_2)
+    return b.pair(re, im)
 
 
 def _logistic(b: Any, z: Element) -> Element:
@@ -126,21 +150,28 @@ def _rsqrt(b: Any, z: Element) -> Element:
 
 def _pow(b: Any, z: Element, w: Element) -> Element:
     """e^(w log z); 0^w is 0 for Re w > 0, and z^0 is 1."""
-    exponent = b.mul(w, b.op("log", z))
+    logarithm = b.op("log", z)
+    exponent = b.mul(w, logarithm)
     power = b.op("exp", exponent)
     zero = b.const(0.0, z.dtype)
     one = b.const(1.0, z.dtype)
-    vanishes = b.and_(b.eq(z, zero), b.gt(w.re, 0.0))
+    at_zero = b.eq(z, zero)
+    vanishes = b.and_(at_zero, b.gt(w.re, 0.0))
     power = b.select(vanishes, zero, power)
-    return b.select(b.eq(w, zero), one, power)
+    trivial = b.eq(w, zero)
+    return b.select(trivial, one, power)
 
 
 def _atan2(b: Any, z: Element, w: Element) -> Element:
     """-i log((w + iz) / sqrt(z^2 + w^2))."""
-    squares = b.add(b.mul(z, z), b.mul(w, w))
-    point = b.add(w, _turn(b, z))
-    direction = b.div(point, b.sqrt(squares))
-    return _turn_back(b, b.op("log", direction))
+    square = b.mul(z, z)
+    squares = b.add(square, b.mul(w, w))
+    turned = _turn(b, z)
+    point = b.add(w, turned)
+    distance = b.sqrt(squares)
+    direction = b.div(point, distance)
+    logarithm = b.op("log", direction)
+    return _turn_back(b, logarithm)
 
 
 def _asin(b: Any, z: Element) -> Element:
@@ -158,24 +189,29 @@ def _acos(b: Any, z: Element) -> Element:
     minus, plus = _roots(b, z)
     cross = b.mul(b.conj(plus), minus)
     half = b.op("atan2", minus.re, plus.re)
+    re = b.mul(half, 2.0)
     im = b.op("asinh", cross.im)
-    return b.pair(b.mul(half, 2.0), im)
+    return b.pair(re, im)
 
 
 def _acosh(b: Any, z: Element) -> Element:
     """Kahan's formula with the roots of z - 1 and z + 1."""
     one = b.const(1.0, z.dtype)
-    minus = b.sqrt(b.sub(z, one))
-    plus = b.sqrt(b.add(z, one))
+    below, above = b.sub(z, one), b.add(z, one)
+    minus = b.sqrt(below)
+    plus = b.sqrt(above)
     cross = b.mul(b.conj(minus), plus)
     half = b.op("atan2", minus.im, plus.re)
     re = b.op("asinh", cross.re)
-    return b.pair(re, b.mul(half, 2.0))
+    im = b.mul(half, 2.0)
+    return b.pair(re, im)
 
 
 def _asinh(b: Any, z: Element) -> Element:
     """-i asin(iz)."""
-    return _turn_back(b, _asin(b, _turn(b, z)))
+    turned = _turn(b, z)
+    angle = _asin(b, turned)
+    return _turn_back(b, angle)
 
 
 def _atanh(b: Any, z: Element) -> Element:
@@ -184,42 +220,55 @@ def _atanh(b: Any, z: Element) -> Element:
     square = b.mul(y, y)
     gap = b.sub(1.0, x)
     distance = b.add(b.mul(gap, gap), square)
-    ratio = b.div(b.mul(x, 4.0), distance)
-    below = b.sub(b.mul(gap, b.add(x, 1.0)), square)
-    angle = b.op("atan2", b.mul(y, 2.0), below)
+    stretched = b.mul(x, 4.0)
+    ratio = b.div(stretched, distance)
     size = b.op("log1p", ratio)
-    return b.pair(b.mul(size, 0.25), b.mul(angle, 0.5))
+    product = b.mul(gap, b.add(x, 1.0))
+    below = b.sub(product, square)
+    double = b.mul(y, 2.0)
+    angle = b.op("atan2", double, below)
+    re = b.mul(size, 0.25)
+    im = b.mul(angle, 0.5)
+    return b.pair(re, im)
 
 
 def _atan(b: Any, z: Element) -> Element:
     """-i atanh(iz)."""
-    return _turn_back(b, _atanh(b, _turn(b, z)))
+    turned = _turn(b, z)
+    tangent = _atanh(b, turned)
+    return _turn_back(b, tangent)
 
 
 def _max(b: Any, z: Element, w: Element) -> Element:
     """The larger by real, then by imaginary part; the first that holds a NaN."""
-    return b.select(_comes_first(b, "gt", z, w), z, w)
+    larger = _comes_first(b, "gt", z, w)
+    return b.select(larger, z, w)
 
 
 def _min(b: Any, z: Element, w: Element) -> Element:
     """The smaller by real, then by imaginary part; the first that holds a NaN."""
-    return b.select(_comes_first(b, "lt", z, w), z, w)
+    smaller = _comes_first(b, "lt", z, w)
+    return b.select(smaller, z, w)
 
 
 def _comes_first(b: Any, name: str, z: Element, w: Element) -> Any:
     """Tell whether z comes before w in the order `name`, or is NaN; not if only w is."""
     same = b.eq(z.re, w.re)
-    tie = b.and_(same, b.op(name, z.im, w.im))
-    ordered = b.or_(b.op(name, z.re, w.re), tie)
+    second = b.op(name, z.im, w.im)
+    tie = b.and_(same, second)
+    first = b.op(name, z.re, w.re)
+    ordered = b.or_(first, tie)
     counts = b.eq(w, w)
-    return b.or_(b.ne(z, z), b.and_(counts, ordered))
+    wins = b.and_(counts, ordered)
+    return b.or_(b.ne(z, z), wins)
 
 
 def _roots(b: Any, z: Element) -> tuple[Element, Element]:
     """Return the square roots of 1 - z and 1 + z."""
     one = b.const(1.0, z.dtype)
-    minus, plus = b.sub(one, z), b.add(one, z)
-    return b.sqrt(minus), b.sqrt(plus)
+    minus = b.sqrt(b.sub(one, z))
+    plus = b.sqrt(b.add(one, z))
+    return minus, plus
 
 
 def _turn(b: Any, z: Element) -> Element:

@@ -68,10 +68,15 @@ def substitute(
     """Return the expressions with some variables replaced by indices."""
     changed = frozenset(mapping)
     replaced: dict[int, Scalar] = {id(var): index for var, index in mapping.items()}
+
+    def new(node: Scalar) -> Scalar:
+        """Return what a node has become."""
+        return replaced.get(id(node), node)
+
     for node in walk(roots):
         if id(node) not in replaced and not changed.isdisjoint(node.free):
-            replaced[id(node)] = _rebuild(nodes, node, lambda x: replaced.get(id(x), x))
-    return tuple(replaced.get(id(root), root) for root in roots)
+            replaced[id(node)] = _rebuild(nodes, node, new)
+    return tuple(map(new, roots))
 
 
 def replace(
@@ -117,13 +122,16 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
     stages = _stages(order)
     groups: dict[object, list[Reduce]] = {}
     for node in walk(roots, _usual_children):
-        if isinstance(node, Reduce) and isinstance(node.combine, str) and len(node.elements) == 1:
+        if not isinstance(node, Reduce) or not isinstance(node.combine, str):
+            continue
+        if len(node.elements) == 1:
             key = (stages[id(node)], node.var, node.extent, node.combine, node.dtype, node.free)
             groups.setdefault(key, []).append(node)
     together: dict[int, list[Reduce]] = {}
     for group in groups.values():
         if len(group) > 1:
-            together.update((id(node), group) for node in group)
+            for node in group:
+                together[id(node)] = group
     if not together:
         return tuple(roots)
     replaced: dict[int, Scalar] = {}
@@ -153,8 +161,9 @@ def _stages(order: Sequence[Scalar]) -> dict[int, int]:
     """Return for each node how many reductions, one after the other, it needs."""
     stages: dict[int, int] = {}
     for node in order:
-        below = max((stages[id(child)] for child in children(node)), default=0)
-        stages[id(node)] = below + isinstance(node, Reduce)
+        below = [stages[id(child)] for child in children(node)]
+        deepest = max(below, default=0)
+        stages[id(node)] = deepest + isinstance(node, Reduce)
     return stages
 
 
@@ -163,15 +172,18 @@ def _rebuild(nodes: Nodes, node: Scalar, new: Callable[[Scalar], Scalar]) -> Sca
     if isinstance(node, Affine):
         total = nodes.affine(node.const)
         for term, coefficient in node.terms:
-            total = nodes.index_add(total, nodes.index_mul(new(term), coefficient))
+            moved = nodes.index_mul(new(term), coefficient)
+            total = nodes.index_add(total, moved)
         return total
     if isinstance(node, Load):
+        index = new(node.index)
         guard = None if node.guard is None else new(node.guard)
-        return nodes.load(node.buffer, new(node.index), guard, node.after)
+        return nodes.load(node.buffer, index, guard, node.after)
     if isinstance(node, Reduce):
         elements = tuple(map(new, node.elements))
         inits = tuple(map(new, node.inits))
-        return nodes.reduce(node.var, node.extent, elements, inits, node.combine)[node.which]
+        results = nodes.reduce(node.var, node.extent, elements, inits, node.combine)
+        return results[node.which]
     if not isinstance(node, Op):
         return node
     args = tuple(map(new, node.args))

@@ -211,7 +211,9 @@ def _sub(b: PartNodes, x: Pair, y: Pair) -> Pair:
 
 def _neg(b: PartNodes, x: Pair) -> Pair:
     """-x."""
-    return Pair(b.neg(x.re), b.neg(x.im))
+    re = b.neg(x.re)
+    im = b.neg(x.im)
+    return Pair(re, im)
 
 
 def _mul(b: PartNodes, x: Pair, y: Pair) -> Pair:
@@ -220,7 +222,9 @@ def _mul(b: PartNodes, x: Pair, y: Pair) -> Pair:
     imaginaries = b.mul(x.im, y.im)
     outer = b.mul(x.re, y.im)
     inner = b.mul(x.im, y.re)
-    return Pair(b.sub(reals, imaginaries), b.add(outer, inner))
+    re = b.sub(reals, imaginaries)
+    im = b.add(outer, inner)
+    return Pair(re, im)
 
 
 def _div(b: PartNodes, x: Pair, y: Pair) -> Pair:
@@ -229,13 +233,18 @@ def _div(b: PartNodes, x: Pair, y: Pair) -> Pair:
     large = b.select(wide, y.re, y.im)
     small = b.select(wide, y.im, y.re)
     ratio = b.div(small, large)
-    scale = b.add(large, b.mul(small, ratio))
+    rest = b.mul(small, ratio)
+    scale = b.add(large, rest)
     first = b.select(wide, x.re, x.im)
     second = b.select(wide, x.im, x.re)
-    along = b.add(first, b.mul(second, ratio))
-    across = b.sub(second, b.mul(first, ratio))
+    rest = b.mul(second, ratio)
+    along = b.add(first, rest)
+    rest = b.mul(first, ratio)
+    across = b.sub(second, rest)
     across = b.select(wide, across, b.neg(across))
-    return Pair(b.div(along, scale), b.div(across, scale))
+    re = b.div(along, scale)
+    im = b.div(across, scale)
+    return Pair(re, im)
 
 
 def _abs(b: PartNodes, x: Pair) -> Scalar:
@@ -243,7 +252,8 @@ def _abs(b: PartNodes, x: Pair) -> Scalar:
     re = b.abs(x.re)
     im = b.abs(x.im)
     large = b.max(re, im)
-    ratio = b.div(b.min(re, im), large)
+    small = b.min(re, im)
+    ratio = b.div(small, large)
     square = b.add(b.mul(ratio, ratio), 1.0)
     scaled = b.mul(large, b.sqrt(square))
     plain = b.select(b.eq(large, 0.0), large, scaled)
@@ -268,22 +278,28 @@ def _exp(b: PartNodes, x: Pair) -> Pair:
     real = b.eq(x.im, 0.0)
     turned = b.mul(size, b.sin(x.im))
     im = b.select(real, x.im, turned)
-    return Pair(b.mul(size, b.cos(x.im)), im)
+    re = b.mul(size, b.cos(x.im))
+    return Pair(re, im)
 
 
 def _log(b: PartNodes, x: Pair) -> Pair:
     """log |x| + i arg x."""
     size = _abs(b, x)
-    return Pair(b.log(size), b.atan2(x.im, x.re))
+    re = b.log(size)
+    im = b.atan2(x.im, x.re)
+    return Pair(re, im)
 
 
 def _sqrt(b: PartNodes, x: Pair) -> Pair:
     """The root in the right half plane."""
     doubled = b.add(_abs(b, x), b.abs(x.re))
-    root = b.sqrt(b.mul(doubled, 0.5))
+    half = b.mul(doubled, 0.5)
+    root = b.sqrt(half)
     zero = b.eq(root, 0.0)
-    quotient = b.div(b.abs(x.im), b.mul(root, 2.0))
-    other = b.select(zero, b.const(0.0, root.dtype), quotient)
+    double = b.mul(root, 2.0)
+    quotient = b.div(b.abs(x.im), double)
+    nothing = b.const(0.0, root.dtype)
+    other = b.select(zero, nothing, quotient)
     right = b.ge(x.re, 0.0)
     re = b.select(right, root, other)
     im = b.select(right, other, root)

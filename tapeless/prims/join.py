@@ -248,9 +248,11 @@ split_p = Split()
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value]:
     """Return the list of consecutive parts of extents `sizes` along `axis`."""
-    axis = axis_argument(axis, len(shape_of(operand)))
+    rank = len(shape_of(operand))
+    axis = axis_argument(axis, rank)
     sizes = tuple(map(operator.index, sizes))
-    return list(split_p.bind(operand, sizes=sizes, axis=axis))
+    parts = split_p.bind(operand, sizes=sizes, axis=axis)
+    return list(parts)
 
 
 class Stack(Joining):
@@ -394,10 +396,11 @@ def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
 
 def _rows(args: Values, dims: Dims, size: int) -> list[Value]:
     """Put batch axes in front; repeat operands without one."""
-    return [
-        broadcast(x, (size,)) if dim is None else move_dim(x, dim, 0)
-        for x, dim in zip(args, dims, strict=True)
-    ]
+    rows = []
+    for x, dim in zip(args, dims, strict=True):
+        row = broadcast(x, (size,)) if dim is None else move_dim(x, dim, 0)
+        rows.append(row)
+    return rows
 
 
 def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) -> Any:
@@ -422,13 +425,15 @@ def _shifted(b: Any, x: Any, axis: int, start: int) -> Any:
     def pull(index: tuple) -> Any:
         """Return the element `start` further on."""
         place = b.iadd(index[axis], start)
-        return x.at(*replaced(index, axis, place))
+        source = replaced(index, axis, place)
+        return x.at(*source)
 
     return pull
 
 
 def _check_dtypes(name: str, avals: Sequence[ShapedArray], tip: str) -> None:
     """Raise TypeError, ending with `tip`, unless the operands have one dtype."""
-    if any(aval.dtype != avals[0].dtype for aval in avals):
+    distinct = {aval.dtype for aval in avals}
+    if len(distinct) > 1:
         got = ", ".join(dtypes.dtype_name(aval.dtype) for aval in avals)
         raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {got}.{tip}")

@@ -139,9 +139,13 @@ def _comparison(b: Any, query: Any, side: str) -> Any:
 
         def before(element: Any) -> Any:
             """Compare real parts, then imaginary parts."""
-            re, im = ordered(b, element.re), ordered(b, element.im)
-            last = b.lt(im, keys[1]) if side == "left" else b.le(im, keys[1])
-            return b.or_(b.lt(re, keys[0]), b.and_(b.eq(re, keys[0]), last))
+            re = ordered(b, element.re)
+            im = ordered(b, element.im)
+            compare = b.lt if side == "left" else b.le
+            last = compare(im, keys[1])
+            same = b.eq(re, keys[0])
+            tie = b.and_(same, last)
+            return b.or_(b.lt(re, keys[0]), tie)
 
         return before
     if query.dtype == np.bool_:
@@ -152,10 +156,13 @@ def _comparison(b: Any, query: Any, side: str) -> Any:
     def before(element: Any) -> Any:
         """Compare two numbers; everything else comes before a NaN."""
         element = b.convert(element, query.dtype)
-        less = b.lt(element, query) if side == "left" else b.le(element, query)
+        compare = b.lt if side == "left" else b.le
+        less = compare(element, query)
         if not floating:
             return less
-        under_nan = b.and_(is_nan, b.eq(element, element)) if side == "left" else is_nan
+        under_nan = is_nan
+        if side == "left":
+            under_nan = b.and_(is_nan, b.eq(element, element))
         return b.or_(less, under_nan)
 
     return before
@@ -164,15 +171,21 @@ def _comparison(b: Any, query: Any, side: str) -> Any:
 def _before(x: Value, y: Value, side: str) -> Value:
     """Tell where elements of x come before those of y."""
     if is_complex(typeof(x).dtype):
-        less = _before(real(x), real(y), "left")
-        more = _before(real(y), real(x), "left")
-        tie = bitwise_and(eq(less, more), _before(imag(x), imag(y), side))
+        x_real, y_real = real(x), real(y)
+        less = _before(x_real, y_real, "left")
+        more = _before(y_real, x_real, "left")
+        second = _before(imag(x), imag(y), side)
+        tie = bitwise_and(eq(less, more), second)
         return bitwise_or(less, tie)
-    nan_x, nan_y = ne(x, x), ne(y, y)
-    less = bitwise_or(lt(x, y), bitwise_and(eq(x, x), nan_y))
+    nan_x = ne(x, x)
+    nan_y = ne(y, y)
+    under_nan = bitwise_and(eq(x, x), nan_y)
+    less = bitwise_or(lt(x, y), under_nan)
     if side == "left":
         return less
-    return bitwise_or(less, bitwise_or(eq(x, y), bitwise_and(nan_x, nan_y)))
+    same_nan = bitwise_and(nan_x, nan_y)
+    same = bitwise_or(eq(x, y), same_nan)
+    return bitwise_or(less, same)
 
 
 search_sorted_p = SearchSorted()
@@ -180,4 +193,11 @@ search_sorted_p = SearchSorted()
 
 def search_sorted(line: Value, query: Value, side: str = "left", *, method: str = "scan") -> Value:
     """Return where to insert `query` in the sorted `line`: (n,), (*q) -> (*q)."""
-    return search_sorted_p.bind(line, query, side=side, dimension=0, batch_dims=0, method=method)[0]
+    return search_sorted_p.bind(
+        line,
+        query,
+        side=side,
+        dimension=0,
+        batch_dims=0,
+        method=method,
+    )[0]

@@ -192,14 +192,16 @@ def _low_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Val
     """Return the tangent of `low` where the result is `low`."""
     below = gt(low, x)
     ordered = lt(low, high)
-    return _where(apply("and", below, ordered), _like(t, out))
+    chosen = apply("and", below, ordered)
+    return _where(chosen, _like(t, out))
 
 
 def _inner_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
     """Return the tangent of `x` where it lies between the bounds."""
     above = gt(x, low)
     below = lt(x, high)
-    return _where(apply("and", above, below), t)
+    inside = apply("and", above, below)
+    return _where(inside, t)
 
 
 def _high_tangent(t: Value, out: Value, low: Value, x: Value, high: Value) -> Value:
@@ -271,8 +273,10 @@ def clamp(min: Value, x: Value, max: Value) -> Value:
 
 def _repeated(bound: Value, shape: tuple[int, ...]) -> Value:
     """Stretch a bound without batch axis to the shape of the batched operand."""
-    rows = range(len(shape) - len(shape_of(bound)), len(shape))
-    return broadcast_in_dim(bound, shape, tuple(map(np.int64, rows)))
+    rank = len(shape)
+    rows = range(rank - len(shape_of(bound)), rank)
+    dims = tuple(map(np.int64, rows))
+    return broadcast_in_dim(bound, shape, dims)
 
 
 def _where(condition: Value, t: Value) -> Value:

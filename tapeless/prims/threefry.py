@@ -46,15 +46,19 @@ _PARITY = 0x1BD11BDA
 
 def threefry(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, Any]:
     """Hash the two words of a counter with a key; `b` has the operations on words."""
-    schedule = (*key, b.xor(b.xor(*key), b.const(_PARITY, U32)))
-    x, y = b.add(count[0], schedule[0]), b.add(count[1], schedule[1])
+    parity = b.const(_PARITY, U32)
+    schedule = (*key, b.xor(b.xor(*key), parity))
+    x = b.add(count[0], schedule[0])
+    y = b.add(count[1], schedule[1])
     for group in range(5):
         for distance in _ROTATIONS[group % 2]:
             x = b.add(x, y)
             left = b.shift_left(y, distance)
-            y = b.xor(x, b.or_(left, b.shift_right_logical(y, 32 - distance)))
+            right = b.shift_right_logical(y, 32 - distance)
+            y = b.xor(x, b.or_(left, right))
         x = b.add(x, schedule[(group + 1) % 3])
-        y = b.add(b.add(y, schedule[(group + 2) % 3]), group + 1)
+        y = b.add(y, schedule[(group + 2) % 3])
+        y = b.add(y, group + 1)
     return x, y
 
 
@@ -65,7 +69,8 @@ def old_word(b: Any, key: Sequence[Any], position: Any, n: int) -> Any:
     low = b.select(is_first, position, b.sub(position, b.const(half, U32)))
     high = b.add(low, half)
     if n % 2:
-        high = b.select(b.lt(high, b.const(n, U32)), high, b.const(0, U32))
+        exists = b.lt(high, b.const(n, U32))
+        high = b.select(exists, high, b.const(0, U32))
     x, y = threefry(b, key, (low, high))
     return b.select(is_first, x, y)
 
@@ -146,7 +151,9 @@ class ValueWords:
     @staticmethod
     def select(which: Value, x: Value, y: Value) -> Value:
         """x where `which`, else y."""
-        return select_n(which, full_like(x, y.item()) if isinstance(y, np.generic) else y, x)
+        if isinstance(y, np.generic):
+            y = full_like(x, y.item())
+        return select_n(which, y, x)
 
     @staticmethod
     def shift_left(x: Value, distance: Value | int) -> Value:

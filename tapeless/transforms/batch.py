@@ -69,7 +69,9 @@ class BatchTrace(Trace):
         collective = name is not None and name in prim.axis_names(**params)
         if not batched and not collective:
             return self.parent.process(prim, args, params)
-        values, dims = zip(*map(self.unwrap, args), strict=True) if args else ((), ())
+        pairs = [self.unwrap(arg) for arg in args]
+        values = tuple([value for value, _ in pairs])
+        dims = tuple([dim for _, dim in pairs])
         rule = prim.batch_collective if collective else prim.batch
         outs, out_dims = under(self.parent, rule, self.axis, values, dims, **params)
         return tuple(map(self.wrap, outs, out_dims))
@@ -82,7 +84,9 @@ class BatchTrace(Trace):
 
     def wrap(self, value: Value, dim: Dim) -> Value:
         """Return the tracer of a batched value; the value itself when it is not batched."""
-        return value if dim is None else BatchTracer(self.tag, value, dim)
+        if dim is None:
+            return value
+        return BatchTracer(self.tag, value, dim)
 
 
 def batch_flat(
@@ -96,7 +100,9 @@ def batch_flat(
         pairs = [trace.unwrap(out) for out in outs]
     finally:
         trace.tag.alive = False
-    return [value for value, _ in pairs], [dim for _, dim in pairs]
+    values = [value for value, _ in pairs]
+    out_dims = [dim for _, dim in pairs]
+    return values, out_dims
 
 
 @weak_identity_cache
@@ -113,12 +119,15 @@ def batch_jaxpr(jaxpr: Jaxpr, axis: Axis, batched: Mask, forced: Mask) -> tuple[
 
     def run(*args: Any) -> list[Value]:
         """Evaluate under a batch trace, mapped axes to the front."""
-        outs, dims = batch_flat(program, axis, args, [0 if flag else None for flag in batched])
-        out_batched.extend(dim is not None or flag for dim, flag in zip(dims, forced, strict=True))
-        return [
-            batch_dim_to(out, dim, 0, axis.size) if flag else out
-            for out, dim, flag in zip(outs, dims, out_batched, strict=True)
-        ]
+        in_dims = [0 if flag else None for flag in batched]
+        outs, dims = batch_flat(program, axis, args, in_dims)
+        fronted = []
+        for out, dim, flag in zip(outs, dims, forced, strict=True):
+            if flag or dim is not None:
+                out = batch_dim_to(out, dim, 0, axis.size)
+            fronted.append(out)
+            out_batched.append(flag or dim is not None)
+        return fronted
 
     avals = [
         aval.update(shape=(axis.size, *aval.shape)) if flag else aval

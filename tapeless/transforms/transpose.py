@@ -42,11 +42,15 @@ class Cotangents:
         if cotangent is None or type(cotangent) is Zero or type(atom) is Literal:
             return
         previous = self.sums.get(atom)
-        self.sums[atom] = cotangent if previous is None else add_tangents(previous, cotangent)
+        if previous is not None:
+            cotangent = add_tangents(previous, cotangent)
+        self.sums[atom] = cotangent
 
     def pop(self, var: Var) -> Cotangent:
         """Take the sum out; it is complete when the variable's equation is reached."""
-        return self.sums.pop(var, None) if var in self.sums else Zero(var.aval.tangent())
+        if var in self.sums:
+            return self.sums.pop(var)
+        return Zero(var.aval.tangent())
 
 
 def backward(
