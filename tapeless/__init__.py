@@ -4,27 +4,38 @@ import tapeless as jax
 """
 
 from tapeless import (  # noqa: I001
+    core as core,
     custom_batching as custom_batching,
+    custom_derivatives as custom_derivatives,
     checkpoint_policies as checkpoint_policies,
     config as config,
     debug as debug,
+    distributed as distributed,
+    dlpack as dlpack,
     dtypes as dtypes,
     errors as errors,
     lax as lax,
+    memory as memory,
+    monitoring as monitoring,
     nn as nn,
     numpy as numpy,
     ops as ops,
     random as random,
+    sharding as sharding,
     stages as stages,
     tree as tree,
     tree_util as tree_util,
+    typing as typing,
+    version as version,
 )
 from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from tapeless.api.fwd_and_bwd import fwd_and_bwd
 from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tapeless.api.jit import clear_caches, jit
+from tapeless.api.sharding import pmap, reshard, shard_map, smap
 from tapeless.api.vmap import vmap
 from tapeless.config import (
     allow_f16_reductions,
@@ -59,9 +70,12 @@ from tapeless.config import (
 )
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
+from tapeless.core.trace import eval_context as ensure_compile_time_eval
+from tapeless.dtypes import float0
 from tapeless.runtime.array import Array
 from tapeless.runtime.device import (
     block_until_ready,
+    copy_to_host_async,
     default_backend,
     device_count,
     device_get,
@@ -71,9 +85,38 @@ from tapeless.runtime.device import (
     local_devices,
     process_count,
     process_index,
+    process_indices,
 )
+from tapeless.runtime.device import process_count as host_count
+from tapeless.runtime.device import process_index as host_id
+from tapeless.runtime.device import process_indices as host_ids
 from tapeless.runtime.eager import effects_barrier
-from tapeless.util.names import missing_attribute
+from tapeless.runtime.environment import live_arrays, print_environment_info
+from tapeless.runtime.shards import (
+    Shard,
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+)
+from tapeless.runtime.sharding import (
+    NamedSharding,
+    get_abstract_mesh,
+    get_mesh,
+    make_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
+from tapeless.runtime.sharding import PartitionSpec as P
+from tapeless.runtime.topology import CpuDevice as Device
+from tapeless.util import lazy
+from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.versions import __version__, __version_info__
 
+# Modules that few programs need are loaded at first use.
+experimental = lazy.load("tapeless.experimental")
+interpreters = lazy.load("tapeless.interpreters")
+profiler = lazy.load("tapeless.profiler")
+scipy = lazy.load("tapeless.scipy")
+
+__dir__ = listed_names("jax", globals())
 __getattr__ = missing_attribute("jax")
-__version__ = "0.12.0.1"

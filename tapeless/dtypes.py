@@ -36,6 +36,7 @@ import numpy as np
 
 from tapeless import config
 from tapeless.util import frames, lattice
+from tapeless.util.names import listed_names
 
 __all__ = [
     "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "TypePromotionError", "bfloat16",
@@ -695,3 +696,6 @@ def result_type(*args: object, return_weak_type_flag: bool = False) -> Dtype | t
     """
     answer = lattice_result_type(*args)
     return answer if return_weak_type_flag else answer[0]
+
+
+__dir__ = listed_names("jax.dtypes", globals())

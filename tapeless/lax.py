@@ -43,3 +43,7 @@ from tapeless.prims.structural import *
 from tapeless.prims.trig import *
 from tapeless.prims.unary import *
 from tapeless.prims.window import *
+from tapeless.util.names import listed_names, missing_attribute
+
+__dir__ = listed_names("jax.lax", globals())
+__getattr__ = missing_attribute("jax.lax")

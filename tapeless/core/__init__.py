@@ -12,8 +12,39 @@ jaxpr       programs as data, and their builder
 interpret   running a program under the current trace
 check       the type checker that runs after every pass in tests
 pprint      program text in JAX's format
+
+The few names below are those of ``jax.core``.
 """
 
-from tapeless.core import pprint
+from typing import Any
 
-__all__ = ["pprint"]
+from tapeless.core import pprint
+from tapeless.core.aval import AbstractValue, ShapedArray
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Atom
+from tapeless.core.trace import Trace, Tracer, Value, eval_context
+from tapeless.core.trace import eval_context as ensure_compile_time_eval
+from tapeless.util.names import listed_names, missing_attribute
+
+__all__ = [
+    "AbstractValue",
+    "Atom",
+    "ParamDict",
+    "ShapedArray",
+    "Trace",
+    "Tracer",
+    "Value",
+    "ensure_compile_time_eval",
+    "eval_context",
+    "eval_jaxpr",
+    "max_dim",
+    "min_dim",
+    "pprint",
+]
+
+ParamDict = dict[str, Any]
+max_dim = max
+min_dim = min
+
+__dir__ = listed_names("jax.core", globals())
+__getattr__ = missing_attribute("jax.core")

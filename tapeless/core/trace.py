@@ -37,6 +37,7 @@ __all__ = [
     "bind_axis",
     "context",
     "current_trace",
+    "eval_context",
     "find_axis",
     "install_base_trace",
     "leaked",
@@ -83,6 +84,10 @@ class Trace:
         self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
     ) -> tuple[Value, ...]:
         """Apply the operation `prim` to `args`."""
+        raise NotImplementedError
+
+    def array(self, elements: Any, aval: ShapedArray) -> Value:
+        """Return a new value with the elements of a NumPy array; the base trace's business."""
         raise NotImplementedError
 
     def owns(self, x: object) -> bool:
@@ -164,6 +169,17 @@ def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     finally:
         context.trace = previous
+
+
+@contextmanager
+def eval_context() -> Generator[None, None, None]:
+    """Evaluate operations on known values at once, whatever is being traced around the block."""
+    previous, axes = context.trace, context.axes
+    context.trace, context.axes = Context.base, ()
+    try:
+        yield
+    finally:
+        context.trace, context.axes = previous, axes
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import creation
 from tapeless.random import basic, continuous, requests, vectors
+from tapeless.util.names import listed_names
 
 __all__ = [
     "Initializer",
@@ -330,3 +331,6 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
         return lax.dynamic_update_slice(start, widened, (*middle, 0, 0))
 
     return init
+
+
+__dir__ = listed_names("jax.nn.initializers", globals())

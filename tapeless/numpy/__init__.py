@@ -61,6 +61,7 @@ from numpy import (  # noqa: F401
     unsignedinteger as unsignedinteger,
 )
 from tapeless.runtime.array import Array as ndarray
-from tapeless.util.names import missing_attribute
+from tapeless.util.names import listed_names, missing_attribute
 
+__dir__ = listed_names("jax.numpy", globals())
 __getattr__ = missing_attribute("jax.numpy")

@@ -38,6 +38,7 @@ from tapeless.numpy.padding import pad
 from tapeless.numpy.shaping import moveaxis
 from tapeless.numpy.ufuncs import conj, reciprocal, sqrt
 from tapeless.prims import fft as prim
+from tapeless.util.names import listed_names
 
 __all__ = [
     "fft",
@@ -425,3 +426,6 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Value:
     check_arraylike("ifftshift", x)
     shifts, each = _shifts(x, axes, False)
     return roll(x, shifts, each)
+
+
+__dir__ = listed_names("jax.numpy.fft", globals())

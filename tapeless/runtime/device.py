@@ -26,6 +26,8 @@ __all__ = [
     "local_devices",
     "process_count",
     "process_index",
+    "process_indices",
+    "copy_to_host_async",
 ]
 
 
@@ -68,6 +70,11 @@ def process_index(backend: str | None = None) -> int:
 def process_count(backend: str | None = None) -> int:
     """Return 1."""
     return 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """Return the numbers of all processes: 0."""
+    return [0]
 
 
 def default_backend() -> str:
@@ -137,4 +144,9 @@ def block_until_ready(x: Any) -> Any:
     for leaf in tree_leaves(x):
         if isinstance(leaf, Array):
             leaf.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Return `x`: its memory is the host's."""
     return x

@@ -30,6 +30,7 @@ from tapeless.tree.paths import tree_flatten_with_path as flatten_with_path
 from tapeless.tree.paths import tree_leaves_with_path as leaves_with_path
 from tapeless.tree.prefix import tree_broadcast as broadcast
 from tapeless.tree.registry import static
+from tapeless.util.names import listed_names, missing_attribute
 
 __all__ = [
     "all",
@@ -47,3 +48,6 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+
+__dir__ = listed_names("jax.tree", globals())
+__getattr__ = missing_attribute("jax.tree")

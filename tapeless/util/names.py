@@ -1,15 +1,21 @@
-"""Names that a module does not have.
+"""Names that a public module has, and names that it does not have.
 
 Public modules bear the names of the library whose programs they run, also in the error for an
-attribute that is missing.
+attribute that is missing.  `public_names.json`, beside this file, lists what that library offers, a
+string of names per module; `dir` of a facade shows those of them that are here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn
+import functools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
 
-__all__ = ["missing_attribute"]
+__all__ = ["listed_names", "missing_attribute", "public_names"]
+
+_FILE = Path(__file__).with_name("public_names.json")
 
 
 def missing_attribute(module: str) -> Callable[[str], NoReturn]:
@@ -25,3 +31,31 @@ def missing_attribute(module: str) -> Callable[[str], NoReturn]:
         raise AttributeError(f"module '{module}' has no attribute {name!r}")
 
     return no_such_name
+
+
+@functools.cache
+def _table() -> Mapping[str, str]:
+    """Return the names of each module, in one string."""
+    return json.loads(_FILE.read_text())
+
+
+@functools.cache
+def public_names(module: str) -> frozenset[str] | None:
+    """Return all public names of a module, or None for one that is not listed.
+
+    >>> "arange" in public_names("jax.numpy")
+    True
+    """
+    text = _table().get(module)
+    return None if text is None else frozenset(text.split())
+
+
+def listed_names(module: str, namespace: Mapping[str, Any]) -> Callable[[], list[str]]:
+    """Return the `__dir__` of a module: the public names that `namespace` has."""
+
+    def shown_names() -> list[str]:
+        """Return what is public, and what every module has."""
+        public = public_names(module) or ()
+        return sorted(name for name in namespace if name in public or name.startswith("__"))
+
+    return shown_names

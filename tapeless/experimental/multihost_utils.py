@@ -1,0 +1,16 @@
+"""`experimental.multihost_utils`: what processes say to each other; there is one.  Names only."""
+
+from tapeless.runtime.processes import (
+    assert_equal,
+    broadcast_one_to_all,
+    global_array_to_host_local_array,
+    host_local_array_to_global_array,
+    live_devices,
+    process_allgather,
+    reached_preemption_sync_point,
+    sync_global_devices,
+)
+from tapeless.util.names import listed_names, missing_attribute
+
+__dir__ = listed_names("jax.experimental.multihost_utils", globals())
+__getattr__ = missing_attribute("jax.experimental.multihost_utils")

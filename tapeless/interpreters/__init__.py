@@ -1,0 +1,1 @@
+"""`interpreters`: the transformations, for libraries that bring primitives of their own."""

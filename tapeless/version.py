@@ -1,0 +1,3 @@
+"""`version`: of the JAX whose programs run here.  Names only."""
+
+from tapeless.util.versions import *
