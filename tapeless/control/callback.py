@@ -1,10 +1,14 @@
 """Callbacks: calling Python while a compiled program runs.
 
-    debug_callback    no results; runs whenever control reaches it, once per row of a batch, in
-    order pure_callback     results, no effects; may be left out or run again
+    debug_callback    no results; runs whenever control reaches it, once per row of a batch
+    pure_callback     results, no effects; may be left out or run again
     io_callback       results and effects; is never left out
 
 `debug_print` is a debug callback that formats its operands and writes to `sys.stdout`.
+
+The user's function gets Arrays that it may keep, and runs under the base trace with no named axis
+in scope, whatever was going on around the program that calls it; so it may use this package itself.
+What it raises ends the program and is raised from the call of the program.
 
 In forward mode the primals are passed and there are no tangents; under `vmap` a callback runs once
 per row, as a native loop, unless its `vmap_method` says that the function takes whole batches.
@@ -12,12 +16,14 @@ per row, as a native loop, unless its `vmap_method` says that the function takes
 
 from __future__ import annotations
 
+import string
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from tapeless import dtypes, errors
 from tapeless.control.bodies import flatten_values
 from tapeless.control.loops import map as map_rows
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
@@ -30,7 +36,7 @@ from tapeless.core.effects import (
 )
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Context, Value, eval_context
 from tapeless.prims.common import batch_dim_to
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
@@ -46,11 +52,19 @@ __all__ = [
     "pure_callback_p",
 ]
 
+_VMAP_METHODS = (
+    "sequential",
+    "sequential_unrolled",
+    "expand_dims",
+    "broadcast_all",
+    "legacy_vectorized",
+)
+
 
 class Callback(Primitive):
     """What all callbacks share.
 
-    callback: a flat Python function of arrays, (*args) -> sequence of results.
+    callback: a flat Python function of Arrays, (*args) -> sequence of results.
     result_avals: their types.
     """
 
@@ -76,7 +90,16 @@ class Callback(Primitive):
         self, b: Any, args: Sequence, outs: tuple, *, callback: Callable, **params: Any
     ) -> tuple:
         """Write a call of the Python function."""
-        return b.host_call(callback, args, outs)
+        avals = [arg.aval for arg in args]
+
+        def call(*arrays: np.ndarray) -> list[np.ndarray]:
+            """Wrap the memory of the program, which is copied, call, and check what comes back."""
+            base = Context.base
+            with eval_context():
+                results = callback(*map(base.array, arrays, avals))
+                return _checked(results, outs)
+
+        return b.host_call(call, args, outs)
 
 
 class DebugCallback(Callback):
@@ -120,14 +143,19 @@ class PureCallback(Callback):
         """Do what `vmap_method` says."""
         method = params["vmap_method"]
         if method is None:
+            words = ", ".join(map(repr, _VMAP_METHODS[:-1]))
             raise NotImplementedError(
-                "vmap is only supported for pure_callback with `vmap_method` set to one of "
-                "'sequential', 'expand_dims', 'broadcast_all', ..."
+                f"vmap is only supported for the pure_callback primitive when vmap_method is one "
+                f"of {words}, or {_VMAP_METHODS[-1]!r}. Got vmap_method=None."
             )
         if method.startswith("sequential"):
             return super().batch(axis, args, dims, **params)
         size = axis.size if method == "broadcast_all" else 1
-        whole = [batch_dim_to(x, dim, 0, size) for x, dim in zip(args, dims, strict=True)]
+        spread = method != "legacy_vectorized"
+        whole = [
+            batch_dim_to(x, dim, 0, size) if spread or dim is not None else x
+            for x, dim in zip(args, dims, strict=True)
+        ]
         avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in params["result_avals"])
         outs = self.bind(*whole, **{**params, "result_avals": avals})
         return outs, (0,) * len(outs)
@@ -162,35 +190,38 @@ pure_callback_p = PureCallback()
 io_callback_p = IOCallback()
 
 
-def flat_callback(
-    function: Callable, tree: PyTreeDef, kwargs: dict, out_avals: tuple | None
-) -> Callable:
-    """Return the function of flat NumPy arrays behind a callback.
+def flat_callback(function: Callable, tree: PyTreeDef, has_results: bool = True) -> Callable:
+    """Return the function of flat Arrays behind a callback."""
 
-    Users get arrays they may keep: the memory of the program is copied.
-    """
-
-    def call(*arrays: np.ndarray) -> list[Any]:
+    def call(*arrays: Value) -> list[Any]:
         """Call the user's function."""
-        args, named = tree_unflatten(tree, [array.copy() for array in arrays])
-        result = function(*args, **named, **kwargs)
-        if out_avals is None:
-            return []
-        leaves, _ = tree_flatten(result)
-        return [_checked(leaf, aval) for leaf, aval in zip(leaves, out_avals, strict=True)]
+        args, kwargs = tree_unflatten(tree, arrays)
+        result = function(*args, **kwargs)
+        return tree_flatten(result)[0] if has_results else []
 
     return call
 
 
-def _checked(leaf: Any, aval: ShapedArray) -> np.ndarray:
-    """Return one result of a callback, or raise if it is of another shape than was announced."""
-    value = np.asarray(leaf)
-    if value.shape != aval.shape:
-        raise RuntimeError(
-            f"Incorrect output shape for return value: Expected: {aval.shape}, Actual: "
-            f"{value.shape}"
+def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
+    """Return the results of a callback, or raise if they are not what was announced."""
+    if len(results) != len(avals):
+        raise errors.JaxRuntimeError(
+            f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: "
+            f"{len(results)}"
         )
-    return value.astype(aval.dtype, copy=False)
+    values = [np.asarray(result) for result in results]
+    for number, (value, aval) in enumerate(zip(values, avals, strict=True)):
+        name = f"for return value #{number}"
+        if value.shape != aval.shape:
+            raise errors.JaxRuntimeError(
+                f"Incorrect output shape {name}: Expected: {aval.shape}, Actual: {value.shape}"
+            )
+        dtype = dtypes.canonicalize_dtype(value.dtype) if value.dtype.kind in "biufc" else None
+        if dtype != aval.dtype and value.dtype != aval.dtype:
+            raise errors.JaxRuntimeError(
+                f"Incorrect output dtype {name}: Expected: {aval.dtype}, Actual: {value.dtype}"
+            )
+    return [value.astype(a.dtype, copy=False) for value, a in zip(values, avals, strict=True)]
 
 
 def debug_callback(
@@ -200,8 +231,13 @@ def debug_callback(
 
     ordered: keep the order among ordered callbacks (it is program order in any case).
     """
+    if not callable(callback):
+        raise TypeError(
+            f"first argument to jax.debug.callback must be callable, but got an object of type "
+            f"{type(callback)}"
+        )
     leaves, tree = flatten_values((args, kwargs))
-    function = flat_callback(callback, tree, {}, None)
+    function = flat_callback(callback, tree, has_results=False)
     debug_callback_p.bind(*leaves, callback=function, ordered=ordered, partitioned=partitioned)
 
 
@@ -218,34 +254,60 @@ def debug_print(
     >>> debug_print("x = {x}", x=3)
     x = 3
     """
+    if not isinstance(fmt, str):
+        raise TypeError(f"expected str, got {type(fmt).__name__}")
+    if not skip_format_check:
+        _FormatCheck().format(fmt, *args, **kwargs)
     leaves, tree = tree_flatten((args, kwargs))
     dynamic = [is_value(leaf) for leaf in leaves]
-    values = [leaf for leaf, flag in zip(leaves, dynamic, strict=True) if flag]
-    if not skip_format_check:
-        fmt.format(*args, **kwargs)
+    fixed = [None if flag else leaf for leaf, flag in zip(leaves, dynamic, strict=True)]
     options = np.get_printoptions()
 
-    def write(*arrays: np.ndarray) -> list[Any]:
+    def write(*arrays: Value) -> list[Any]:
         """Format and print."""
         rest = iter(arrays)
-        full = [
-            next(rest).copy() if flag else leaf
-            for leaf, flag in zip(leaves_static, dynamic, strict=True)
-        ]
-        given, named = tree_unflatten(
-            tree, [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in full]
-        )
+        full = [next(rest) if flag else leaf for leaf, flag in zip(fixed, dynamic, strict=True)]
+        given, named = tree_unflatten(tree, full)
         with np.printoptions(**options):
             sys.stdout.write(fmt.format(*given, **named) + "\n")
         return []
 
-    leaves_static = [None if flag else leaf for leaf, flag in zip(leaves, dynamic, strict=True)]
+    values = [leaf for leaf, flag in zip(leaves, dynamic, strict=True) if flag]
     debug_print_p.bind(*values, callback=write, fmt=fmt, ordered=ordered, partitioned=partitioned)
+
+
+class _FormatCheck(string.Formatter):
+    """Looks up all arguments of a format without formatting them, since they may be tracers."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Format nothing."""
+        return ""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        """Convert nothing."""
+        return value
+
+    def check_unused_args(self, used_args: Any, args: Sequence, kwargs: Mapping) -> None:
+        """Refuse arguments that the format does not mention."""
+        unused = [arg for number, arg in enumerate(args) if number not in used_args]
+        named = [name for name in kwargs if name not in used_args]
+        if unused:
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+        if named:
+            raise ValueError(
+                f"Unused keyword arguments to `jax.debug.print`: {named}. You may be passing an "
+                f'f-string (i.e, `f"{{x}}"`) into `jax.debug.print` and instead should pass in a '
+                f"regular string."
+            )
 
 
 def result_types(tree: Any) -> tuple[list[ShapedArray], PyTreeDef]:
     """Return the avals of a tree of ShapeDtypeStructs or arrays."""
     leaves, treedef = tree_flatten(tree)
+    if any(_is_too_wide(x) for x in leaves):
+        raise ValueError(
+            "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled"
+        )
     avals = [
         ShapedArray(tuple(x.shape), x.dtype)
         if isinstance(x, ShapeDtypeStruct) or hasattr(x, "dtype")
@@ -253,6 +315,12 @@ def result_types(tree: Any) -> tuple[list[ShapedArray], PyTreeDef]:
         for x in leaves
     ]
     return avals, treedef
+
+
+def _is_too_wide(x: Any) -> bool:
+    """Tell whether the dtype of `x` needs the 64-bit switch, which is off."""
+    dtype = getattr(x, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtypes.canonicalize_dtype(dtype) != dtype
 
 
 def pure_callback(
@@ -268,9 +336,14 @@ def pure_callback(
     result_shape_dtypes: a tree of ShapeDtypeStructs.  vmap_method: None, "sequential",
     "expand_dims" or "broadcast_all": how to map it.
     """
+    if vmap_method is not None and vmap_method not in _VMAP_METHODS:
+        raise ValueError(
+            f"vmap_method must be on of the allowed methods {[*_VMAP_METHODS, None]}, but got: "
+            f"{vmap_method}"
+        )
     leaves, tree = flatten_values((args, kwargs))
     avals, out_tree = result_types(result_shape_dtypes)
-    function = flat_callback(callback, tree, {}, tuple(avals))
+    function = flat_callback(callback, tree)
     outs = pure_callback_p.bind(
         *leaves, callback=function, result_avals=tuple(avals), vmap_method=vmap_method
     )
@@ -288,7 +361,7 @@ def io_callback(
     """Return `callback(*args, **kwargs)`, a function with side effects of NumPy arrays."""
     leaves, tree = flatten_values((args, kwargs))
     avals, out_tree = result_types(result_shape_dtypes)
-    function = flat_callback(callback, tree, {}, tuple(avals))
+    function = flat_callback(callback, tree)
     outs = io_callback_p.bind(
         *leaves, callback=function, result_avals=tuple(avals), ordered=ordered
     )

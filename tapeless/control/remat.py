@@ -86,6 +86,11 @@ class Remat(ProgramPrimitive):
 
     def split(self, unknown: Mask, *, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> Split:
         """Run the known half without storing its residuals; stage the whole."""
+        unrepeatable = [effect for effect in jaxpr.effects if not effect.replayable]
+        if unrepeatable:
+            raise NotImplementedError(
+                f"Effects not supported in AD of `checkpoint`/`remat`: {unrepeatable}"
+            )
         halves = split_jaxpr(jaxpr, unknown, (False,) * len(jaxpr.outvars))
         known = halves.known
         n_outs = len(known.outvars) - len(halves.residual_avals)
@@ -148,7 +153,9 @@ def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
     n_residuals = len(halves.residual_avals)
     residuals = known.outvars[len(known.outvars) - n_residuals :]
     given = set(saved)
-    again = [eqn for eqn in known.eqns if not all(var in given for var in eqn.outvars)]
+    again = [
+        eqn for eqn in known.eqns if eqn.effects or not all(var in given for var in eqn.outvars)
+    ]
     # A variable that is saved is an input now; an equation that also makes others makes a copy.
     again = [_rename_outputs(eqn, given) for eqn in again]
     renamed = dict(zip(staged.invars[:n_residuals], residuals, strict=True))

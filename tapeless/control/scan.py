@@ -354,8 +354,12 @@ class SplitScan:
         residuals = known.outvars[n_outs:]
         invariant = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "invariant"]
         stacked = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "stacked"]
+        # What has an effect stays in the loop; no invariant depends on it.
+        quiet = [eqn for eqn in known.eqns if not eqn.effects]
         hoisted, needed = dce_jaxpr(
-            known.replace(outvars=invariant), (True,) * len(invariant), (False,) * len(known.invars)
+            known.replace(outvars=invariant, eqns=quiet),
+            (True,) * len(invariant),
+            (False,) * len(known.invars),
         )
         body = known.replace(outvars=(*known.outvars[:n_outs], *stacked))
         n_known_carry = sum(

@@ -23,7 +23,7 @@ from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
 from tapeless.runtime.topology import cpu_device
 
-__all__ = ["Array", "array_from_numpy", "as_array", "physical"]
+__all__ = ["Array", "array_from_numpy", "array_of", "as_array", "physical"]
 
 
 def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
@@ -131,7 +131,7 @@ class Array:
 
     def placed(self, sharding: Sharding | None) -> Array:
         """Return a copy that is committed to `sharding`, or to the device."""
-        copy = _unpickle(self.numpy_view(), self.aval)
+        copy = array_of(self.numpy_view(), self.aval)
         copy._sharding = sharding
         return copy
 
@@ -187,10 +187,10 @@ class Array:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
     def __format__(self, spec: str) -> str:
-        """Format the one element; arrays only without a spec."""
-        if self.aval.ndim == 0 and spec:
-            return format(self._value[()], spec)
-        return format(str(self) if not spec else self._value, spec)
+        """Format the one element as NumPy does; arrays only without a spec."""
+        if isinstance(self.aval.dtype, dtypes.ExtendedDtype):
+            return format(repr(self), spec)
+        return format(self._value[()] if self.aval.ndim == 0 else self._value, spec)
 
     def __str__(self) -> str:
         """Return NumPy's form of the elements."""
@@ -223,22 +223,22 @@ class Array:
 
     def __reduce__(self) -> tuple:
         """Pickle as a NumPy array and the weak-type bit."""
-        return (_unpickle, (self.numpy_view().copy(), self.aval))
+        return (array_of, (self.numpy_view().copy(), self.aval))
 
     def __deepcopy__(self, memo: dict) -> Array:
         """Return a copy with memory of its own."""
-        return _unpickle(self.numpy_view(), self.aval)
+        return array_of(self.numpy_view(), self.aval)
 
     def __copy__(self) -> Array:
         """Return a copy with memory of its own."""
-        return _unpickle(self.numpy_view(), self.aval)
+        return array_of(self.numpy_view(), self.aval)
 
 
 _ONE_DEVICE = SingleDeviceSharding(cpu_device)
 register_value_type(Array, lambda array: array.aval)
 
 
-def _unpickle(value: np.ndarray, aval: ShapedArray) -> Array:
+def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
     """Return the Array of this type with these physical elements."""
     shape, dtype = physical(aval)
     n_bytes = value.size * dtype.itemsize
@@ -254,7 +254,7 @@ def _unpickle(value: np.ndarray, aval: ShapedArray) -> Array:
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
     """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
     dtype = dtypes.canonicalize_dtype(value.dtype)
-    return _unpickle(np.asarray(value), ShapedArray(value.shape, dtype, weak_type))
+    return array_of(np.asarray(value), ShapedArray(value.shape, dtype, weak_type))
 
 
 def as_array(x: Any) -> Array:

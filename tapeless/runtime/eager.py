@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tapeless import config
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS
@@ -19,6 +21,7 @@ from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
+from tapeless.runtime.array import Array, array_of
 from tapeless.runtime.executable import Executable
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
@@ -45,6 +48,10 @@ class EvalTrace(Trace):
             fastcall.route_operation(prim, args, params, executable)
         return executable(args)
 
+    def array(self, elements: np.ndarray, aval: ShapedArray) -> Array:
+        """Return an Array with a copy of the elements."""
+        return array_of(elements, aval)
+
 
 fastcall.accelerate(EvalTrace, "process", "process")
 
@@ -65,9 +72,11 @@ def one_operation(
 
 
 @weak_identity_cache
-def executable_of(jaxpr: Jaxpr, donated: tuple[bool, ...] = ()) -> Executable:
+def executable_of(
+    jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
+) -> Executable:
     """Return the compiled form of a program."""
-    return Executable(jaxpr, donated)
+    return Executable(jaxpr, donated, effort)
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))
