@@ -193,7 +193,8 @@ def _equation(eqn: Eqn, names: Names) -> Document:
         parts.append(note(f"[{scopes}]"))
     if eqn.outvars:
         parts += [nest(2, _binders(eqn.outvars, names)), " = "]
-    parts += [eqn.primitive.name, _parameters(shown, names), " "]
+    name = eqn.primitive.printed_name or eqn.primitive.name
+    parts += [name, _parameters(shown, names), " "]
     operands = _fill(_atoms(eqn.invars, names), "")
     return concat([*parts, nest(2, operands)])
 

@@ -65,13 +65,15 @@ class Split:
 
 
 class Primitive:
-    """One operation.  `name` is what programs print; it is unique, see `registry`."""
+    """One operation.  `name` is unique, see `registry`; programs print it."""
 
     name: str
     collective_axes: tuple[str, ...] = ()
-    # What programs print: parameters that are left out when they have the value given here, or
-    # always where that is `...`; whether a nested program's variables bear the names outside;
-    # whether parameters are printed in the order in which they were bound, not in the alphabet's.
+    # What programs print: another name; parameters that are left out when they have the value given
+    # here, or always where that is `...`; whether a nested program's variables bear the names
+    # outside; whether parameters are printed in the order in which they were bound, not in the
+    # alphabet's.
+    printed_name = ""
     hidden: Mapping[str, Any] = MappingProxyType({})
     shares_names = False
     prints_as_bound = False

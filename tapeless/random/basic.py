@@ -37,6 +37,7 @@ from tapeless.prims.bits import random_bits, random_split
 from tapeless.prims.compare import gt, le
 from tapeless.prims.convert import bitcast_convert_type, convert_element_type
 from tapeless.prims.create import full_like
+from tapeless.prims.fused import fused_add
 from tapeless.prims.join import unstack
 from tapeless.prims.select import select
 from tapeless.prims.special import erf_inv
@@ -112,7 +113,7 @@ def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any
     one = np.ones((), dtype).view(uint)[()]
     floats = bitcast_convert_type(bitwise_or(mantissa, uint.type(one)), dtype)
     unit = sub(floats, dtype.type(1))
-    spread = add(mul(unit, sub(high, low)), low)
+    spread = fused_add(mul(unit, sub(high, low)), low)
     return max(low, reshape(spread, shape))
 
 
