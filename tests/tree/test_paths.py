@@ -31,7 +31,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("tree", "texts"), CASES, ids=str)
+@pytest.mark.parametrize(("tree", "texts"), CASES, ids=[str(texts) for _, texts in CASES])
 def test_paths_read_like_python(tree, texts):
     for _ in range(2):
         pairs, treedef = tree_util.tree_flatten_with_path(tree)
