@@ -2,13 +2,14 @@
 
 There is one implementation of each operation, the compiler's.  The base trace keeps the programs by
 operation, parameters and operand types, so that the second `a + b` of its kind is a dictionary look
-up and a native call.  Operations whose parameters are Python functions (custom derivatives that have
+up and a native call.  Programs are shared by what they do (`structure.py`): a body that is made anew
+for each call is traced anew but not compiled anew.  Operations whose parameters are Python functions (custom derivatives that have
 not been staged) are evaluated by calling them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,24 @@ import numpy as np
 from tapeless import config
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS
-from tapeless.core.jaxpr import Eqn, Jaxpr, Var
+from tapeless.core.jaxpr import Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_of
-from tapeless.runtime.executable import Executable
+from tapeless.runtime.executable import Executable, Template
+from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
-__all__ = ["EvalTrace", "effects_barrier", "executable_of", "live_programs", "one_operation"]
+__all__ = [
+    "EvalTrace", "effects_barrier", "executable_of", "live_programs", "one_operation",
+    "templates",
+]  # fmt: skip
+
+
+_MOST_TEMPLATES = 1024
+templates: dict[Hashable, Template] = {}
 
 
 class EvalTrace(Trace):
@@ -42,6 +51,9 @@ class EvalTrace(Trace):
             return prim.decompose(*args, **params)
         if getattr(prim, "inline_program", False):
             executable = executable_of(params["jaxpr"])
+        elif subjaxprs(params):
+            avals = tuple([typeof(arg) for arg in args])
+            executable = _operation_with_programs(prim, avals, params)
         else:
             avals = tuple([typeof(arg) for arg in args])
             executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
@@ -50,7 +62,7 @@ class EvalTrace(Trace):
 
     def array(self, elements: np.ndarray, aval: ShapedArray) -> Array:
         """Return an Array with a copy of the elements."""
-        return array_of(elements, aval)
+        return array_of(elements, aval.strong())
 
 
 fastcall.accelerate(EvalTrace, "process", "process")
@@ -64,11 +76,38 @@ def one_operation(
     context: object,
 ) -> Executable:
     """Return the compiled program of one operation on operands of these types."""
-    named = dict(params)
+    return Executable(_program_of(prim, avals, dict(params)))
+
+
+def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> Jaxpr:
+    """Return the program of one equation."""
     invars = [Var(aval) for aval in avals]
-    outvars = [Var(aval) for aval in prim.abstract(*avals, **named)]
-    eqn = Eqn(prim, invars, outvars, named, prim.effects(**named) or NO_EFFECTS, UNKNOWN_SOURCE)
-    return Executable(Jaxpr((), invars, outvars, (eqn,)))
+    outvars = [Var(aval) for aval in prim.abstract(*avals, **params)]
+    eqn = Eqn(prim, invars, outvars, params, prim.effects(**params) or NO_EFFECTS, UNKNOWN_SOURCE)
+    return Jaxpr((), invars, outvars, (eqn,))
+
+
+def _operation_with_programs(
+    prim: Primitive, avals: tuple[ShapedArray, ...], params: dict
+) -> Executable:
+    """Return the compiled form of an operation such as `scan`, whose programs may be new objects."""
+    found = parameters_key(params)
+    if found is None:
+        return one_operation(prim, avals, tuple(params.items()), config.trace_context())
+    key = (prim, avals, found[0], config.trace_context())
+    return _shared(key, found[1], lambda: Executable(_program_of(prim, avals, params)))
+
+
+def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Executable:
+    """Return the compiled form of a program that differs from earlier ones in captured arrays."""
+    template = templates.get(key)
+    if template is not None:
+        return template.filled(captured)
+    executable = make()
+    if len(templates) >= _MOST_TEMPLATES:
+        del templates[next(iter(templates))]
+    templates[key] = Template(executable, captured)
+    return executable
 
 
 @weak_identity_cache
@@ -76,7 +115,11 @@ def executable_of(
     jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
 ) -> Executable:
     """Return the compiled form of a program."""
-    return Executable(jaxpr, donated, effort)
+    found = structure_of(jaxpr)
+    if found is None:
+        return Executable(jaxpr, donated, effort)
+    key = (found[0], donated, effort, config.trace_context())
+    return _shared(key, found[1], lambda: Executable(jaxpr, donated, effort))
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))

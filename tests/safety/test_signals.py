@@ -41,7 +41,8 @@ def f(x, ks):
     return lax.scan(lambda c, k: (jnp.sin(c) + k, ()), x, ks)[0]
 few, many = jnp.zeros(2), jnp.zeros(3_000_000)
 g = f.lower(jnp.ones(256), many).compile()
-run, after = lambda: [g(jnp.ones(256), many) for _ in range(99)], lambda: f(jnp.ones(3), few).shape == (3,)
+run = lambda: [g(jnp.ones(256), many) for _ in range(99)]
+after = lambda: f(jnp.ones(3), few).shape == (3,)
 """,
     "counted_loop": """
 f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 1, x))
