@@ -2,6 +2,8 @@
 
 from tapeless.control.associative_scan import *
 from tapeless.control.branches import *
+from tapeless.control.igamma import *
+from tapeless.control.incomplete_beta import *
 from tapeless.control.incomplete_gamma import *
 from tapeless.control.linear_solve import custom_linear_solve
 from tapeless.control.loops import *
