@@ -60,8 +60,9 @@ class FlatFunction:
         self.function = function
         self.tree = tree
         self.has_aux = has_aux
-        self.out_tree: PyTreeDef | None = None
-        self.aux_tree: PyTreeDef | None = None
+        # Known when the function has been called.
+        self.out_tree: PyTreeDef
+        self.aux_tree: PyTreeDef
         self.n_outs = 0
 
     def __call__(self, *leaves: Value) -> list[Value]:

@@ -88,13 +88,15 @@ def resolve(fun: Callable, args: tuple, kwargs: dict) -> tuple:
 
 def named_like(rule: Callable, function: Callable) -> Callable:
     """Return `function` under the name of the user's `rule`, which programs print."""
-    named = functools.partial(function)
+    named: Any = functools.partial(function)
     named.__name__ = function_name(rule)
     return named
 
 
 class CustomFunction:
     """What both kinds share: the function, and the positions that are not differentiated."""
+
+    __name__: str
 
     def __init__(
         self,
@@ -110,6 +112,10 @@ class CustomFunction:
             names = list(inspect.signature(fun).parameters)
             numbers += [names.index(name) for name in nondiff_argnames]
         self.nondiff_argnums = tuple(sorted(set(numbers)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function under its rules."""
+        raise NotImplementedError
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method."""
@@ -194,7 +200,7 @@ class custom_jvp(CustomFunction):  # noqa: N801
             *leaves,
             name=function_name(self.fun),
             call_jaxpr=self.flat(args, places, tree, out_trees),
-            jvp=FlatJVP(self, fixed, tree, out_trees),
+            jvp=FlatJVP(self, self.jvp, fixed, tree, out_trees),
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
@@ -205,11 +211,16 @@ class FlatJVP:
     """A user's forward rule on flat arguments."""
 
     def __init__(
-        self, owner: custom_jvp, fixed: list, tree: PyTreeDef, out: list[PyTreeDef]
+        self,
+        owner: custom_jvp,
+        rule: Callable,
+        fixed: list,
+        tree: PyTreeDef,
+        out: list[PyTreeDef],
     ) -> None:
-        """out: where the tree of the result is put."""
-        self.owner, self.fixed, self.tree, self.out = owner, fixed, tree, out
-        self.__name__ = function_name(owner.jvp)
+        """rule: the user's; out: where the tree of the result is put."""
+        self.owner, self.rule, self.fixed, self.tree, self.out = owner, rule, fixed, tree, out
+        self.__name__ = function_name(rule)
 
     def __call__(self, primals: Sequence[Value], tangents: Sequence[Any]) -> tuple[list, list]:
         """Call the rule; check and flatten what it returns."""
@@ -217,8 +228,8 @@ class FlatJVP:
         if owner.symbolic_zeros:
             tangents = [SymbolicZero(t.aval) if type(t) is Zero else t for t in tangents]
         given = tree_unflatten(self.tree, primals), tree_unflatten(self.tree, tangents)
-        pair = owner.jvp(*self.fixed, *given)
-        name, rule = owner.__name__, function_name(owner.jvp)
+        pair = self.rule(*self.fixed, *given)
+        name, rule = owner.__name__, function_name(self.rule)
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
             raise TypeError(
                 f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of "
@@ -318,7 +329,7 @@ class custom_vjp(CustomFunction):  # noqa: N801
         fixed, places = self.divide(args)
         leaves, tree = flatten_values(tuple(args[i] for i in places))
         out_trees: list[PyTreeDef] = []
-        rules = FlatVJP(self, args, fixed, places, tree, leaves, out_trees)
+        rules = FlatVJP(self, (self.fwd, self.bwd), args, fixed, places, tree, leaves, out_trees)
         outs = custom_vjp_call_p.bind(
             *leaves,
             name=function_name(self.fun),
@@ -335,14 +346,16 @@ class FlatVJP:
     """A user's forward and backward rules on flat arguments."""
 
     def __init__(
-        self, owner: custom_vjp, args: tuple, fixed: list, places: list[int], tree: PyTreeDef,
-        leaves: Sequence[Value], out: list[PyTreeDef],
+        self, owner: custom_vjp, rules: tuple[Callable, Callable], args: tuple, fixed: list,
+        places: list[int], tree: PyTreeDef, leaves: Sequence[Value], out: list[PyTreeDef],
     ) -> None:  # fmt: skip
         """leaves: example arguments, for their types; out: where the tree of the result is put."""
+        self.fwd, self.bwd = rules
         self.owner, self.fixed, self.places, self.tree, self.out = owner, fixed, places, tree, out
         self.args = [None if i in places else arg for i, arg in enumerate(args)]
         self.avals = [typeof(leaf) for leaf in leaves]
-        self.residual_tree: PyTreeDef | None = None
+        # Known when the forward rule has been called.
+        self.residual_tree: PyTreeDef
 
     def forward(self, leaves: Sequence[Value], perturbed: Sequence[bool]) -> tuple[list, list]:
         """Call the forward rule; return the leaves of the result and of the residuals."""
@@ -353,17 +366,17 @@ class FlatVJP:
         full = list(self.args)
         for place, value in zip(self.places, tree_unflatten(self.tree, given), strict=True):
             full[place] = value
-        pair = owner.fwd(*full)
+        pair = self.fwd(*full)
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
             raise TypeError(
-                f"Custom VJP fwd rule {function_name(owner.fwd)} for function {owner.__name__} "
+                f"Custom VJP fwd rule {function_name(self.fwd)} for function {owner.__name__} "
                 f"must "
                 f"produce a pair (list or tuple of length two) where the first element represents "
                 f"the primal output (equal to the output of the custom_vjp-decorated function "
                 f"{owner.__name__}) and the second element represents residuals (i.e. values "
                 f"stored "
                 f"from the forward pass for use on the backward pass), but instead of a pair the "
-                f"fwd rule {function_name(owner.fwd)} produced {pair}."
+                f"fwd rule {function_name(self.fwd)} produced {pair}."
             )
         outs, out_tree = flatten_values(pair[0])
         self.out.append(out_tree)
@@ -376,8 +389,8 @@ class FlatVJP:
         if owner.symbolic_zeros:
             cotangents = [SymbolicZero(ct.aval) if type(ct) is Zero else ct for ct in cotangents]
         res = tree_unflatten(self.residual_tree, residuals)
-        result = owner.bwd(*self.fixed, res, tree_unflatten(self.out[-1], cotangents))
-        name, rule = owner.__name__, function_name(owner.bwd)
+        result = self.bwd(*self.fixed, res, tree_unflatten(self.out[-1], cotangents))
+        name, rule = owner.__name__, function_name(self.bwd)
         n = len(self.places)
         if not isinstance(result, (tuple, list)):
             raise TypeError(

@@ -38,6 +38,7 @@ class custom_vmap:  # noqa: N801
     Array([100., 101.], dtype=float32)
     """
 
+    __name__: str
     vmap_rule: Callable | None = None
 
     def __init__(self, fun: Callable) -> None:

@@ -36,6 +36,7 @@ from tapeless.runtime.sharding import (
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
+from tapeless.tree.treedef import PyTreeDef
 
 __all__ = ["pmap", "reshard", "shard_map", "smap", "with_sharding_constraint"]
 
@@ -137,15 +138,17 @@ class _Parts:
             specs = [_spec_of(leaf) for leaf in leaves]
         else:
             specs = flatten_axes("shard_map in_specs", tree, self.in_specs)
-        out_tree = None
+        out_trees: list[PyTreeDef] = []
 
         def flat(*parts: Value) -> list[Value]:
             """Call the function on one part of everything."""
-            nonlocal out_tree
             outs, out_tree = tree_flatten(self.function(*tree_unflatten(tree, parts)))
+            out_trees.append(out_tree)
             return outs
 
-        pairs = [self._divided(x, spec or ()) for x, spec in zip(leaves, specs, strict=True)]
+        pairs = [
+            self._divided(x, spec or PartitionSpec()) for x, spec in zip(leaves, specs, strict=True)
+        ]
         divided = [x for x, _ in pairs]
         mapped: Callable = flat
         # The innermost axis is the last of the mesh; its rows are those that `flat` gets.
@@ -155,11 +158,14 @@ class _Parts:
                 mapped, in_axes=dims, axis_name=name, axis_size=list(self.sizes.values())[place]
             )
         outs = mapped(*divided)
+        (out_tree,) = out_trees
         specs = flatten_axes("shard_map out_specs", out_tree, self.out_specs)
-        joined = [self._joined(x, spec or ()) for x, spec in zip(outs, specs, strict=True)]
+        joined = [
+            self._joined(x, spec or PartitionSpec()) for x, spec in zip(outs, specs, strict=True)
+        ]
         return tree_unflatten(out_tree, joined)
 
-    def _divided(self, x: Value, spec: Sequence[Any]) -> tuple[Value, list[Any]]:
+    def _divided(self, x: Value, spec: PartitionSpec) -> tuple[Value, list[Any]]:
         """Bring the divided axes of an argument to the front, in the order of the mesh.
 
         x: (x*a, b), spec P("x"): (x, a, b), ["x"]
@@ -190,7 +196,7 @@ class _Parts:
         split = reshape(x, tuple(sizes))
         return _transposed(split, (*front, *rest)), named
 
-    def _mapped_names(self, spec: Sequence[Any], dim: int) -> list[Any]:
+    def _mapped_names(self, spec: PartitionSpec, dim: int) -> list[Any]:
         """Return the mapped axes that divide an axis of an array."""
         if dim >= len(spec):
             return []
@@ -202,7 +208,7 @@ class _Parts:
             )
         return known
 
-    def _joined(self, x: Value, spec: Sequence[Any]) -> Value:
+    def _joined(self, x: Value, spec: PartitionSpec) -> Value:
         """Undo the division of a result, whose first axes are all those of the mesh.
 
         x: (x, a, b), spec P("x"): (x*a, b); spec P(): (a, b)
@@ -274,7 +280,7 @@ def pmap(
     devices: Sequence[Any] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
-    donate_argnums: int | Iterable[int] = (),
+    donate_argnums: int | Sequence[int] = (),
 ) -> Callable:
     """Return `fun` compiled, and mapped over an axis that has one row per device: one.
 

@@ -68,19 +68,20 @@ def vmap(
         names = functools.partial(argument_names, fun, args, kwargs)
         dims = [_normalised(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
         size = axis_size_of(leaves, dims, axis_size, names, (args, kwargs))
-        out_tree: PyTreeDef | None = None
+        out_trees: list[PyTreeDef] = []
 
         def flat(*rows: Value) -> list[Value]:
             """Call `fun` on one row."""
-            nonlocal out_tree
             row_args, row_kwargs = tree_unflatten(tree, rows)
             outs, out_tree = tree_flatten(fun(*row_args, **row_kwargs))
+            out_trees.append(out_tree)
             for out in outs:
                 if not is_value(out):
                     raise TypeError(f"Output '{out}' of type {type(out)} is not a valid JAX type")
             return outs
 
         outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
+        (out_tree,) = out_trees
         places = flatten_axes("vmap out_axes", out_tree, out_axes)
         results = [
             _placed(out, dim, place, size, sum_match)

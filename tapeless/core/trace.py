@@ -77,7 +77,7 @@ class Trace:
 
     def __init__(self, parent: Trace | None, tag: Tag) -> None:
         """parent: the trace in which the rules run; None for the base trace."""
-        self.parent = parent
+        self.parent: Trace = parent  # pyrefly: ignore[bad-assignment]  # the base trace runs none
         self.tag = tag
 
     def process(

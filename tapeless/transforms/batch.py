@@ -61,7 +61,7 @@ class BatchTrace(Trace):
         super().__init__(parent, Tag("vmap"))
         self.axis = axis
 
-    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Run the batch rule, or plainly the operation when no operand is batched."""
         tag = self.tag
         batched = any(isinstance(arg, Tracer) and arg.tag is tag for arg in args)

@@ -43,14 +43,14 @@ class JVPTracer(Tracer):
         self.tangent = tangent
 
     def __repr__(self) -> str:
-        """Return JAX's form; under reverse mode the tangent is a variable, and known by its type."""
+        """Return JAX's form; under reverse mode the tangent is a variable, known by its type."""
         if isinstance(self.tangent, StageTracer):
             kind = typeof(self.tangent).str_short()
             return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 
     @property
-    def aval(self) -> ShapedArray:
+    def aval(self) -> ShapedArray:  # pyrefly: ignore[bad-override]  # derived, and never assigned
         """The type of the primal."""
         return typeof(self.primal)
 
@@ -65,7 +65,7 @@ class JVPTrace(Trace):
 
     __slots__ = ()
 
-    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Run the jvp rule, or plainly the operation when no tangent is there."""
         tag = self.tag
         if not any(isinstance(arg, Tracer) and arg.tag is tag for arg in args):

@@ -48,7 +48,7 @@ class SplitTrace(Trace):
         super().__init__(parent, staged.tag)
         self.staged = staged
 
-    def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
+    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Do it now, stage it, or let a primitive that contains programs do some of both."""
         tag = self.tag
         unknown = tuple(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
