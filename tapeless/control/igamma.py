@@ -55,8 +55,9 @@ _MOST_STEPS = 10000
 
 def in_float64(function: Callable, *args: Value) -> Value:
     """Return `function` of the operands, of one shape and in float64, in the dtype of the last."""
+    dtype = typeof(args[-1]).dtype
     with config.enable_x64(True):
-        return convert(function(*widened(args)), typeof(args[-1]).dtype)
+        return convert(function(*widened(args)), dtype)
 
 
 def widened(args: Sequence[Value]) -> list[Value]:

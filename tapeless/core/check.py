@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tapeless import config
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
@@ -86,9 +88,21 @@ def _read(bound: set[Var], atoms: Sequence[Atom], where: Eqn | Jaxpr) -> None:
     """Check that variables are bound and that literals are scalars of their types."""
     for atom in atoms:
         if type(atom) is Literal:
-            _compare([typeof(atom.val)], [atom.aval], "a literal", where)
+            _compare([_literal_type(atom)], [atom.aval], "a literal", where)
         elif atom not in bound:
             raise _fault(f"a variable is used that is not bound: {atom!r}", where)
+
+
+def _literal_type(literal: Literal) -> ShapedArray:
+    """Return the type of a literal's value.
+
+    A program that was traced in 64-bit mode keeps its types when it is checked outside.
+    """
+    value, aval = literal.val, literal.aval
+    if isinstance(value, np.generic):
+        return ShapedArray((), value.dtype)
+    with config.enable_x64(aval.dtype.itemsize > 4):
+        return typeof(value)
 
 
 def _compare(
