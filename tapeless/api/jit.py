@@ -30,9 +30,9 @@ from tapeless.core.trace import Value, context
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.cache import TraceCache, TracedProgram
-from tapeless.runtime.eager import executable_of
+from tapeless.runtime.eager import executable_of, templates
 from tapeless.runtime.executable import Executable
-from tapeless.runtime.stages import Traced
+from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
@@ -136,6 +136,7 @@ class JitFunction:
         self.is_static = bool(static.argnums or static.argnames)
         self.mask = sum(1 << i for i in set(static.argnums) if 0 <= i < _MASK_BITS)
         self.mask_is_whole = self.mask.bit_count() == len(set(static.argnums))
+        self.effort = effort_of(options["compiler_options"])
         self.routes: dict[Hashable, fastcall.Route] = {}
         self._recent: _Expected | None = None
         _functions.add(self)
@@ -155,7 +156,8 @@ class JitFunction:
                 return self(*converted, **kwargs)
         leaves, tree, traced = self.prepare(args, kwargs)
         if context.trace is context.base and not traced.tracers:
-            executable = executable_of(traced.jaxpr, self.donated_leaves(args, kwargs))
+            donated = self.donated_leaves(args, kwargs)
+            executable = executable_of(traced.jaxpr, donated, self.effort)
             self._remember(args, kwargs, leaves, tree, traced, executable)
             outs = executable(leaves)
         else:
@@ -426,6 +428,7 @@ def clear_caches() -> None:
     for function in tuple(_functions):
         function.clear_cache()
     fastcall.operations.clear()
+    templates.clear()
     cache.clear_caches()
 
 

@@ -22,6 +22,7 @@ cost nothing, such as constants and views; the programs inside are planned for t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -151,8 +152,13 @@ class _Planner:
             self._equation(position)
 
     def cut(self) -> frozenset[Var]:
-        """Store values, going forwards, where expressions would become too large."""
+        """Store values, going forwards, where expressions would become too large.
+
+        An operand that others use as well is stored rather than the result, so that all of them
+        start from it.
+        """
         members: dict[Var, frozenset[int]] = {}
+        uses = Counter(atom for eqn in self.jaxpr.eqns for atom in {*eqn.invars})
         cuts: set[Var] = set()
         nothing: frozenset[int] = frozenset()
         sizes = [0 if found is None else found.n_nodes for found in self.probes]
@@ -160,10 +166,17 @@ class _Planner:
             found = self.probes[position]
             if found is None or found.statements:
                 continue
-            below = nothing.union(*(members.get(x, nothing) for x in eqn.invars if type(x) is Var))
-            below |= {position}
-            n_nodes = sum(sizes[i] for i in below)
-            large = len(below) > MAX_EQUATIONS or n_nodes > MAX_NODES
+            operands = [x for x in dict.fromkeys(eqn.invars) if x in members]
+            below = nothing.union({position}, *(members[x] for x in operands))
+            if _is_large(below, sizes):
+                for x in operands:
+                    shared = uses[x] > 1 and x.aval.size <= eqn.outvars[0].aval.size
+                    if shared and 4 * len(members[x]) > MAX_EQUATIONS:
+                        self._store(x, "large")
+                        cuts.add(x)
+                        del members[x]
+                below = nothing.union({position}, *(members.get(x, nothing) for x in operands))
+            large = _is_large(below, sizes)
             for var in eqn.outvars:
                 if large:
                     self._store(var, "large")
@@ -256,6 +269,11 @@ class _Planner:
         loads = 0.0 if size <= LOCAL_SIZE else LOAD_COST * evaluations
         if evaluations > 1.01 * size and extra > STORE_COST * size + loads:
             self._store(var, f"pulled {evaluations / size:.3g} times")
+
+
+def _is_large(equations: frozenset[int], sizes: Sequence[int]) -> bool:
+    """Tell whether an expression of some equations is too long for one loop."""
+    return len(equations) > MAX_EQUATIONS or sum(sizes[i] for i in equations) > MAX_NODES
 
 
 def _pulls(

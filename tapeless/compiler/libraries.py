@@ -1,4 +1,7 @@
-"""Foreign libraries are told to run on one thread.
+"""Foreign libraries: where their routines are, and that they run on one thread.
+
+SciPy's modules that export BLAS and LAPACK are loaded from their files: importing them by name would
+import all of `scipy.linalg` first, which takes longer than most programs.
 
 Compiled programs are parallel outside of library calls: the worker pool runs iterations, and each
 of them may call BLAS.  A BLAS with threads of its own would compete with the pool for the same
@@ -12,9 +15,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.machinery
+import importlib.util
+import sys
+import types
 from pathlib import Path
 
-__all__ = ["calm_blas"]
+__all__ = ["calm_blas", "exported_routines"]
 
 _MAPS = Path("/proc/self/maps")
 _SETTERS = (
@@ -22,6 +29,27 @@ _SETTERS = (
     "scipy_openblas_set_num_threads64_",
     "openblas_set_num_threads",
 )
+
+
+@functools.cache
+def exported_routines(family: str) -> types.ModuleType:
+    """Return SciPy's module with the routines of "blas" or "lapack"."""
+    name = f"cython_{family}"
+    known = sys.modules.get(f"scipy.linalg.{name}")
+    if known is not None:
+        return known
+    package = importlib.util.find_spec("scipy")
+    places = package.submodule_search_locations if package is not None else None
+    if not places:
+        raise ModuleNotFoundError("this program needs BLAS or LAPACK, which SciPy provides")
+    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+        path = Path(places[0], "linalg", name + suffix)
+        if path.exists():
+            spec = importlib.util.spec_from_file_location(f"scipy.linalg.{name}", path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise ModuleNotFoundError(f"SciPy in {places[0]} has no module linalg.{name}")
 
 
 @functools.cache

@@ -25,15 +25,11 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from tapeless.compiler.interrupts import poll_text
-from tapeless.compiler.libraries import calm_blas
+from tapeless.compiler.libraries import calm_blas, exported_routines
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
-from tapeless.util import lazy
 
 __all__ = ["LLVM_LOCK", "Linked", "Runtime", "link", "machine", "runtime"]
-
-_blas = lazy.load("scipy.linalg.cython_blas")
-_lapack = lazy.load("scipy.linalg.cython_lapack")
 
 LLVM_LOCK = threading.RLock()
 _serial = itertools.count()
@@ -109,7 +105,7 @@ def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
         return given[symbol]
     family, _, name = symbol.partition(":")
     if family in ("blas", "lapack"):
-        address = _capsule_address(_blas if family == "blas" else _lapack, name)
+        address = _capsule_address(exported_routines(family), name)
         calm_blas()
         return address
     if name:

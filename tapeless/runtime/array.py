@@ -166,17 +166,26 @@ class Array:
         """Return the truth of the one element."""
         return bool(self._value)
 
+    def _one_element(self) -> np.ndarray:
+        """Return the one element as NumPy sees it, or raise TypeError for arrays with axes."""
+        if self.aval.ndim:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; got "
+                f"arr.ndim={self.aval.ndim}"
+            )
+        return self._value
+
     def __int__(self) -> int:
         """Return the one element as an int."""
-        return int(self._value)
+        return int(self._one_element())
 
     def __float__(self) -> float:
         """Return the one element as a float."""
-        return float(self._value)
+        return float(self._one_element())
 
     def __complex__(self) -> complex:
         """Return the one element as a complex number."""
-        return complex(self._value)
+        return complex(self._one_element())
 
     def __index__(self) -> int:
         """Return the one element as an index; it must be an integer."""

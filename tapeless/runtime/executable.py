@@ -9,8 +9,11 @@ The arena is returned to the pool when the call ends, however it ends.
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from tapeless.runtime import fastcall, memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
 
-__all__ = ["Executable"]
+__all__ = ["Executable", "Template"]
 
 buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
@@ -33,7 +36,8 @@ kernel_pprint = lazy.load("tapeless.kernel.pprint")
 
 
 _NO_MEMORY = -2  # the status by which the call stub says so
-_SHORT = 30_000  # operations and bytes, below which a program keeps the interpreter lock
+_SHORT = 30_000  # operations and bytes, up to which a program keeps the interpreter lock
+_TINY = 8_000  # the same, below which better code would not be noticed
 _TRANSCENDENTAL = 20
 
 
@@ -45,10 +49,18 @@ class Executable:
     is_long: whether it runs without the interpreter lock.
     """
 
-    def __init__(self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int = 1) -> None:
-        """Compile `jaxpr`."""
+    def __init__(
+        self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
+    ) -> None:
+        """Compile `jaxpr`.
+
+        effort: 0 to compile fast, 1 or 2 to run fast; None to judge by how much there is to do.
+        """
         program = lower.lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
         self.program = program
+        work = _work(program)
+        if effort is None:
+            effort = 0 if work < _TINY else 1
         self.native = engine.compile_program(program, effort)
         self.consts = [as_array(x) for x in program.consts]
         self.const_addresses = [x.address for x in self.consts]
@@ -58,9 +70,15 @@ class Executable:
         self.output_bytes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
         self.temp_bytes = program.arena_size
         self.donated = tuple(i for i, flag in enumerate(donated) if flag)
-        self.is_long = _is_long(program)
+        self.is_long = work > _SHORT
         self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
-        fastcall.install()
+
+    def with_consts(self, consts: list[Array | None]) -> Executable:
+        """Return the same code with other captured arrays; None for those that are to come."""
+        other = copy.copy(self)
+        other.consts = consts
+        other.const_addresses = [0 if x is None else x.address for x in consts]
+        return other
 
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
@@ -117,13 +135,32 @@ class Executable:
         return kernel_pprint.listing(self.program.body)
 
 
-def _is_long(program: Any) -> bool:
-    """Tell whether a program may take more than some microseconds, or calls foreign routines."""
+class Template:
+    """The code of programs that differ in their captured arrays only."""
+
+    __slots__ = ("_bare", "_places")
+
+    def __init__(self, executable: Executable, captured: Sequence[Any]) -> None:
+        """captured: the arrays that change; others, made by the compiler, are kept."""
+        numbers = {id(value): number for number, value in enumerate(captured)}
+        self._places = [numbers.get(id(value)) for value in executable.program.consts]
+        consts = zip(self._places, executable.consts, strict=True)
+        self._bare = executable.with_consts([x if place is None else None for place, x in consts])
+        self._bare.program = replace(executable.program, consts=())
+
+    def filled(self, captured: Sequence[Any]) -> Executable:
+        """Return the executable for other captured arrays."""
+        consts = zip(self._places, self._bare.consts, strict=True)
+        arrays = [x if place is None else as_array(captured[place]) for place, x in consts]
+        return self._bare.with_consts(arrays)
+
+
+def _work(program: Any) -> float:
+    """Estimate the operations and bytes of a program; infinite if it may take any time."""
     if any(map(_is_open, program.body)):
-        return True
+        return math.inf
     found = cost.costs(program)
-    work = found["flops"] + found["bytes accessed"] + _TRANSCENDENTAL * found["transcendentals"]
-    return work > _SHORT
+    return found["flops"] + found["bytes accessed"] + _TRANSCENDENTAL * found["transcendentals"]
 
 
 def _is_open(statement: Any) -> bool:

@@ -4,13 +4,14 @@
 call the slow way enters a route for it; the next call with the same tokens takes the route.  Where a
 route cannot exist, as for donated arguments, nothing is entered and calls stay slow and right.
 
-The stub is linked when the first program has been compiled.  It is for CPython with the interpreter
-lock; elsewhere, and while `switched_off`, the Python methods stay in place.
+The stub is linked when calls have been made some dozens of times.  It is for CPython with the
+interpreter lock; elsewhere, and while `switched_off`, the Python methods stay in place.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import platform
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ target = lazy.load("tapeless.compiler.target")
 
 # The functions of the stub, with METH_FASTCALL, and some with METH_KEYWORDS.
 _DOORS = {"run": 0x80, "process": 0x80, "call": 0x82, "call_static": 0x82}
+_PATIENCE = 32  # calls before the stub is worth its linking
 _MOST_ARGUMENTS = 2000
 _MOST_OPERATIONS = 8192
 _PLAIN = frozenset(
@@ -76,6 +78,7 @@ class _Replaced:
         setattr(self.owner, self.name, self.fast if fast and self.fast else self.slow)
 
 
+_asked = itertools.count(1)
 _replaced: list[_Replaced] = []
 _kept: list[Any] = []  # what native code refers to for the rest of the process
 _run_def: list[_MethodDef] = []
@@ -109,6 +112,13 @@ def install() -> None:
         _kept.append(entry)
         method.put(True)
     _kept.extend((code, table))
+
+
+def _is_ready() -> bool:
+    """Tell whether the stub is linked; link it when it has been asked for often enough."""
+    if not _run_def and next(_asked) >= _PATIENCE:
+        install()
+    return bool(_run_def)
 
 
 def _is_supported() -> bool:
@@ -223,7 +233,7 @@ def _numbers(values: Sequence[int]) -> ctypes.Array:
 
 def plan_for(executable: Any, tokens: tuple[Token, ...], single: bool = False) -> Plan | None:
     """Return the plan of a call; None where only Python code is right."""
-    if not _run_def or executable.donated or len(tokens) > _MOST_ARGUMENTS:
+    if not _is_ready() or executable.donated or len(tokens) > _MOST_ARGUMENTS:
         return None
     if any(place < 0 for place in executable.results):
         return None

@@ -14,6 +14,7 @@ from typing import Any
 
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.errors import JaxRuntimeError
 from tapeless.runtime.array import physical
 from tapeless.runtime.cache import TracedProgram
 from tapeless.runtime.eager import executable_of
@@ -24,7 +25,7 @@ from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 
-__all__ = ["ArgInfo", "Compiled", "Lowered", "MemoryStats", "OutInfo", "Traced"]
+__all__ = ["ArgInfo", "Compiled", "Lowered", "MemoryStats", "OutInfo", "Traced", "effort_of"]
 
 stablehlo = lazy.load("tapeless.compiler.stablehlo")
 
@@ -151,7 +152,8 @@ class Lowered(Stage):
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Return the compiled program."""
-        executable = executable_of(self._traced.jaxpr, self._donated)
+        options = compiler_options or self._options.get("compiler_options") or {}
+        executable = executable_of(self._traced.jaxpr, self._donated, effort_of(options))
         return Compiled(self._traced, self.in_tree, self._donated, self._options, executable)
 
     def cost_analysis(self) -> Any:
@@ -209,6 +211,20 @@ class Compiled(Stage):
     def as_text(self) -> str:
         """Return the listing of the program's kernels."""
         return self._executable.listing()
+
+
+def effort_of(options: dict[str, Any]) -> int | None:
+    """Return the effort that compiler options ask for; None leaves it to the compiler.
+
+    The options of other compilers, spelt `xla_...`, are accepted and have no effect.
+    """
+    effort = options.get("effort")
+    if effort not in (None, 0, 1, 2):
+        raise ValueError(f"compiler option effort must be 0, 1 or 2, got {effort!r}")
+    unknown = [name for name in options if name != "effort" and not name.startswith("xla_")]
+    if unknown:
+        raise JaxRuntimeError(f"INVALID_ARGUMENT: No such compile option: {unknown[0]!r}")
+    return effort
 
 
 def _n_bytes(aval: ShapedArray) -> int:
