@@ -245,8 +245,10 @@ def _quantile(
     else:
         x = sort(x, line, is_stable=False)
         ranks = _ranks_of_nan(x, q, line, keepdims) if leave_out else _ranks(x, q, line)
-        take = _taken_of_nan if leave_out else _taken
-        low, high = (take(x, rank_of, line, keepdims) for rank_of in ranks[:2])
+        if leave_out:
+            low, high = _taken_of_nan(x, ranks[:2], line, keepdims)
+        else:
+            low, high = (_taken(x, rank, line, keepdims) for rank in ranks[:2])
         result = _between(low, high, ranks[2], ranks[3], method, leave_out)
     if ones is not None:
         result = structural.reshape(result, (*typeof(q).shape, *ones))
@@ -337,15 +339,19 @@ def _taken(x: Value, rank: Value, line: int, keepdims: bool) -> Value:
     return gather(x, places, numbers, tuple(sizes), mode=GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
-def _taken_of_nan(x: Value, rank: Value, line: int, keepdims: bool) -> Value:
+def _taken_of_nan(x: Value, ranks: Sequence[Value], line: int, keepdims: bool) -> list[Value]:
     """Return the elements of `x` at ranks of each line's own: (*q, *lines)."""
-    shape = typeof(rank).shape
+    shape = typeof(ranks[0]).shape
     first = len(shape) - (typeof(x).ndim - (0 if keepdims else 1))
-    index = []
+    places: list[Any] = [None] * typeof(x).ndim
     for axis in range(typeof(x).ndim):
-        own = first + axis - (1 if axis > line and not keepdims else 0)
-        index.append(rank if axis == line else broadcasted_iota(_I32, shape, own))
-    return get_item(x, tuple(index))
+        if axis != line:
+            own = first + axis - (1 if axis > line and not keepdims else 0)
+            places[axis] = broadcasted_iota(_I32, shape, own)
+    return [
+        get_item(x, tuple(rank if axis == line else own for axis, own in enumerate(places)))
+        for rank in ranks
+    ]
 
 
 def _between(
