@@ -1,0 +1,35 @@
+"""Draws are those that JAX made when they were kept (`golden.py`), on any Python."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import dtypes
+from tests.random import golden
+from tests.random.agreement import check_agreement
+from tests.random.table import ROWS
+
+CASES = [case for row in ROWS.values() for case in row.cases()]
+KEPT_STREAMS = np.load(golden.STREAMS)
+KEPT_DRAWS = np.load(golden.DRAWS)
+
+
+def test_streams_of_both_layouts_have_the_kept_bits() -> None:
+    """Bits, numbers and children of 20 seeds, in each dtype and layout."""
+    found = dict(golden.streams(jax))
+    assert found.keys() == set(KEPT_STREAMS.files)
+    for name, words in found.items():
+        kept = KEPT_STREAMS[name]
+        if name.startswith("normal"):
+            np.testing.assert_allclose(words, kept, rtol=4e-7, atol=3e-7, err_msg=name)
+        else:
+            np.testing.assert_array_equal(words, kept, err_msg=name)
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES, ids=["-".join(case) for case in CASES])
+def test_distributions_agree_with_kept_draws(name: str, dtype: str) -> None:
+    """As closely as the table says."""
+    kept = KEPT_DRAWS[f"{name}-{dtype}"]
+    if dtype == "bfloat16":
+        kept = kept.view(dtypes.bfloat16)
+    check_agreement(name, kept, golden.draw(jax, name, dtype))

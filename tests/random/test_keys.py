@@ -1,0 +1,128 @@
+"""Keys are values like others: indexed, mapped, carried, pickled; and they are used with care."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless import random
+
+KEY = random.key(42)
+
+
+def words(keys: object) -> np.ndarray:
+    """Return the words of keys."""
+    return np.asarray(random.key_data(keys))
+
+
+def test_a_key_prints_its_words() -> None:
+    assert repr(random.key(3)) == "Array((), dtype=key<fry>) overlaying:\n[0 3]"
+    assert repr(random.PRNGKey(3)) == "Array([0, 3], dtype=uint32)"
+    assert str(KEY.dtype) == "key<fry>"
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [(0, (0, 0)), (7, (0, 7)), (-1, (0, 2**32 - 1)), (2**40 + 5, (0, 5)), (True, (0, 1))],
+)
+def test_words_of_seeds(seed: int, expected: tuple[int, int]) -> None:
+    np.testing.assert_array_equal(words(random.key(seed)), expected)
+
+
+def test_wide_seeds_fill_both_words() -> None:
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(words(random.key(2**40 + 5)), (256, 5))
+
+
+def test_old_and_typed_keys_draw_the_same() -> None:
+    np.testing.assert_array_equal(random.normal(KEY, (3,)), random.normal(random.PRNGKey(42), (3,)))
+    assert random.split(random.PRNGKey(0)).dtype == np.uint32
+    assert random.key_impl(random.PRNGKey(0)) == random.key_impl(KEY) == "threefry2x32"
+    np.testing.assert_array_equal(words(random.wrap_key_data(words(KEY))), words(KEY))
+    np.testing.assert_array_equal(words(random.clone(KEY)), words(KEY))
+
+
+def test_splitting_to_a_shape_is_splitting_to_its_size() -> None:
+    flat, grid = random.split(KEY, 6), random.split(KEY, (2, 3))
+    assert grid.shape == (2, 3)
+    np.testing.assert_array_equal(words(grid).reshape(6, 2), words(flat))
+
+
+def test_folding_in_makes_a_child_for_each_number() -> None:
+    children = [words(random.fold_in(KEY, n)) for n in range(20)]
+    assert len({tuple(child) for child in children}) == 20
+    np.testing.assert_array_equal(children[7], [2547012911, 1371500959])
+    traced = jax.jit(random.fold_in)(KEY, 7)
+    np.testing.assert_array_equal(words(traced), children[7])
+
+
+def test_keys_are_indexed_stacked_and_reshaped() -> None:
+    keys = random.split(KEY, 4)
+    np.testing.assert_array_equal(words(keys[1]), words(keys)[1])
+    np.testing.assert_array_equal(words(keys[1:3]), words(keys)[1:3])
+    np.testing.assert_array_equal(words(keys.reshape(2, 2))[1, 0], words(keys)[2])
+    np.testing.assert_array_equal(words(jnp.stack([KEY, KEY]))[1], words(KEY))
+    np.testing.assert_array_equal(words(jnp.concatenate([keys, keys]))[5], words(keys)[1])
+    chosen = jnp.where(jnp.array([True, False, True, False]), keys, keys[::-1])
+    np.testing.assert_array_equal(words(chosen)[1], words(keys)[2])
+    changed = keys.at[0].set(KEY)
+    np.testing.assert_array_equal(words(changed)[0], words(KEY))
+
+
+def test_keys_are_mapped_over_and_carried() -> None:
+    keys = random.split(KEY, 3)
+    rows = jax.vmap(lambda key: random.uniform(key, (2,)))(keys)
+    np.testing.assert_array_equal(rows[1], random.uniform(keys[1], (2,)))
+
+    def step(key: object, _: None) -> tuple:
+        """Draw, and go on with a child."""
+        key, subkey = random.split(key)
+        return key, random.normal(subkey)
+
+    last, drawn = jax.lax.scan(step, KEY, None, length=3)
+    key = KEY
+    for value in drawn:
+        key, subkey = random.split(key)
+        np.testing.assert_array_equal(value, random.normal(subkey))
+    np.testing.assert_array_equal(words(last), words(key))
+
+
+def test_keys_are_compared_and_pickled() -> None:
+    assert bool(random.key(1) == random.key(1))
+    assert not bool(random.key(1) == random.key(2))
+    np.testing.assert_array_equal(words(pickle.loads(pickle.dumps(KEY))), words(KEY))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: random.normal(random.split(KEY)), ValueError, "Use jax.vmap for batching"),
+        (lambda: random.normal(np.arange(3)), TypeError, "invalid PRNG key data"),
+        (lambda: random.normal(1.0), TypeError, "invalid PRNG key data"),
+        (lambda: random.normal(None), TypeError, "unexpected PRNG key type"),
+        (lambda: random.key(1.5), TypeError, "PRNG key seed must be an integer"),
+        (lambda: random.key([1, 2]), TypeError, "accepts a scalar seed"),
+        (lambda: random.key(KEY), TypeError, "was given a PRNG key"),
+        (lambda: random.key(0, impl="foo"), ValueError, "unrecognized PRNG implementation"),
+        (lambda: random.key(0, impl="rbg"), NotImplementedError, "threefry2x32"),
+        (lambda: random.fold_in(KEY, -1), OverflowError, "out of bounds for uint32"),
+        (lambda: random.fold_in(KEY, np.arange(3)), TypeError, "fold_in accepts a scalar"),
+        (lambda: random.split(KEY, -1), ValueError, "non-negative number of keys"),
+        (lambda: random.bits(KEY, (2,), "int32"), ValueError, "must be an unsigned int dtype"),
+        (lambda: random.randint(KEY, (3,), 0, 10, float), TypeError, "only accepts integer"),
+        (lambda: random.uniform(KEY, (3,), int), ValueError, "must be a float dtype"),
+        (lambda: random.normal(KEY, (3, -1)), ValueError, "non-negative"),
+        (lambda: random.choice(KEY, 0), ValueError, "a must be greater than 0"),
+        (lambda: random.choice(KEY, 3, (4,), replace=False), ValueError, "larger sample"),
+        (lambda: random.gamma(KEY, np.ones(3), (2,)), ValueError, "Incompatible shapes"),
+        (lambda: random.gamma(KEY, 1.0, method="foo"), ValueError, "must be one of"),
+        (lambda: random.permutation(KEY, 2.0), TypeError, "at least 1-dimensional"),
+        (lambda: KEY + 1, TypeError, "add does not accept dtypes key<fry>, int32"),
+    ],
+)
+def test_misuse_is_refused(call: object, kind: type, text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)
