@@ -1,0 +1,150 @@
+"""Every primitive is tested by a record, or is excused here; rules have their slot's signature.
+
+A record covers the primitives of the program that its call becomes.  Primitives that contain
+programs are functions of functions, which no record makes: they have tests of their own, and the
+reason says which.
+"""
+
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import tapeless as jax
+from tapeless.config import enable_x64
+from tapeless.core.jaxpr import Jaxpr, subjaxprs
+from tapeless.core.primitive import Primitive, registry
+from tapeless.core.trace import Value
+from tests.support.harness import smooth
+from tests.support.records import Record
+
+ROOT = Path(__file__).parents[2]
+
+# Primitives without a record, by the reason.
+EXCUSED = {
+    "named axes are bound by vmap: test_named_axes.py, test_collective.py": (
+        "all_gather all_to_all axis_index pbroadcast pmax pmin ppermute psum reduce_scatter"
+    ),
+    "keys are not numbers: test_bits.py, tests/random": (
+        "random_bits random_fold_in random_gamma random_seed random_split random_unwrap "
+        "random_wrap threefry2x32"
+    ),
+    "results are unique up to signs and order: tests/prims/linalg": (
+        "eig eigh geqrf hessenberg householder_product ormqr qr schur svd tridiagonal"
+    ),
+    "integers only, and no order of elements: tests/prims/linalg/test_solves.py": (
+        "lu_pivots_to_permutation"
+    ),
+    "contain programs: tests/laws, tests/golden, tests/control": (
+        "cond custom_jvp_call custom_lin custom_vjp_call jit remat2 scan while reduce reduce_window"
+    ),
+    "have effects: tests/safety/test_callbacks.py": (
+        "debug_callback debug_print io_callback pure_callback"
+    ),
+    "contents are undefined: test_create.py": "empty",
+    "series on a domain of their own: tests/control/test_igamma.py": (
+        "beta_density gamma_density igamma igamma_grad_a igammac regularized_incomplete_beta"
+    ),
+    "not tested yet": (
+        "custom_linear_solve custom_vmap_call fused_add linear_call name random_clone"
+    ),
+}
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+SLOTS = ("jvp", "transpose", "batch", "batch_collective", "split", "dce", "stage", "lower", "hlo")
+
+
+def dotted(path: Path) -> str:
+    """Return the name under which a file is imported."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@functools.cache
+def primitives() -> dict[str, Primitive]:
+    """Return the registry, with every file of the package read."""
+    for path in (ROOT / "tapeless").rglob("*.py"):
+        name = dotted(path)
+        if path.name != "__main__.py":
+            importlib.import_module(name.removesuffix(".__init__"))
+    return {name: prim for name, prim in registry.items() if is_ours(prim)}
+
+
+def is_ours(prim: Primitive) -> bool:
+    """Tell whether a primitive is of the package, and not of a test."""
+    return type(prim).__module__.startswith("tapeless.")
+
+
+def names_in(jaxpr: Jaxpr) -> set[str]:
+    """Return the names of the primitives in a program and in those that it contains."""
+    names = set()
+    for eqn in jaxpr.eqns:
+        names.add(eqn.primitive.name)
+        for inner in subjaxprs(eqn.params):
+            names |= names_in(inner)
+    return names
+
+
+def records() -> list:
+    """Return the records of all test files."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        if "RECORDS" in path.read_text() and path != Path(__file__):
+            found += getattr(importlib.import_module(dotted(path)), "RECORDS", [])
+    return found
+
+
+def with_tangents(outs: Sequence[Value]) -> list[Value]:
+    """Return the inexact ones of some results."""
+    return [out for out in outs if jax.numpy.issubdtype(out.dtype, jax.numpy.inexact)]
+
+
+def programs(record: Record) -> Iterator[Jaxpr]:
+    """Yield the programs of a record, and those that compute its tangent and its gradient."""
+    for dtype in record.dtypes:
+        yield jax.make_jaxpr(record.call)(*record.arguments(dtype))
+    if "transpose" not in record.without:
+        function, args = smooth(record)
+
+        def pulled_back(*xs: Value) -> tuple:
+            """Pull the results themselves back; those that have tangents."""
+            outs, pull = jax.vjp(lambda *xs: with_tangents(function(*xs)), *xs)
+            return pull(outs)
+
+        yield jax.make_jaxpr(lambda *xs: jax.jvp(function, xs, xs))(*args)
+        yield jax.make_jaxpr(pulled_back)(*args)
+
+
+def covered() -> set[str]:
+    """Return the names of the primitives in the programs of the records."""
+    names: set[str] = set()
+    with enable_x64(True):
+        for record in records():
+            names = names.union(*map(names_in, programs(record)))
+    return names
+
+
+def test_every_primitive_has_a_record(capsys):
+    names = set(primitives())
+    bare = names - covered()
+    with capsys.disabled():
+        print(f"\n{len(names)} primitives, {len(names - bare)} with records; {sorted(bare)}")
+    assert bare == set(" ".join(EXCUSED.values()).split())
+
+
+def n_positional(rule: Callable) -> int:
+    """Return how many arguments a rule takes by position, or a negative number if any number."""
+    kinds = [parameter.kind for parameter in inspect.signature(rule).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return -1
+    return sum(kind in POSITIONAL for kind in kinds)
+
+
+@pytest.mark.parametrize("slot", [slot for slot in SLOTS if hasattr(Primitive, slot)])
+def test_rules_take_what_their_slot_gives(slot):
+    expected = n_positional(getattr(Primitive, slot))
+    rules = {prim: getattr(type(prim), slot) for prim in primitives().values()}
+    wrong = [prim for prim, rule in rules.items() if n_positional(rule) not in (-1, expected)]
+    assert expected > 1
+    assert not wrong
