@@ -35,7 +35,7 @@ from tapeless.prims.convert import convert
 from tapeless.prims.exponential import exp, log, log1p
 from tapeless.prims.reduce import reduce_or
 from tapeless.prims.select import select_n
-from tapeless.prims.special import lgamma
+from tapeless.prims.special import digamma, lgamma
 from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
 from tapeless.prims.unary import abs, bitwise_not, neg
 
@@ -174,11 +174,6 @@ def _both(a: Value, x: Value) -> tuple[Value, Value]:
     )
 
 
-def _slope_x(t: Value, a: Value, x: Value) -> Value:
-    """Return the tangent t times dP/dx."""
-    return mul(t, in_float64(_density, a, x))
-
-
 def _density(a: Value, x: Value) -> Value:
     """Return dP/dx."""
     return exp(sub(log_prefix(a, x), log(x)))
@@ -191,6 +186,34 @@ def _slope_a(a: Value, x: Value) -> Value:
     return where(eq(density, const(density, 0.0)), 0.0, slope)
 
 
+class GammaDensity(Elementwise):
+    """dP/dx = x**(a-1) exp(-x) / gamma(a), for x > 0."""
+
+    name = "gamma_density"
+    accepts = (FLOAT,)
+    partials = (
+        lambda t, out, a, x: mul(mul(t, out), sub(log(x), digamma(a))),
+        lambda t, out, a, x: mul(mul(t, out), sub(div(sub(a, const(a, 1.0)), x), const(a, 1.0))),
+    )
+
+    def decompose(self, *args: Value, **params: object) -> tuple:
+        """Compute in float64."""
+        return (in_float64(_density, *args),)
+
+    @staticmethod
+    def numpy(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Compute with SciPy."""
+        return np.exp((a - 1) * np.log(x) - x - scipy_special.gammaln(a))
+
+
+gamma_density_p = GammaDensity()
+
+
+def gamma_density(a: Value, x: Value) -> Value:
+    """Return x**(a-1) exp(-x) / gamma(a), elementwise: (s), (s) -> (s)."""
+    return gamma_density_p.bind(a, x)[0]
+
+
 class IGamma(Elementwise):
     """P(a, x), the regularised lower incomplete gamma function."""
 
@@ -199,7 +222,7 @@ class IGamma(Elementwise):
     hlo_name = ""
     partials = (
         lambda t, out, a, x: mul(t, igamma_grad_a(a, x)),
-        lambda t, out, a, x: _slope_x(t, a, x),
+        lambda t, out, a, x: mul(t, gamma_density(a, x)),
     )
 
     def decompose(self, *args: Value, **params: object) -> tuple:
@@ -216,7 +239,7 @@ class IGammaC(Elementwise):
     accepts = (FLOAT,)
     partials = (
         lambda t, out, a, x: neg(mul(t, igamma_grad_a(a, x))),
-        lambda t, out, a, x: neg(_slope_x(t, a, x)),
+        lambda t, out, a, x: neg(mul(t, gamma_density(a, x))),
     )
 
     def decompose(self, *args: Value, **params: object) -> tuple:

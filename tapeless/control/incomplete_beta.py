@@ -23,7 +23,7 @@ from tapeless.prims.binary import add, bitwise_and, bitwise_or, div, max, min, m
 from tapeless.prims.common import FLOAT, Elementwise, const, full_like
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.exponential import exp, log, log1p
-from tapeless.prims.special import lgamma
+from tapeless.prims.special import digamma, lgamma
 from tapeless.prims.unary import abs, bitwise_not, neg
 
 __all__ = ["betainc", "regularized_incomplete_beta_p"]
@@ -128,11 +128,6 @@ def _regularized(a: Value, b: Value, x: Value) -> Value:
     return where(bad, math.nan, is_none, 0.0, is_all, 1.0, value)
 
 
-def _slope(t: Value, out: Value, a: Value, b: Value, x: Value) -> Value:
-    """Return the tangent t times dI/dx = x**(a-1) (1-x)**(b-1) / B(a, b)."""
-    return mul(t, in_float64(_density, a, b, x))
-
-
 def _density(a: Value, b: Value, x: Value) -> Value:
     """Return dI/dx."""
     rest = add(log(x), log1p(neg(x)))
@@ -144,12 +139,58 @@ def _no_derivative(t: Value, out: Value, *args: Value) -> Zero:
     raise ValueError("Betainc gradient with respect to a and b not supported.")
 
 
+class BetaDensity(Elementwise):
+    """dI/dx = x**(a-1) (1-x)**(b-1) / B(a, b), for 0 < x < 1."""
+
+    name = "beta_density"
+    accepts = (FLOAT,)
+    partials = (
+        lambda t, out, a, b, x: mul(mul(t, out), _log_slope(a, b, x)),
+        lambda t, out, a, b, x: mul(mul(t, out), _log_slope(b, a, sub(const(x, 1.0), x))),
+        lambda t, out, a, b, x: mul(
+            mul(t, out), sub(_ratio(a, x), _ratio(b, sub(const(x, 1.0), x)))
+        ),
+    )
+
+    def decompose(self, *args: Value, **params: object) -> tuple:
+        """Compute in float64."""
+        return (in_float64(_density, *args),)
+
+    @staticmethod
+    def numpy(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Compute with SciPy."""
+        log_powers = (a - 1) * np.log(x) + (b - 1) * np.log1p(-x)
+        return np.exp(log_powers - scipy_special.betaln(a, b))
+
+
+def _log_slope(a: Value, b: Value, x: Value) -> Value:
+    """Return the derivative of the logarithm of the density by a."""
+    return add(log(x), sub(digamma(add(a, b)), digamma(a)))
+
+
+def _ratio(a: Value, x: Value) -> Value:
+    """Return (a - 1) / x."""
+    return div(sub(a, const(a, 1.0)), x)
+
+
+beta_density_p = BetaDensity()
+
+
+def beta_density(a: Value, b: Value, x: Value) -> Value:
+    """Return x**(a-1) (1-x)**(b-1) / B(a, b), elementwise: (s), (s), (s) -> (s)."""
+    return beta_density_p.bind(a, b, x)[0]
+
+
 class RegularizedIncompleteBeta(Elementwise):
     """I(a, b, x)."""
 
     name = "regularized_incomplete_beta"
     accepts = (FLOAT,)
-    partials = (_no_derivative, _no_derivative, _slope)
+    partials = (
+        _no_derivative,
+        _no_derivative,
+        lambda t, out, a, b, x: mul(t, beta_density(a, b, x)),
+    )
 
     def decompose(self, *args: Value, **params: object) -> tuple:
         """Compute in float64."""
