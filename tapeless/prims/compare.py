@@ -1,11 +1,13 @@
 """Comparisons: two values of one dtype -> bool.  They have no tangents.
 
-NaN is unequal to everything and neither below nor above it.  Complex numbers may be tested for
-equality only.
+NaN is unequal to everything and neither below nor above it.  Complex numbers and keys may be tested
+for equality only; keys are equal if their words are.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Value
+from tapeless.kernel.parts import Parts
 from tapeless.prims.common import (
     ANY,
     REAL,
@@ -64,11 +67,29 @@ class Comparison(Elementwise):
         return b.op("stablehlo.compare", args, outs, attributes)
 
 
-class Eq(Comparison):
+class Equality(Comparison):
+    """A test for equality or its opposite: `kernel_name` of the parts, joined by `joined_by`."""
+
+    accepts = (ANY, ANY)
+    joined_by: str
+
+    def _check_kinds(self, avals: Sequence[ShapedArray]) -> None:
+        """Allow keys of one generator, too."""
+        if not isinstance(avals[0].dtype, dtypes.KeyDtype) or avals[0].dtype != avals[1].dtype:
+            super()._check_kinds(avals)
+
+    def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
+        if not isinstance(scalars[0], Parts):
+            return super().scalar(b, *scalars, **params)
+        tests = map(getattr(b, self.kernel_name), *scalars)
+        return functools.reduce(getattr(b, self.joined_by), tests)
+
+
+class Eq(Equality):
     """x == y."""
 
     name = "eq"
-    accepts = (ANY, ANY)
+    joined_by = "and_"
     tip = "equal"
     kernel_name = "eq"
     numpy = np.equal
@@ -82,11 +103,11 @@ def eq(x: Value, y: Value) -> Value:
     return eq_p.bind(x, y)[0]
 
 
-class Ne(Comparison):
+class Ne(Equality):
     """x != y."""
 
     name = "ne"
-    accepts = (ANY, ANY)
+    joined_by = "or_"
     tip = "not_equal"
     kernel_name = "ne"
     numpy = np.not_equal

@@ -129,7 +129,7 @@ def key_impl(keys: Any) -> str:
     >>> key_impl(key(0))
     'threefry2x32'
     """
-    return typeof(keys).dtype.impl.name if is_key(keys) else threefry_prng_impl.name
+    return typeof(keys).dtype.impl if is_key(keys) else threefry_prng_impl.name
 
 
 def key_dtype(impl_spec: Any = None) -> Any:

@@ -119,7 +119,7 @@ def test_keys_are_compared_and_pickled() -> None:
         (lambda: random.gamma(KEY, np.ones(3), (2,)), ValueError, "Incompatible shapes"),
         (lambda: random.gamma(KEY, 1.0, method="foo"), ValueError, "must be one of"),
         (lambda: random.permutation(KEY, 2.0), TypeError, "at least 1-dimensional"),
-        (lambda: KEY + 1, TypeError, "add does not accept dtypes key<fry>, int32"),
+        (lambda: KEY < KEY, TypeError, "lt does not accept dtype key<fry>"),
     ],
 )
 def test_misuse_is_refused(call: object, kind: type, text: str) -> None:
