@@ -38,6 +38,7 @@ from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import LEAF_TREEDEF, PyTreeDef
 from tapeless.util import cache
+from tapeless.util.frames import filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
@@ -144,10 +145,18 @@ class JitFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled function; where it has a route, native code stands in for this."""
         recent = self._recent
-        if recent is not None and context.trace is context.base:
-            outs = recent.attempt(args, kwargs)
-            if outs is not NotImplemented:
-                return outs
+        try:
+            if recent is not None and context.trace is context.base:
+                outs = recent.attempt(args, kwargs)
+                if outs is not NotImplemented:
+                    return outs
+            return self._find_and_call(args, kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def _find_and_call(self, args: tuple, kwargs: dict) -> Any:
+        """Find or make the program for arguments like these, and call it."""
         if config.current.jax_disable_jit:
             return self.__wrapped__(*args, **kwargs)
         if np.ndarray in map(type, args) and not self.is_static and context.trace is context.base:

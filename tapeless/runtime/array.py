@@ -12,6 +12,7 @@ not be reused.
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -19,6 +20,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
 from tapeless.runtime.topology import cpu_device
@@ -113,6 +115,10 @@ class Array:
 
     def block_until_ready(self) -> Array:
         """Return the array: execution is synchronous."""
+        if self.place is None:
+            raise JaxRuntimeError(
+                "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer"
+            )
         return self
 
     def is_deleted(self) -> bool:
@@ -138,6 +144,27 @@ class Array:
     def is_ready(self) -> bool:
         """Return True: execution is synchronous."""
         return True
+
+    def is_viewed(self) -> bool:
+        """Tell whether NumPy arrays or DLPack capsules look at the memory."""
+        try:
+            held = self._numpy
+        except AttributeError:
+            return False
+        return sys.getrefcount(held) > _ONE_OWNER
+
+    def is_shared(self) -> bool:
+        """Tell whether anything else refers to the memory: a view, or another Array."""
+        if self.is_viewed():
+            return True
+        with contextlib.suppress(AttributeError):
+            del self._numpy
+        held = self.block
+        return sys.getrefcount(held) > _ONE_OWNER
+
+    def copied(self) -> Array:
+        """Return an Array with memory of its own."""
+        return array_of(self.numpy_view(), self.aval)
 
     def delete(self) -> None:
         """Give up the buffer; later uses raise."""
@@ -236,14 +263,25 @@ class Array:
 
     def __deepcopy__(self, memo: dict) -> Array:
         """Return a copy with memory of its own."""
-        return array_of(self.numpy_view(), self.aval)
+        return self.copied()
 
     def __copy__(self) -> Array:
         """Return a copy with memory of its own."""
-        return array_of(self.numpy_view(), self.aval)
+        return self.copied()
 
 
 _ONE_DEVICE = SingleDeviceSharding(cpu_device)
+
+
+def _references_of_one_owner() -> int:
+    """Return what `sys.getrefcount` says of an object that one slot and one name refer to."""
+    holder = Array.__new__(Array)
+    holder.block = object()
+    held = holder.block
+    return sys.getrefcount(held)
+
+
+_ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
 
 

@@ -23,7 +23,7 @@ from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_of
-from tapeless.runtime.executable import Executable, Template
+from tapeless.runtime.executable import Executable, Template, usable_donations
 from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
@@ -115,6 +115,7 @@ def executable_of(
     jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
 ) -> Executable:
     """Return the compiled form of a program."""
+    donated = usable_donations(jaxpr, donated)
     found = structure_of(jaxpr)
     if found is None:
         return Executable(jaxpr, donated, effort)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,8 +25,9 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.runtime import fastcall, memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
+from tapeless.util.frames import warn
 
-__all__ = ["Executable", "Template"]
+__all__ = ["Executable", "Template", "usable_donations"]
 
 buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
@@ -54,6 +56,7 @@ class Executable:
     ) -> None:
         """Compile `jaxpr`.
 
+        donated: per argument, whether its memory may be overwritten; see `usable_donations`.
         effort: 0 to compile fast, 1 or 2 to run fast; None to judge by how much there is to do.
         """
         program = lower.lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
@@ -83,6 +86,35 @@ class Executable:
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
         arrays = [x if type(x) is Array else as_array(x) for x in args]
+        if self.donated:
+            return self._call_donated(arrays)
+        return self._call(arrays)
+
+    def _call_donated(self, arrays: list[Array]) -> tuple[Any, ...]:
+        """Run, and delete the donated arguments; what others still look at is copied, and kept.
+
+        A NumPy view of an argument keeps it valid; another Array over its memory does not.
+        """
+        seen: dict[int, int] = {}
+        for number, x in enumerate(arrays):
+            first = seen.setdefault(id(x), number)
+            if first != number and (first in self.donated or number in self.donated):
+                raise ValueError(
+                    "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the "
+                    f"same call to Execute() (flattened argument {number}, replica 0, partition 0, "
+                    f"first use: {first}). Toy example for this bug: `f(donate(a), a)`."
+                )
+        given = [
+            x.copied() if i in self.donated and x.is_shared() else x for i, x in enumerate(arrays)
+        ]
+        outs = self._call(given)
+        for number in self.donated:
+            if not arrays[number].is_viewed():
+                arrays[number].delete()
+        return outs
+
+    def _call(self, arrays: list[Array]) -> tuple[Any, ...]:
+        """Run on Arrays."""
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
             *self.const_addresses,
@@ -94,12 +126,9 @@ class Executable:
         self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
         del held
         places = (*self.consts, *arrays, *blocks)
-        outs = tuple(
+        return tuple(
             [self._result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
         )
-        for number in self.donated:
-            arrays[number].delete()
-        return outs
 
     def _result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
         """Return one result: a new block, an input that is passed on, or a float0 array."""
@@ -133,6 +162,28 @@ class Executable:
     def listing(self) -> str:
         """Return the text of the program's loops."""
         return kernel_pprint.listing(self.program.body)
+
+
+def usable_donations(jaxpr: Jaxpr, donated: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Return which donated arguments have a result of their type to make room for; warn of others."""
+    if not any(donated):
+        return ()
+    wanted = Counter((aval.shape, aval.dtype) for aval in jaxpr.out_avals)
+    usable: list[bool] = []
+    unused: list[str] = []
+    for aval, flag in zip(jaxpr.in_avals, donated, strict=True):
+        kind = (aval.shape, aval.dtype)
+        usable.append(flag and wanted[kind] > 0)
+        if usable[-1]:
+            wanted[kind] -= 1
+        elif flag:
+            unused.append(aval.strong().str_short(False))
+    if unused:
+        warn(
+            f"Some donated buffers were not usable: {', '.join(unused)}.\nA donated argument is "
+            "usable if there is a result of its shape and dtype."
+        )
+    return tuple(usable)
 
 
 class Template:

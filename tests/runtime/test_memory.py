@@ -1,0 +1,67 @@
+"""Memory: blocks are aligned, pooled, and alive as long as anything looks at them."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless.runtime import memory
+
+jnp = jax.numpy
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 63, 64, 65, 1000, 4097, 1 << 20])
+def test_blocks_are_large_enough_and_aligned(n_bytes):
+    """A block has its bytes, wastes at most a fifth of large ones, and starts at a cache line."""
+    block = memory.allocate(n_bytes)
+    assert block.size >= n_bytes
+    assert block.address % memory.ALIGNMENT == 0
+    assert block.size <= max(256, n_bytes * 1.25)
+
+
+def test_a_dead_block_is_used_again():
+    """The memory of a block that died is the next block of its size."""
+    block = memory.allocate(1 << 20)
+    address = block.address
+    del block
+    assert memory.allocate(1 << 20).address == address
+
+
+def test_trim_gives_everything_back():
+    """After `trim` the pool holds nothing."""
+    block = memory.allocate(1 << 20)
+    del block
+    assert memory.pooled_bytes() > 0
+    memory.trim()
+    assert memory.pooled_bytes() == 0
+
+
+def test_views_outlive_their_array():
+    """A NumPy view keeps its elements when the Array is gone and others were made."""
+    for size in (8, 1 << 16):
+        x = jnp.arange(size) + 1
+        view = np.asarray(x)
+        del x
+        gc.collect()
+        others = [jnp.zeros(size, int) + k for k in range(4)]
+        np.testing.assert_array_equal(view, np.arange(size) + 1)
+        assert len(others) == 4
+
+
+def test_views_are_read_only():
+    """What NumPy gets cannot be written."""
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(jnp.ones(3))[0] = 2.0
+
+
+def test_calls_do_not_keep_memory():
+    """A hundred large results that are dropped leave at most a few blocks in the pool."""
+    memory.trim()
+    f = jax.jit(lambda x: x + 1)
+    x = jnp.ones(1 << 18)
+    for _ in range(100):
+        f(x)
+    assert memory.pooled_bytes() < 8 * x.nbytes
