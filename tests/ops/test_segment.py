@@ -1,0 +1,79 @@
+"""Segment operations reduce the rows that share an id."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import ops
+
+DATA = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, -1.0], [2.0, 2.0]], np.float32)
+IDS = np.array([0, 2, 2, 0])
+FOLDS = {
+    "sum": (ops.segment_sum, np.add, 0.0),
+    "prod": (ops.segment_prod, np.multiply, 1.0),
+    "max": (ops.segment_max, np.maximum, -np.inf),
+    "min": (ops.segment_min, np.minimum, np.inf),
+}
+
+
+def expected(name: str, ids: np.ndarray, n: int) -> np.ndarray:
+    """Fold with NumPy; ids out of range are left out."""
+    _, fold, neutral = FOLDS[name]
+    out = np.full((n, 2), neutral, np.float32)
+    for row, i in zip(DATA, ids, strict=True):
+        if 0 <= i < n:
+            out[i] = fold(out[i], row)
+    return out
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("bucket_size", [None, 1, 3])
+def test_rows_are_reduced_by_id(name: str, bucket_size: int | None) -> None:
+    found = FOLDS[name][0](DATA, IDS, 4, bucket_size=bucket_size)
+    np.testing.assert_array_equal(found, expected(name, IDS, 4))
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_number_of_segments_is_one_more_than_the_largest_id(name: str) -> None:
+    np.testing.assert_array_equal(FOLDS[name][0](DATA, IDS), expected(name, IDS, 3))
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_ids_out_of_range_are_dropped(name: str) -> None:
+    ids = np.array([0, 9, -1, 1])
+    np.testing.assert_array_equal(FOLDS[name][0](DATA, ids, 2), expected(name, ids, 2))
+
+
+def test_sorted_and_unique_ids_are_promises_only() -> None:
+    found = ops.segment_sum(DATA, np.arange(4), 4, indices_are_sorted=True, unique_indices=True)
+    np.testing.assert_array_equal(found, DATA)
+
+
+def test_integers_have_the_ends_of_their_range() -> None:
+    empty = ops.segment_max(np.zeros(0, np.int32), np.zeros(0, np.int32), 1)
+    assert int(empty[0]) == np.iinfo(np.int32).min
+
+
+def test_gradients_go_to_the_rows_that_count() -> None:
+    gradient = jax.grad(lambda x: (ops.segment_sum(x, IDS, 3) ** 2).sum())(DATA)
+    np.testing.assert_array_equal(gradient, 2 * expected("sum", IDS, 3)[IDS])
+    gradient = jax.grad(lambda x: ops.segment_max(x, IDS, 3)[2, 0])(DATA)
+    np.testing.assert_array_equal(gradient[:, 0], [0, 0, 1, 0])
+
+
+def test_it_is_jitted_with_a_static_number_and_mapped() -> None:
+    jitted = jax.jit(ops.segment_sum, static_argnums=2)
+    np.testing.assert_array_equal(jitted(DATA, IDS, 3), expected("sum", IDS, 3))
+    mapped = jax.vmap(lambda column: ops.segment_sum(column, IDS, 3), 1, 1)(DATA)
+    np.testing.assert_array_equal(mapped, expected("sum", IDS, 3))
+
+
+def test_misuse_is_refused() -> None:
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="num_segments"):
+        jax.jit(ops.segment_sum)(DATA, IDS)
+    with pytest.raises(TypeError, match="must be integers"):
+        ops.segment_sum(DATA, IDS.astype(float), 3)
+    with pytest.raises(ValueError, match="leading axes"):
+        ops.segment_sum(DATA, IDS[:2], 3)
+    with pytest.raises(ValueError, match="non-negative"):
+        ops.segment_sum(DATA, IDS, -1)
