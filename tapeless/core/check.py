@@ -101,7 +101,8 @@ def _literal_type(literal: Literal) -> ShapedArray:
     value, aval = literal.val, literal.aval
     if isinstance(value, np.generic):
         return ShapedArray((), value.dtype)
-    with config.enable_x64(aval.dtype.itemsize > 4):
+    wide = aval.dtype.itemsize > (8 if aval.dtype.kind == "c" else 4)
+    with config.enable_x64(wide):
         return typeof(value)
 
 

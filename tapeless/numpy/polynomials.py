@@ -358,6 +358,8 @@ def polyfit(
     if not cov:
         return found
     base = arithmetic.divide(inv(dot(rows.T, rows)), outer(scale, scale))
+    if typeof(y).ndim == 2:
+        base = get_item(base, (..., None))
     if cov == "unscaled":
         return found, base
     if n <= order:
@@ -365,9 +367,7 @@ def polyfit(
             "the number of data points must exceed order to scale the covariance matrix"
         )
     factor = arithmetic.divide(residuals, n - order)
-    if typeof(y).ndim == 1:
-        return found, arithmetic.multiply(base, factor)
-    return found, arithmetic.multiply(get_item(base, (..., None)), factor)
+    return found, arithmetic.multiply(base, factor)
 
 
 def _check_fit(x: tuple[int, ...], y: tuple[int, ...], deg: int) -> None:

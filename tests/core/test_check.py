@@ -111,3 +111,8 @@ def test_passes_are_checked_while_the_switch_is_on():
         after_pass(jaxpr)
     jax.config.update("jax_enable_checks", False)
     assert after_pass(jaxpr) is jaxpr
+
+
+def test_literals_may_be_complex():
+    jaxpr = jax.make_jaxpr(lambda x: jax.jit(lambda x, y: x * y)(x, 2j))(X).jaxpr
+    check_jaxpr(jaxpr)

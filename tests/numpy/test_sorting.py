@@ -1,0 +1,95 @@
+"""Sorting, partial sorting and searching are NumPy's."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tests.support.against_numpy import check, normal
+
+X = normal(4, 5)
+WITH_NAN = np.where(X > 1, np.nan, X)
+LINE = np.sort(normal(7))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_sorts(name, axis):
+    check(name, X, axis=axis)
+    check(name, WITH_NAN, axis=axis)
+
+
+def test_descending_sorts_keep_ties_in_place():
+    x = np.array([1, 3, 1, 3, 2])
+    np.testing.assert_array_equal(jnp.sort(x, descending=True), [3, 3, 2, 1, 1])
+    np.testing.assert_array_equal(jnp.argsort(x, descending=True), [1, 3, 4, 0, 2])
+
+
+def test_sorts_refuse_numpys_options():
+    with pytest.raises(TypeError, match="'kind' argument to sort is not supported"):
+        jnp.sort(X, kind="heapsort")
+    with pytest.raises(TypeError, match="'order' argument to argsort"):
+        jnp.argsort(X, order="x")
+
+
+@pytest.mark.parametrize("n_keys", [1, 2, 20])
+def test_lexsort(n_keys):
+    keys = list(np.random.default_rng(0).integers(0, 2, (n_keys, 30)))
+    check("lexsort", keys)
+
+
+def test_lexsort_of_an_array_along_an_axis():
+    keys = np.random.default_rng(0).integers(0, 3, (3, 4, 6))
+    check("lexsort", keys)
+    check("lexsort", keys, axis=0)
+
+
+def test_sort_complex():
+    check("sort_complex", np.array([1 + 2j, 1 + 1j, 0], np.complex64))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kth", [0, 2, -1])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+def test_partition_puts_one_rank_in_place(dtype, kth, axis):
+    x = (X * 20 + 100).astype(dtype)
+    found = np.asarray(jnp.partition(x, kth, axis=axis))
+    places = np.asarray(jnp.argpartition(x, kth, axis=axis))
+    ordered = np.sort(x, axis)
+    np.testing.assert_array_equal(np.sort(found, axis), ordered)
+    np.testing.assert_array_equal(found.take(kth, axis), ordered.take(kth, axis))
+    taken = np.take_along_axis(x, places, axis)
+    np.testing.assert_array_equal(taken.take(kth, axis), ordered.take(kth, axis))
+
+
+def test_top_k_of_both_ends():
+    values, places = jnp.top_k(jnp.array([3, 1, 2, 5]), 2)
+    np.testing.assert_array_equal((values, places), [[5, 3], [3, 0]])
+    values, places = jnp.top_k(jnp.array([3, 1, 2, 5]), 2, mode="smallest")
+    np.testing.assert_array_equal((values, places), [[1, 2], [1, 2]])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted(side):
+    check("searchsorted", LINE, X, side=side)
+    check("searchsorted", np.array([1, 1, 2]), 1, side=side)
+    order = np.argsort(X[0])
+    check("searchsorted", X[0], X, side=side, sorter=order)
+
+
+@pytest.mark.parametrize("method", ["compare_all", "scan", "scan_unrolled", "sort"])
+def test_methods_of_search_agree(method):
+    expected = np.searchsorted(LINE, X)
+    np.testing.assert_array_equal(jnp.searchsorted(LINE, X, method=method), expected)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_digitize(right):
+    check("digitize", X, LINE, right=right)
+    check("digitize", X, LINE[::-1].copy(), right=right)
+
+
+def test_gradient_of_sort_follows_elements():
+    weights = jnp.arange(5.0)
+    found = jax.grad(lambda x: (jnp.sort(x) * weights).sum())(X[0])
+    np.testing.assert_array_equal(found, np.argsort(np.argsort(X[0])))
