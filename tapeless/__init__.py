@@ -109,6 +109,7 @@ from tapeless.runtime.sharding import (
 from tapeless.runtime.sharding import PartitionSpec as P
 from tapeless.runtime.topology import CpuDevice as Device
 from tapeless.util import lazy
+from tapeless.util.frames import show_filtered
 from tapeless.util.names import listed_names, missing_attribute
 from tapeless.util.versions import __version__, __version_info__
 
@@ -117,6 +118,8 @@ experimental = lazy.load("tapeless.experimental")
 interpreters = lazy.load("tapeless.interpreters")
 profiler = lazy.load("tapeless.profiler")
 scipy = lazy.load("tapeless.scipy")
+
+show_filtered()
 
 __dir__ = listed_names("jax", globals())
 __getattr__ = missing_attribute("jax")

@@ -24,13 +24,14 @@ from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
-from tapeless.tree.arguments import source_name
+from tapeless.tree.arguments import check_callable, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.partial import Partial
 from tapeless.tree.prefix import equality_errors
 from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import bounded_cache
+from tapeless.util.frames import api_boundary
 
 __all__ = [
     "FlatFunction",
@@ -88,6 +89,7 @@ class FlatFunction:
         return [*outs, *aux_leaves]
 
 
+@api_boundary
 def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `(fun(*primals), its derivative in the direction of tangents)`.
 
@@ -303,6 +305,7 @@ def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, VJP, 
     return value, VJP(program, linear.jaxpr.consts), aux
 
 
+@api_boundary
 def vjp(
     fun: Callable,
     *primals: Any,
@@ -324,6 +327,7 @@ def vjp(
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
+@api_boundary
 def linearize(
     fun: Callable, *primals: Any, has_aux: bool = False, in_nzs: Any = None
 ) -> tuple[Any, ...]:
@@ -374,8 +378,10 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x**2)(3.0)
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    check_callable(fun)
 
     @functools.wraps(fun)
+    @api_boundary
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return value and gradient."""
         positions = chosen_positions(argnums, len(args))
@@ -414,6 +420,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
+    @api_boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         """Return the gradient, with the auxiliary output if there is one."""
         value, gradient = both(*args, **kwargs)

@@ -29,6 +29,7 @@ from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tre
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import merge, select
 
 __all__ = [
@@ -113,6 +114,7 @@ class CustomFunction:
             numbers += [names.index(name) for name in nondiff_argnames]
         self.nondiff_argnums = tuple(sorted(set(numbers)))
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function under its rules."""
         raise NotImplementedError
@@ -186,6 +188,7 @@ class custom_jvp(CustomFunction):  # noqa: N801
 
         self.defjvp(jvp)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.jvp is None:
@@ -319,6 +322,7 @@ class custom_vjp(CustomFunction):  # noqa: N801
         """Set the rules: fwd(*args) -> (result, residuals); bwd(*fixed, residuals, ct) -> cts."""
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.fwd is None or self.bwd is None:

@@ -15,6 +15,7 @@ from tapeless.core.trace import Axis, bind_axis
 from tapeless.runtime.cache import TracedProgram
 from tapeless.tree.arguments import argument_names
 from tapeless.tree.flatten import tree_flatten
+from tapeless.util.frames import api_boundary
 
 __all__ = ["eval_shape", "make_jaxpr", "named_call", "named_scope"]
 
@@ -35,6 +36,7 @@ def make_jaxpr(
     spec = StaticSpec(fun, static_argnums, None)
 
     @functools.wraps(fun)
+    @api_boundary
     def traced(*args: Any, **kwargs: Any) -> Jaxpr | tuple[Jaxpr, Any]:
         """Trace on arguments like these."""
         dynamic, named, static = spec.divide(args, kwargs)
@@ -76,6 +78,7 @@ def abstract(leaf: Any) -> ShapedArray:
     return typeof(leaf)
 
 
+@api_boundary
 def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """Return the types of `fun(*args, **kwargs)` without computing it.
 

@@ -29,6 +29,7 @@ from tapeless.runtime.array import array_from_numpy
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.frames import api_boundary
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
@@ -45,6 +46,7 @@ def jacfwd(
     """
 
     @functools.wraps(fun)
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         """Return the Jacobian."""
         leaves, tree, flat = _chosen(fun, argnums, args, kwargs, has_aux)
@@ -94,6 +96,7 @@ def jacrev(
     """
 
     @functools.wraps(fun)
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         """Return the Jacobian."""
         leaves, tree, flat = _chosen(fun, argnums, args, kwargs, has_aux)
@@ -137,6 +140,7 @@ def _chosen(
     positions = chosen_positions(argnums, len(args))
 
     @functools.wraps(fun)
+    @api_boundary
     def partial(*chosen: Any) -> Any:
         """Call `fun` with some arguments replaced."""
         full = list(args)

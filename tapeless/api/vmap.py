@@ -11,10 +11,11 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, batch_dim_to
 from tapeless.transforms.batch import batch_flat
-from tapeless.tree.arguments import argument_names
+from tapeless.tree.arguments import argument_names, check_callable
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.frames import api_boundary
 
 __all__ = ["vmap"]
 
@@ -50,10 +51,12 @@ def vmap(
     >>> vmap(add, in_axes=(0, None))(np.arange(3.0, dtype="float32"), 10.0)
     Array([10., 11., 12.], dtype=float32)
     """
+    check_callable(fun)
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_in_axes(axes)
 
     @functools.wraps(fun)
+    @api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
         """Call `fun` on every row at once."""
         if isinstance(axes, tuple) and len(axes) != len(args):

@@ -19,10 +19,12 @@ from tapeless.prims.join import concatenate
 from tapeless.prims.slice import pad, slice_in_dim
 from tapeless.prims.structural import rev
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.util.frames import api_boundary
 
 __all__ = ["associative_scan"]
 
 
+@api_boundary
 def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Return all prefixes of `elems` combined by `fn(earlier, later)`, which must be associative.
 

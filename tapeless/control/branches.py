@@ -20,6 +20,7 @@ from tapeless.prims.select import clamp
 from tapeless.transforms.dce import forwarded_inputs
 from tapeless.transforms.stage import stage_jaxpr
 from tapeless.tree.flatten import tree_unflatten
+from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import merge, select
 
 __all__ = ["cond", "platform_dependent", "switch"]
@@ -27,6 +28,7 @@ __all__ = ["cond", "platform_dependent", "switch"]
 _NOT_GIVEN = object()
 
 
+@api_boundary
 def cond(
     pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _NOT_GIVEN
 ) -> Any:
@@ -73,6 +75,7 @@ def _predicate(pred: Any) -> Value:
     return convert_element_type(pred, np.int32)
 
 
+@api_boundary
 def switch(
     index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NOT_GIVEN
 ) -> Any:

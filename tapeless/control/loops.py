@@ -37,11 +37,13 @@ from tapeless.transforms.dce import forwarded_inputs
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import merge, select
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
+@api_boundary
 def scan(
     f: Callable,
     init: Any,
@@ -208,6 +210,7 @@ def _as_row(x: Value) -> Value:
     return reshape(x, (1, *typeof(x).shape))
 
 
+@api_boundary
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     """Run `body_fun` on the value while `cond_fun` of it is true; return the last value.
 
@@ -285,6 +288,7 @@ def _used_inputs(jaxpr: Any) -> list[bool]:
     return [var in used for var in jaxpr.invars]
 
 
+@api_boundary
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
@@ -325,10 +329,12 @@ def fori_loop(
 
 
 def _bound(value: Any) -> Any:
-    """Return a bound as it is; a concrete tracer's value counts as static."""
-    if isinstance(value, Tracer):
+    """Return a bound as it is, or as an int if its value is known."""
+    if isinstance(value, (Tracer, bool)) or not hasattr(value, "__index__"):
         return value
-    return value.__index__() if isinstance(value, np.integer) else value
+    aval = typeof(value)
+    is_index = aval.ndim == 0 and np.issubdtype(aval.dtype, np.integer)
+    return value.__index__() if is_index else value
 
 
 def _weak_pair(bounds: Sequence[Value]) -> bool:
@@ -366,6 +372,7 @@ def _fori_scan(lower: int, upper: int, body_fun: Callable, init_val: Any, unroll
     return result
 
 
+@api_boundary
 def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to every row of `xs`, one after the other; the rows of results are stacked.
 
@@ -386,9 +393,7 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
         return mapped(xs)
     head = [_rows_of(x, 0, n_whole) if rest else x for x in leaves]
     blocks = [reshape(x, (n_blocks, batch_size, *typeof(x).shape[1:])) for x in head]
-    tail = (
-        tree_unflatten(tree, [_rows_of(x, n_whole, n_rows) for x in leaves]) if rest else None
-    )
+    tail = tree_unflatten(tree, [_rows_of(x, n_whole, n_rows) for x in leaves]) if rest else None
     _, ys = scan(lambda _, block: ((), mapped(block)), (), tree_unflatten(tree, blocks))
     remainder = mapped(tail) if rest else None
     flat = tree_map(lambda y: reshape(y, (n_whole, *typeof(y).shape[2:])), ys)

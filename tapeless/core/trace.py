@@ -115,6 +115,10 @@ class Tracer:
         """Return words on where the value comes from, for messages."""
         return ""
 
+    def place(self) -> str:
+        """Return the line on which the value was made, or "" where nobody knows."""
+        return ""
+
     def concrete(self) -> Any:
         """Return the concrete value behind it, or None if there is none."""
         return None
@@ -207,10 +211,18 @@ def find_axis(name: object) -> Axis:
 
 def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:
     """Return the error for a tracer that reached a trace which does not know it."""
+    purpose, _, function = tracer.tag.what.partition(" of ")
+    traced = f"{function or 'one'} traced for {purpose}"
+    place = tracer.place()
+    made = f"The leaked intermediate value was created on line {place}.\n" if place else ""
     return errors.UnexpectedTracerError(
         f"Encountered an unexpected tracer. A function transformed by JAX had a side effect, "
-        f"allowing for a reference to an intermediate value with type {tracer.aval.str_short()} "
-        f"to escape the scope of the transformation ({tracer.tag.what}). {tracer.origin()}\n"
+        f"allowing for a reference to an intermediate value with type "
+        f"{tracer.aval.str_short(False)} wrapped in a {type(tracer).__name__} to escape the scope "
+        f"of the transformation.\n"
         f"JAX transformations require that functions explicitly return their outputs, and "
-        f"disallow saving intermediate values to global state. Return the value instead."
+        f"disallow saving intermediate values to global state.\n"
+        f"The function being traced when the value leaked was {traced}.\n{made}"
+        f"To catch the leak earlier, try setting the environment variable JAX_CHECK_TRACER_LEAKS "
+        f"or using the `jax.checking_leaks` context manager."
     )

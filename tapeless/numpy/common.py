@@ -184,7 +184,8 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
 
 def canonicalize_axis(axis: Any, rank: int) -> int:
     """Return an axis counted from the front, or raise ValueError for one out of bounds."""
-    axis = operator.index(axis)
+    if type(axis) is not int:
+        axis = operator.index(concrete_value(axis, "The axis argument must be known statically."))
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
     return axis % rank if axis < 0 else axis

@@ -260,20 +260,20 @@ def _bool(self: Tracer) -> bool:
     return bool(known)
 
 
-def _number(name: str, kind: type) -> Callable[[Tracer], Any]:
+def _number(name: str) -> Callable[[Tracer], Any]:
     """Return the conversion to a Python number."""
 
     def convert_to(self: Tracer) -> Any:
-        """Convert a concrete value; else raise."""
-        known = self.concrete()
-        if known is None:
-            raise errors.ConcretizationTypeError(
-                f"Abstract tracer value encountered where concrete value is expected: "
-                f"{_abstract(self)}\nThe problem arose with the `{name}` function. If trying to "
-                f"convert the data type of a value, try using `x.astype({name})` or "
-                f"`jnp.array(x, {name})` instead.\n{self.origin()}\n"
-            )
-        return kind(known)
+        """Refuse: a number would lose the tangent; an integer has none to lose."""
+        known = self.concrete() if name == "int" else None
+        if known is not None:
+            return int(known)
+        raise errors.ConcretizationTypeError(
+            f"Abstract tracer value encountered where concrete value is expected: "
+            f"{_abstract(self)}\nThe problem arose with the `{name}` function. If trying to "
+            f"convert the data type of a value, try using `x.astype({name})` or "
+            f"`jnp.array(x, {name})` instead.\n{self.origin()}\n"
+        )
 
     return convert_to
 
@@ -301,14 +301,17 @@ def _hash(self: Tracer) -> NoReturn:
     raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
 
+_OCCURRED = "This occurred in the {}() method of jax.Array"
+
+
 def _tolist(self: Tracer) -> Any:
     """Return a concrete value as nested lists; else raise."""
-    return np.asarray(common.concrete_value(self, "It arose in the tolist method.")).tolist()
+    return np.asarray(common.concrete_value(self, _OCCURRED.format("tolist"))).tolist()
 
 
 def _item(self: Tracer, *args: int) -> Any:
     """Return a concrete value as a Python scalar; else raise."""
-    return np.asarray(common.concrete_value(self, "It arose in the item method.")).item(*args)
+    return np.asarray(common.concrete_value(self, _OCCURRED.format("item"))).item(*args)
 
 
 def _bytes_of(self: Any) -> int:
@@ -350,9 +353,9 @@ def _tobytes(self: Array, order: str = "C") -> bytes:
 
 _TRACER_ONLY = {
     "__bool__": _bool,
-    "__int__": _number("int", int),
-    "__float__": _number("float", float),
-    "__complex__": _number("complex", complex),
+    "__int__": _number("int"),
+    "__float__": _number("float"),
+    "__complex__": _number("complex"),
     "__index__": _index,
     "__array__": _array,
     "__hash__": _hash,

@@ -269,7 +269,7 @@ class Stack(Joining):
                 f"Cannot stack arrays with different numbers of dimensions: got {listed}."
             )
         if any(aval.shape != shape for aval in avals):
-            raise TypeError(f"All input arrays to stack must have the same shape, got {listed}.")
+            raise ValueError(f"All input arrays to stack must have the same shape, got {listed}.")
         _check_dtypes("stack", avals, "")
         weak = all(aval.weak_type for aval in avals)
         stacked = inserted(shape, axis, len(avals))

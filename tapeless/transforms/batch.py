@@ -17,10 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapeless.core import leaks
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
+from tapeless.core.source import current_source
 from tapeless.core.trace import Axis, Tag, Trace, Tracer, Value, bind_axis, context, under
 from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.stage import stage_jaxpr
@@ -35,13 +37,14 @@ Dim = int | None
 class BatchTracer(Tracer):
     """An array with a mapped axis: the axis `dim` of `value` is the batch."""
 
-    __slots__ = ("aval", "dim", "value")
+    __slots__ = ("aval", "dim", "source", "value")
 
     def __init__(self, tag: Tag, value: Value, dim: int) -> None:
         """dim: 0 <= dim < ndim of `value`."""
         self.tag = tag
         self.value = value
         self.dim = dim
+        self.source = current_source()
         whole = typeof(value)
         shape = whole.shape[:dim] + whole.shape[dim + 1 :]
         self.aval = ShapedArray(shape, whole.dtype, whole.weak_type)
@@ -49,6 +52,14 @@ class BatchTracer(Tracer):
     def __repr__(self) -> str:
         """Return JAX's form, `VmapTracer(aval=float32[], batched=float32[3])`."""
         return f"VmapTracer(aval={self.aval}, batched={typeof(self.value)})"
+
+    def origin(self) -> str:
+        """Say where it was made."""
+        return f"This VmapTracer with object id {id(self)} was created on line:\n  {self.place()}"
+
+    def place(self) -> str:
+        """Return the line of the operation that made it."""
+        return self.source.summary()
 
 
 class BatchTrace(Trace):
@@ -100,6 +111,8 @@ def batch_flat(
         pairs = [trace.unwrap(out) for out in outs]
     finally:
         trace.tag.alive = False
+    del outs
+    leaks.check(trace.tag)
     values = [value for value, _ in pairs]
     out_dims = [dim for _, dim in pairs]
     return values, out_dims

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapeless.core import leaks
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
@@ -53,6 +54,11 @@ class JVPTracer(Tracer):
     def aval(self) -> ShapedArray:  # pyrefly: ignore[bad-override]  # derived, and never assigned
         """The type of the primal."""
         return typeof(self.primal)
+
+    def place(self) -> str:
+        """Return the line on which the tangent, or else the primal, was made."""
+        parts = [part for part in (self.tangent, self.primal) if isinstance(part, Tracer)]
+        return next(filter(None, (part.place() for part in parts)), "")
 
     def concrete(self) -> Any:
         """Return the concrete primal, if there is one."""
@@ -98,6 +104,8 @@ def jvp_flat(
         pairs = [trace.unwrap(out) for out in outs]
     finally:
         trace.tag.alive = False
+    del outs
+    leaks.check(trace.tag)
     return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
 

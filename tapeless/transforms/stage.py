@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tapeless.core import leaks
 from tapeless.core.aval import ShapedArray
 from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Var
@@ -54,6 +55,10 @@ class StageTracer(Tracer):
             f"{text} This concrete value was not available in Python because it depends on the "
             f"{words} {_listed(names)}."
         )
+
+    def place(self) -> str:
+        """Return the line of the operation that made it."""
+        return "" if self.source is UNKNOWN_SOURCE else self.source.summary()
 
     def _argument_names(self) -> list[str]:
         """Return the names of the arguments that the value depends on."""
@@ -130,13 +135,20 @@ def stage_flat(
     what: words for messages, such as `jit of f`.
     """
     trace = StageTrace(context.trace, what or debug.function, debug)
-    tracers = [trace.new_input(aval) for aval in avals]
     try:
-        outs = under(trace, function, *tracers)
-        atoms = [trace.atom(out) for out in outs]
+        atoms = _traced_atoms(trace, function, avals)
     finally:
         trace.tag.alive = False
+    leaks.check(trace.tag)
     return after_pass(trace.builder.build(atoms))
+
+
+def _traced_atoms(
+    trace: StageTrace, function: Callable[..., Sequence[Value]], avals: Sequence[ShapedArray]
+) -> list[Atom]:
+    """Call a function with new inputs of the program; return the atoms of its results."""
+    outs = under(trace, function, *[trace.new_input(aval) for aval in avals])
+    return [trace.atom(out) for out in outs]
 
 
 def stage_jaxpr(

@@ -14,7 +14,20 @@ from typing import Any
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
 
-__all__ = ["argument_names", "function_name", "leaf_names", "parameter_names", "source_name"]
+__all__ = [
+    "argument_names",
+    "check_callable",
+    "function_name",
+    "leaf_names",
+    "parameter_names",
+    "source_name",
+]
+
+
+def check_callable(function: object) -> None:
+    """Raise TypeError unless what is to be transformed is a function."""
+    if not callable(function):
+        raise TypeError(f"Expected a callable value, got {function}")
 
 
 def function_name(function: Callable) -> str:

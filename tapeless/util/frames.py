@@ -11,6 +11,8 @@ somebody asks, which is seldom.
 ``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
 are taken out of its traceback, so that what remains are the user's own lines. (A bare ``raise``
 adds no entry for its own frame, so the boundary leaves no trace either.)
+Functions that are called too often for a wrapper have none: ``show_filtered`` makes the interpreter
+take the internal frames out of the traceback of an exception that nobody caught.
 ``jax_traceback_filtering="off"`` leaves everything in place.
 """
 
@@ -29,8 +31,8 @@ from typing import ParamSpec, TypeVar
 from tapeless import config
 
 __all__ = [
-    "FrameMark", "api_boundary", "filter_traceback", "hide_file", "is_internal", "user_mark",
-    "user_marks", "warn",
+    "FrameMark", "api_boundary", "filter_traceback", "hide_file", "is_internal", "show_filtered",
+    "user_mark", "user_marks", "warn",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -145,9 +147,22 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def filter_traceback(error: BaseException) -> None:
-    """Take the internal frames out of the traceback that ``error`` carries, if filtering is on."""
+    """Take the internal frames out of the traceback that ``error`` carries, if filtering is on.
+
+    What it was raised from, or while, is treated likewise.
+    """
     if config.current.jax_traceback_filtering == "off":
         return
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        _filter_one(link)
+        link = link.__cause__ or link.__context__
+
+
+def _filter_one(error: BaseException) -> None:
+    """Take the internal frames out of one traceback."""
     entries: list[types.TracebackType] = []
     entry = error.__traceback__
     while entry is not None:
@@ -158,6 +173,23 @@ def filter_traceback(error: BaseException) -> None:
     for entry in reversed(entries):
         kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = kept
+
+
+def show_filtered() -> None:
+    """Let the interpreter filter the tracebacks of uncaught exceptions before it shows them."""
+    if getattr(sys.excepthook, "shows_filtered", False):
+        return
+    show = sys.excepthook
+
+    def filtered(
+        kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None
+    ) -> None:
+        """Filter, then do what was done before."""
+        filter_traceback(error)
+        show(kind, error, error.__traceback__ or traceback)
+
+    filtered.shows_filtered = True
+    sys.excepthook = filtered
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
