@@ -32,6 +32,7 @@ from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import bounded_cache
 from tapeless.util.frames import api_boundary
+from tapeless.util.seqs import select
 
 __all__ = [
     "FlatFunction",
@@ -171,6 +172,7 @@ class LinearProgram:
         self.in_tree, self.out_tree = flat.tree, flat.out_tree
         self.in_avals = in_avals
         self.jaxpr: Jaxpr = linear.jaxpr.lift_consts()
+        self.linear = linear.linear_inputs
         n = flat.n_outs
         self.nonzero = linear.nonzero_outputs[:n]
         self.n_used = sum(self.nonzero)
@@ -185,7 +187,8 @@ class LinearProgram:
             )
         for leaf, aval in zip(leaves, self.in_avals, strict=True):
             _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
-        outs = iter(eval_jaxpr(self.jaxpr, (), *residuals, *leaves)[: self.n_used])
+        given = select(leaves, self.linear)
+        outs = iter(eval_jaxpr(self.jaxpr, (), *residuals, *given)[: self.n_used])
         results = [
             next(outs) if flag else materialized(Zero(aval.tangent()))
             for flag, aval in zip(self.nonzero, self.out_avals, strict=True)
@@ -207,8 +210,12 @@ class LinearProgram:
         tangent_avals = self.jaxpr.in_avals[len(residuals) :]
         unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
         args = [*residuals, *map(Linear, tangent_avals)]
-        results = backward(self.jaxpr, (), args, [*given, *unused])[len(residuals) :]
-        return tree_unflatten(self.in_tree, [materialized(ct) for ct in results])
+        found = iter(backward(self.jaxpr, (), args, [*given, *unused])[len(residuals) :])
+        results = [
+            materialized(next(found) if flag else Zero(aval.tangent()))
+            for flag, aval in zip(self.linear, self.in_avals, strict=True)
+        ]
+        return tree_unflatten(self.in_tree, results)
 
 
 @register_pytree_node_class

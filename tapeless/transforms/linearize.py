@@ -24,9 +24,10 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
-from tapeless.core.linear import Zero, zero_tangent
+from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
 from tapeless.core.trace import Trace, Tracer, Value, context, under
+from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.stage import StageTrace
@@ -80,12 +81,13 @@ class SplitTrace(Trace):
 class Linearized:
     """A function at a point: its results, and its derivative as a linear program.
 
-    jaxpr maps the tangents of the inputs that were marked to those of the outputs in
-    `nonzero_outputs`; its constants are the residuals.
+    jaxpr maps the tangents of the inputs `linear_inputs`, those that were wanted and have any, to
+    those of the outputs `nonzero_outputs`; its constants are the residuals.
     """
 
     outs: list[Value]
     jaxpr: Jaxpr
+    linear_inputs: Mask
     nonzero_outputs: Mask
 
 
@@ -95,10 +97,12 @@ def linearize_flat(
     """Linearise a flat function at `primals`, by the inputs `wanted` (default: all)."""
     staged = StageTrace(context.trace, "the linearised function", DebugInfo("linear"))
     splitter = SplitTrace(context.trace, staged)
+    avals = [typeof(x).tangent() for x in primals]
     wanted = wanted or (True,) * len(primals)
+    linear = tuple(f and not is_float0(a) for f, a in zip(wanted, avals, strict=True))
     tangents = [
-        staged.new_input(typeof(x).tangent()) if flag else zero_tangent(x)
-        for x, flag in zip(primals, wanted, strict=True)
+        staged.new_input(aval) if flag else Zero(aval)
+        for aval, flag in zip(avals, linear, strict=True)
     ]
     try:
         outs, out_tangents = jvp_flat(function, primals, tangents, splitter)
@@ -107,9 +111,9 @@ def linearize_flat(
     finally:
         staged.tag.alive = False
     # Forward mode also writes down what no result depends on; its residuals need not be kept.
-    used, inputs = (True,) * len(atoms), (True,) * sum(wanted)
-    linear, _ = dce_jaxpr(staged.builder.build(atoms), used, inputs)
-    return Linearized(outs, linear, nonzero)
+    used, inputs = (True,) * len(atoms), (True,) * sum(linear)
+    program, _ = dce_jaxpr(staged.builder.build(atoms), used, inputs)
+    return Linearized(outs, program, linear, nonzero)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
