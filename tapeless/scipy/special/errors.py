@@ -1,0 +1,355 @@
+"""Error functions: of real and complex argument, scaled, inverse, and as normal distributions.
+
+    erfc(x) = 1 - erf(x)        ndtr(x) = erfc(-x / sqrt 2) / 2, the normal distribution
+    erfcx(x) = exp(x**2) erfc(x)
+    w(z) = exp(-z**2) erfc(-i z)        dawsn(x) = sqrt(pi)/2 Im w(x)
+
+w is evaluated in the upper half plane as a polynomial in (L + i z)/(L - i z), by Weideman's
+expansion; w(-z) = 2 exp(-z**2) - w(z) gives the lower one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special as scipy_special
+
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.api.custom import custom_jvp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy.special.wide import horner, wide_function
+
+__all__ = [
+    "dawsn",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "fresnel",
+    "log_ndtr",
+    "ndtr",
+    "ndtri",
+    "owens_t",
+    "wofz",
+]
+
+_SQRT_PI = math.sqrt(math.pi)
+
+
+def erf(x: Any) -> Value:
+    """Return 2/sqrt(pi) times the integral of exp(-t**2), t from 0 to x.
+
+    >>> erf(0.5)
+    Array(0.5204999, dtype=float32, weak_type=True)
+    """
+    return lax.erf(*promote_args_inexact("erf", x))
+
+
+def erfc(x: Any) -> Value:
+    """Return 1 - erf(x), exact for large x."""
+    return lax.erfc(*promote_args_inexact("erfc", x))
+
+
+def erfinv(x: Any) -> Value:
+    """Return the inverse of erf."""
+    return lax.erf_inv(*promote_args_inexact("erfinv", x))
+
+
+def _erfcx(x: Value) -> Value:
+    """Return exp(x**2) erfc(x); the rounding error of x**2 is put back."""
+    size = jnp.minimum(jnp.abs(x), 20.0)
+    square = size * size
+    split = size * 134217729.0
+    high = split - (split - size)
+    error = ((high * high - square) + 2 * high * (size - high)) + (size - high) ** 2
+    near = jnp.exp(square) * (1 + error) * lax.erfc(size)
+    far_x = jnp.maximum(jnp.abs(x), 20.0)
+    inverse = 0.5 / (far_x * far_x)
+    far = horner(inverse, (1.0, -1.0, 3.0, -15.0, 105.0, -945.0)) / (far_x * _SQRT_PI)
+    value = jnp.where(jnp.abs(x) < 20, near, far)
+    negative = 2 * jnp.exp(x * x) - value
+    return jnp.where(x < 0, negative, value)
+
+
+_erfcx_function = wide_function(
+    "erfcx", _erfcx, [lambda t, out, x: t * (2 * x * out - 2 / _SQRT_PI)], scipy_special.erfcx
+)
+
+
+def erfcx(x: Any) -> Value:
+    """Return exp(x**2) erfc(x).
+
+    >>> erfcx(100.0)
+    Array(0.00564161, dtype=float32, weak_type=True)
+    """
+    return _erfcx_function(x)
+
+
+def _erfcinv(y: Value) -> Value:
+    """Return the inverse of erfc: from a rational guess by Halley's method, on log erfc."""
+    tail = jnp.minimum(y, 2 - y)
+    safe = jnp.clip(tail, 1e-300, 0.5)
+    t = jnp.sqrt(-2 * jnp.log(safe / 2))
+    top = 2.515517 + t * (0.802853 + t * 0.010328)
+    bottom = 1 + t * (1.432788 + t * (0.189269 + t * 0.001308))
+    x = (t - top / bottom) / math.sqrt(2)
+    for _ in range(3):
+        # Newton for log erfc(x) = log y, whose derivative is -2 / (sqrt(pi) erfcx(x)).
+        slope = -2 / (_SQRT_PI * _erfcx(x))
+        x = x - (jnp.log(lax.erfc(x)) - jnp.log(safe)) / slope
+    x = jnp.where(y > 1, -x, x)
+    value = jnp.where(tail > 0.5, lax.erf_inv(1 - y), x)
+    value = jnp.where(y == 0, jnp.inf, jnp.where(y == 2, -jnp.inf, value))
+    return jnp.where((y < 0) | (y > 2) | jnp.isnan(y), jnp.nan, value)
+
+
+_erfcinv_function = wide_function(
+    "erfcinv",
+    _erfcinv,
+    [lambda t, out, y: t * (-_SQRT_PI / 2) * jnp.exp(out * out)],
+    scipy_special.erfcinv,
+)
+
+
+def erfcinv(y: Any) -> Value:
+    """Return the inverse of erfc, exact for small y."""
+    return _erfcinv_function(y)
+
+
+_ndtri_function = wide_function(
+    "ndtri",
+    lambda p: -math.sqrt(2) * _erfcinv(2 * p),
+    [lambda t, out, p: t * math.sqrt(2 * math.pi) * jnp.exp(out * out / 2)],
+    scipy_special.ndtri,
+)
+
+
+def ndtri(p: Any) -> Value:
+    """Return the inverse of the normal distribution function.
+
+    >>> ndtri(0.975)
+    Array(1.959964, dtype=float32, weak_type=True)
+    """
+    return _ndtri_function(p)
+
+
+@custom_jvp
+def _ndtr(x: Value) -> Value:
+    """Return the normal distribution function."""
+    return lax.erfc(-x * math.sqrt(0.5)) / 2
+
+
+@_ndtr.defjvp
+def _ndtr_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """The derivative is the density."""
+    (x,), (dx,) = primals, tangents
+    return _ndtr(x), dx * jnp.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def ndtr(x: Any) -> Value:
+    """Return the normal distribution function, the integral of the density up to x.
+
+    >>> ndtr(1.0)
+    Array(0.8413447, dtype=float32, weak_type=True)
+    """
+    (x,) = promote_args_inexact("ndtr", x)
+    return _ndtr(x)
+
+
+def _log_ndtr(x: Value) -> Value:
+    """Return log ndtr(x): by erfcx for negative x, where ndtr vanishes."""
+    low = jnp.log(_erfcx(-jnp.minimum(x, 0) * math.sqrt(0.5)) / 2) - x * x / 2
+    high = jnp.log1p(-lax.erfc(jnp.maximum(x, -1.0) * math.sqrt(0.5)) / 2)
+    return jnp.where(x < -1, low, jnp.where(jnp.isnan(x), x, high))
+
+
+_log_ndtr_function = wide_function(
+    "log_ndtr",
+    _log_ndtr,
+    [lambda t, out, x: t * jnp.exp(-x * x / 2 - out) / math.sqrt(2 * math.pi)],
+    scipy_special.log_ndtr,
+)
+
+
+def log_ndtr(x: Any, series_order: int = 3) -> Value:
+    """Return the logarithm of the normal distribution function, exact for very negative x.
+
+    series_order: of JAX's asymptotic series; a positive int, and unused here.
+    """
+    if not isinstance(series_order, int):
+        raise TypeError("series_order must be a Python integer.")
+    if series_order < 0:
+        raise ValueError("series_order must be non-negative.")
+    if series_order > 30:
+        raise ValueError("series_order must be <= 30.")
+    return _log_ndtr_function(x)
+
+
+def _weideman(n: int) -> tuple[float, list[float]]:
+    """Return L and the coefficients of Weideman's expansion with n terms."""
+    m = 2 * n
+    theta = np.arange(1 - m, m) * np.pi / m
+    scale = math.sqrt(n / math.sqrt(2))
+    t = scale * np.tan(theta / 2)
+    f = np.concatenate([[0.0], np.exp(-t * t) * (scale * scale + t * t)])
+    spectrum = np.real(np.fft.fft(np.fft.fftshift(f))) / (2 * m)
+    return scale, spectrum[1 : n + 1].tolist()
+
+
+_SCALE, _COEFFICIENTS = _weideman(40)
+
+
+def _upper_wofz(z: Value) -> Value:
+    """Return w(z) for Im z >= 0."""
+    bottom = _SCALE - 1j * z
+    ratio = (_SCALE + 1j * z) / bottom
+    series = horner(ratio, _COEFFICIENTS)
+    near = 2 * series / (bottom * bottom) + (1 / _SQRT_PI) / bottom
+    # Laplace's continued fraction far away.
+    safe = jnp.where(jnp.abs(z) > 8, z, 10j)
+    fraction = safe
+    for k in range(12, 0, -1):
+        fraction = safe - (k / 2) / fraction
+    return jnp.where(jnp.abs(z) > 8, (1j / _SQRT_PI) / fraction, near)
+
+
+def _wofz(z: Value) -> Value:
+    """Return w(z)."""
+    is_lower = z.imag < 0
+    upper = _upper_wofz(jnp.where(is_lower, -z, z))
+    square = jnp.where(is_lower, z * z, 0)
+    return jnp.where(is_lower, 2 * jnp.exp(-square) - upper, upper)
+
+
+_wofz_function = wide_function(
+    "wofz",
+    _wofz,
+    [lambda t, out, z: t * (2j / _SQRT_PI - 2 * z * out)],
+    scipy_special.wofz,
+    is_complex=True,
+)
+
+
+def wofz(z: Any) -> Value:
+    """Return the Faddeeva function w(z) = exp(-z**2) erfc(-i z).
+
+    >>> wofz(1j)
+    Array(0.42758358+0.j, dtype=complex64, weak_type=True)
+    """
+    return _wofz_function(z)
+
+
+def _dawsn(x: Value) -> Value:
+    """Return Dawson's integral: a sum of Gaussians (Rybicki), or its series near zero."""
+    step = 0.25
+    size = jnp.abs(x)
+    middle = 2 * jnp.round(jnp.minimum(size, 50.0) / (2 * step))
+    offset = jnp.minimum(size, 50.0) - middle * step
+    total = jnp.zeros_like(x)
+    for n in range(-31, 32, 2):
+        total = total + jnp.exp(-((offset - n * step) ** 2)) / (middle + n)
+    near = total / _SQRT_PI
+    square = x * x
+    small = jnp.ones_like(x)
+    for k in range(11, 0, -1):
+        small = 1 - small * square * (2 / (2 * k + 1))
+    inverse = 1 / jnp.maximum(square, 25.0)
+    far = 1 + inverse * (0.5 + inverse * (0.75 + inverse * (1.875 + inverse * 6.5625)))
+    value = jnp.where(size > 40, far / (2 * size), near)
+    return jnp.where(size < 0.4, x * small, jnp.sign(x) * value)
+
+
+_dawsn_function = wide_function(
+    "dawsn", _dawsn, [lambda t, out, x: t * (1 - 2 * x * out)], scipy_special.dawsn
+)
+
+
+def dawsn(x: Any) -> Value:
+    """Return exp(-x**2) times the integral of exp(t**2), t from 0 to x."""
+    return _dawsn_function(x)
+
+
+def _fresnel(x: Value) -> Value:
+    """Return C(x) + i S(x) by (1 + i)/2 erf(z), z = sqrt(pi)/2 (1 - i) x."""
+    size = jnp.abs(x)
+    square = size * size
+    turns = jnp.where(jnp.isfinite(square), jnp.remainder(square, 4.0), 0.0) * (math.pi / 2)
+    phase = jnp.cos(turns) + 1j * jnp.sin(turns)
+    argument = (_SQRT_PI / 2) * (1 + 1j) * jnp.where(jnp.isfinite(size), size, 1e30)
+    far = (1 + 1j) / 2 * (1 - phase * _upper_wofz(argument))
+    # The series, for small x: sum of (i pi/2 x**2)**k / (k! (2k + 1)).
+    t = 1j * (math.pi / 2) * jnp.minimum(square, 1.0)
+    term, total = jnp.ones_like(t), jnp.ones_like(t)
+    for k in range(1, 18):
+        term = term * t / k
+        total = total + term / (2 * k + 1)
+    value = jnp.where(size < 1, size * total, far)
+    return jnp.sign(x) * value
+
+
+_fresnel_s = wide_function(
+    "fresnel_s",
+    lambda x: _fresnel(x).imag,
+    [lambda t, out, x: t * jnp.sin(math.pi / 2 * x * x)],
+    lambda x: scipy_special.fresnel(x)[0],
+)
+_fresnel_c = wide_function(
+    "fresnel_c",
+    lambda x: _fresnel(x).real,
+    [lambda t, out, x: t * jnp.cos(math.pi / 2 * x * x)],
+    lambda x: scipy_special.fresnel(x)[1],
+)
+
+
+def fresnel(x: Any) -> tuple[Value, Value]:
+    """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) up to x."""
+    return _fresnel_s(x), _fresnel_c(x)
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+
+
+def _owens_integral(h: Value, a: Value) -> Value:
+    """Return T(h, a) for h >= 0 and 0 <= a <= 1 by Gauss' rule."""
+    end = jnp.minimum(a, 9.0 / jnp.maximum(h, 1e-300))
+    total = jnp.zeros_like(h)
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        square = (end * (node + 1) / 2) ** 2
+        total = total + weight * jnp.exp(-0.5 * h * h * (1 + square)) / (1 + square)
+    return total * end / (4 * math.pi)
+
+
+def _owens_t(h: Value, a: Value) -> Value:
+    """Return T(h, a), by T(h, a) + T(a h, 1/a) = a product of normal distributions."""
+    size, slope = jnp.abs(h), jnp.abs(a)
+    is_steep = slope > 1
+    inner_h = jnp.where(is_steep, size * slope, size)
+    inner_h = jnp.where(jnp.isnan(inner_h), 0.0, inner_h)
+    inner_a = jnp.where(is_steep, 1 / jnp.where(is_steep, slope, 1.0), slope)
+    part = _owens_integral(inner_h, inner_a)
+    p, q = lax.erfc(size * math.sqrt(0.5)) / 2, lax.erfc(inner_h * math.sqrt(0.5)) / 2
+    value = jnp.where(is_steep, (p + q) / 2 - p * q - part, part)
+    return jnp.sign(a) * jnp.where(jnp.isnan(h), jnp.nan, value)
+
+
+_owens_t_function = wide_function(
+    "owens_t",
+    _owens_t,
+    [
+        lambda t, out, h, a: (
+            -t * jnp.exp(-h * h / 2) * lax.erf(a * h * math.sqrt(0.5)) / math.sqrt(8 * math.pi)
+        ),
+        lambda t, out, h, a: t * jnp.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
+    ],
+    scipy_special.owens_t,
+)
+
+
+def owens_t(h: Any, a: Any) -> Value:
+    """Return the probability of X > h and 0 < Y < a X for independent normal X and Y."""
+    return _owens_t_function(h, a)

@@ -1,0 +1,246 @@
+"""Gamma and beta functions, their logarithms, derivatives and incomplete forms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special as scipy_special
+
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import check_arraylike, promote_args_inexact
+from tapeless.scipy.special.wide import horner, wide_function
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "betainc",
+    "betaln",
+    "comb",
+    "digamma",
+    "factorial",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "gammasgn",
+    "loggamma",
+    "multigammaln",
+    "poch",
+    "polygamma",
+    "zeta",
+]
+
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+
+
+def gammaln(x: Any) -> Value:
+    """Return log |gamma(x)|.
+
+    >>> gammaln(4.0)
+    Array(1.7917595, dtype=float32, weak_type=True)
+    """
+    (x,) = promote_args_inexact("gammaln", x)
+    return lax.lgamma(x)
+
+
+def loggamma(x: Any) -> Value:
+    """Return log gamma(x) for real x; NaN where gamma(x) is negative."""
+    (x,) = promote_args_inexact("loggamma", x)
+    return jnp.where(gammasgn(x) < 0, jnp.nan, lax.lgamma(x))
+
+
+def gammasgn(x: Any) -> Value:
+    """Return the sign of gamma(x): NaN at negative integers, 1 or -1 with the sign of zero."""
+    (x,) = promote_args_inexact("gammasgn", x)
+    floor = jnp.floor(x)
+    is_integer = (x < 0) & (x == floor)
+    sign = jnp.where((x < 0) & (floor % 2 != 0), -1.0, 1.0)
+    sign = jnp.where(x == 0, jnp.copysign(1.0, x), sign)
+    return jnp.where(is_integer | jnp.isnan(x), jnp.nan, sign).astype(x.dtype)
+
+
+def _gamma(x: Value) -> Value:
+    """Return gamma(x): for 2 < x < 24 as (x-1)(x-2)... times gamma of a number between 1 and 2."""
+    is_middle = (x > 2) & (x < 24)
+    rest, product = x, jnp.ones_like(x)
+    for _ in range(22):
+        goes_on = is_middle & (rest > 2)
+        rest = jnp.where(goes_on, rest - 1, rest)
+        product = jnp.where(goes_on, product * rest, product)
+    value = product * jnp.exp(lax.lgamma(rest)) * gammasgn(x)
+    value = jnp.where(x == 0, jnp.copysign(jnp.inf, x), value)
+    return jnp.where(x == -jnp.inf, jnp.nan, value)
+
+
+_gamma_function = wide_function(
+    "gamma", _gamma, [lambda t, out, x: t * out * lax.digamma(x)], scipy_special.gamma
+)
+
+
+def gamma(x: Any) -> Value:
+    """Return gamma(x), the integral of t**(x-1) exp(-t) over t > 0, for real x.
+
+    >>> gamma(jnp.array([0.5, 4.0, -1.5]))
+    Array([1.7724539, 6.       , 2.3632717], dtype=float32)
+    """
+    return _gamma_function(x)
+
+
+def factorial(n: Any, exact: bool = False) -> Value:
+    """Return n! = gamma(n + 1); 0 for negative n.  exact: not supported."""
+    if exact:
+        raise NotImplementedError("factorial with exact=True")
+    (n,) = promote_args_inexact("factorial", n)
+    return jnp.where(n < 0, 0, gamma(n + 1))
+
+
+def _stirling_tail(x: Value) -> Value:
+    """Return log gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2) for x >= 10."""
+    inverse = 1 / x
+    return inverse * horner(inverse * inverse, _STIRLING)
+
+
+def _betaln(a: Value, b: Value) -> Value:
+    """Return log B(a, b); for large arguments the big terms cancel before they are added."""
+    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
+    total = small + large
+    plain = lax.lgamma(small) + (lax.lgamma(large) - lax.lgamma(total))
+    safe_large, safe_small = jnp.maximum(large, 10.0), jnp.maximum(small, 10.0)
+    # log gamma(large) - log gamma(large + small)
+    drop = -(safe_large - 0.5) * jnp.log1p(small / safe_large) - small * (
+        jnp.log(safe_large + small) - 1
+    )
+    drop += _stirling_tail(safe_large) - _stirling_tail(safe_large + small)
+    mixed = lax.lgamma(small) + drop
+    ratio = safe_small / (safe_small + safe_large)
+    both = (
+        0.5 * math.log(2 * math.pi)
+        - 0.5 * jnp.log(safe_large)
+        + (safe_small - 0.5) * jnp.log(ratio)
+    )
+    both += safe_large * jnp.log1p(-ratio)
+    both += _stirling_tail(safe_small) + _stirling_tail(safe_large)
+    both -= _stirling_tail(safe_small + safe_large)
+    value = jnp.where(small >= 10, both, jnp.where(large >= 10, mixed, plain))
+    return jnp.where((small < 0) | jnp.isinf(large), plain, value)
+
+
+_betaln_function = wide_function(
+    "betaln",
+    _betaln,
+    [
+        lambda t, out, a, b: t * (lax.digamma(a) - lax.digamma(a + b)),
+        lambda t, out, a, b: t * (lax.digamma(b) - lax.digamma(a + b)),
+    ],
+    scipy_special.betaln,
+)
+
+
+def betaln(a: Any, b: Any) -> Value:
+    """Return log |B(a, b)|, with B(a, b) = gamma(a) gamma(b) / gamma(a + b)."""
+    return _betaln_function(a, b)
+
+
+def beta(a: Any, b: Any) -> Value:
+    """Return B(a, b) = gamma(a) gamma(b) / gamma(a + b).
+
+    >>> beta(2.0, 3.0)
+    Array(0.08333334, dtype=float32, weak_type=True)
+    """
+    a, b = promote_args_inexact("beta", a, b)
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    return sign * jnp.exp(betaln(a, b))
+
+
+def betainc(a: Any, b: Any, x: Any) -> Value:
+    """Return the regularised incomplete beta function I(a, b, x)."""
+    return lax.betainc(*promote_args_inexact("betainc", a, b, x))
+
+
+def gammainc(a: Any, x: Any) -> Value:
+    """Return the regularised lower incomplete gamma function P(a, x)."""
+    return lax.igamma(*promote_args_inexact("gammainc", a, x))
+
+
+def gammaincc(a: Any, x: Any) -> Value:
+    """Return the regularised upper incomplete gamma function Q(a, x)."""
+    return lax.igammac(*promote_args_inexact("gammaincc", a, x))
+
+
+def digamma(x: Any) -> Value:
+    """Return the derivative of log gamma(x)."""
+    return lax.digamma(*promote_args_inexact("digamma", x))
+
+
+def polygamma(n: Any, x: Any) -> Value:
+    """Return the n-th derivative of digamma at x."""
+    check_arraylike("polygamma", n, x)
+    return lax.polygamma(*promote_args_inexact("polygamma", n, x))
+
+
+def zeta(x: Any, q: Any = None) -> Value:
+    """Return the sum of (q + k)**-x over k = 0, 1, 2, ...  q: must be given."""
+    if q is None:
+        raise NotImplementedError(
+            "Riemann zeta function not implemented; pass q != None to compute the Hurwitz Zeta "
+            "function."
+        )
+    return lax.zeta(*promote_args_inexact("zeta", x, q))
+
+
+def multigammaln(a: Any, d: Any) -> Value:
+    """Return the logarithm of the multivariate gamma function of dimension d.
+
+    d (d-1)/4 log pi + the sum of log gamma(a - k/2) over k < d.  d: a Python int.
+    """
+    (a,) = promote_args_inexact("multigammaln", a)
+    d = int(d)
+    constant = 0.25 * d * (d - 1) * math.log(math.pi)
+    parts = gammaln(a[..., None] - jnp.arange(d, dtype=a.dtype) / 2)
+    return constant + parts.sum(axis=-1)
+
+
+def poch(z: Any, m: Any) -> Value:
+    """Return the rising factorial gamma(z + m) / gamma(z)."""
+    z, m = promote_args_inexact("poch", z, m)
+    sign = gammasgn(z) * gammasgn(z + m)
+    value = sign * jnp.exp(gammaln(z + m) - gammaln(z))
+    return jnp.where(m == 0, jnp.ones_like(value), value)
+
+
+def comb(N: Any, k: Any, *, repetition: bool = False) -> Value:  # noqa: N803
+    """Return the number of ways to choose k of N; with repetition, k of N + k - 1.
+
+    >>> comb(5, 2)
+    Array(10., dtype=float32, weak_type=True)
+    """
+    total, k = promote_args_inexact("comb", N, k)
+    if repetition:
+        total = total + k - 1
+    value = jnp.exp(-jnp.log1p(total) - betaln(total - k + 1, k + 1))
+    whole = (total == jnp.floor(total)) & (k == jnp.floor(k))
+    value = jnp.where(whole & (value < 2**22), jnp.round(value), value)
+    return jnp.where((k >= 0) & (total >= k), value, 0)
+
+
+def bernoulli(n: int) -> Value:
+    """Return the Bernoulli numbers B_0 ... B_n, with B_1 = -1/2.  n: a Python int.
+
+    >>> bernoulli(2)
+    Array([ 1.        , -0.5       ,  0.16666667], dtype=float32)
+    """
+    if n < 0:
+        raise ValueError("n must be a non-negative integer.")
+    numbers = np.zeros(n + 1)
+    numbers[0] = 1.0
+    if n > 0:
+        numbers[1] = -0.5
+    for k in range(2, n + 1, 2):
+        sign = 1 if k % 4 == 2 else -1
+        size = 2 * scipy_special.zeta(k) * math.exp(math.lgamma(k + 1) - k * math.log(2 * math.pi))
+        numbers[k] = sign * size
+    return jnp.asarray(numbers)

@@ -1,0 +1,162 @@
+"""Logarithms that vanish with their factor, entropies, and the logistic function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.api.custom import custom_jvp
+from tapeless.core.trace import Value
+from tapeless.nn.normalization import log_softmax as nn_log_softmax
+from tapeless.nn.normalization import logsumexp as nn_logsumexp
+from tapeless.nn.normalization import softmax as nn_softmax
+from tapeless.numpy.common import promote_args_inexact
+
+__all__ = [
+    "boxcox",
+    "boxcox1p",
+    "entr",
+    "expit",
+    "kl_div",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "rel_entr",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+]
+
+
+@custom_jvp
+def _xlogy(x: Value, y: Value) -> Value:
+    """Return x log y, 0 where x is 0 and y is a number."""
+    is_zero = (x == 0) & ~jnp.isnan(y)
+    return jnp.where(is_zero, jnp.zeros_like(y), x * jnp.log(jnp.where(is_zero, 1, y)))
+
+
+@_xlogy.defjvp
+def _xlogy_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """The derivatives are log y and x / y, 0 for the first where x is 0."""
+    (x, y), (dx, dy) = primals, tangents
+    by_x = dx * jnp.log(y)
+    return _xlogy(x, y), by_x + dy * jnp.where(x == 0, jnp.zeros_like(x), x / y)
+
+
+def xlogy(x: Any, y: Any) -> Value:
+    """Return x log y; 0 where x is 0 and y is a number.
+
+    >>> xlogy(jnp.array([0.0, 2.0]), 0.5)
+    Array([ 0.       , -1.3862944], dtype=float32)
+    """
+    return _xlogy(*promote_args_inexact("xlogy", x, y))
+
+
+@custom_jvp
+def _xlog1py(x: Value, y: Value) -> Value:
+    """Return x log(1 + y), 0 where x is 0 and y is a number."""
+    is_zero = (x == 0) & ~jnp.isnan(y)
+    return jnp.where(is_zero, jnp.zeros_like(y), x * jnp.log1p(jnp.where(is_zero, 0, y)))
+
+
+@_xlog1py.defjvp
+def _xlog1py_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """The derivatives are log(1 + y) and x / (1 + y)."""
+    (x, y), (dx, dy) = primals, tangents
+    by_x = dx * jnp.log1p(y)
+    return _xlog1py(x, y), by_x + dy * jnp.where(x == 0, jnp.zeros_like(x), x / (1 + y))
+
+
+def xlog1py(x: Any, y: Any) -> Value:
+    """Return x log(1 + y); 0 where x is 0 and y is a number."""
+    return _xlog1py(*promote_args_inexact("xlog1py", x, y))
+
+
+def entr(x: Any) -> Value:
+    """Return -x log x; 0 at 0, and -inf below."""
+    (x,) = promote_args_inexact("entr", x)
+    return jnp.where(x < 0, -jnp.inf, -xlogy(x, x))
+
+
+def rel_entr(p: Any, q: Any) -> Value:
+    """Return p log(p/q); 0 where p = 0 and q >= 0, inf where p or q is negative."""
+    p, q = promote_args_inexact("rel_entr", p, q)
+    is_positive = (p > 0) & (q > 0)
+    is_zero = (p == 0) & (q >= 0)
+    safe_p, safe_q = jnp.where(is_positive, p, 1), jnp.where(is_positive, q, 1)
+    value = safe_p * (jnp.log(safe_p) - jnp.log(safe_q))
+    return jnp.where(is_positive, value, jnp.where(is_zero, 0.0, jnp.inf))
+
+
+def kl_div(p: Any, q: Any) -> Value:
+    """Return p log(p/q) - p + q; q where p = 0, inf where p or q is negative."""
+    p, q = promote_args_inexact("kl_div", p, q)
+    return rel_entr(p, q) - p + q
+
+
+def expit(x: Any) -> Value:
+    """Return 1 / (1 + exp(-x)).
+
+    >>> expit(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return lax.logistic(*promote_args_inexact("expit", x))
+
+
+@custom_jvp
+def _logit(x: Value) -> Value:
+    """Return log(x / (1 - x))."""
+    return jnp.log(x / (1 - x))
+
+
+@_logit.defjvp
+def _logit_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """The derivative is 1 / (x (1 - x))."""
+    (x,), (dx,) = primals, tangents
+    return _logit(x), dx / (x * (1 - x))
+
+
+def logit(x: Any) -> Value:
+    """Return log(x / (1 - x)), the inverse of `expit`."""
+    return _logit(*promote_args_inexact("logit", x))
+
+
+def boxcox(x: Any, lmbda: Any) -> Value:
+    """Return (x**lmbda - 1) / lmbda; log x where lmbda is 0."""
+    x, power = promote_args_inexact("boxcox", x, lmbda)
+    safe = jnp.where(power == 0, 1, power)
+    return jnp.where(power == 0, jnp.log(x), jnp.expm1(safe * jnp.log(x)) / safe)
+
+
+def boxcox1p(x: Any, lmbda: Any) -> Value:
+    """Return ((1 + x)**lmbda - 1) / lmbda; log(1 + x) where lmbda is 0."""
+    x, power = promote_args_inexact("boxcox1p", x, lmbda)
+    safe = jnp.where(power == 0, 1, power)
+    return jnp.where(power == 0, jnp.log1p(x), jnp.expm1(safe * jnp.log1p(x)) / safe)
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """Return log(sum(b exp(a))) along axes, without overflow.
+
+    >>> logsumexp(jnp.array([0.0, 0.0]))
+    Array(0.6931472, dtype=float32)
+    """
+    return nn_logsumexp(a, axis, b, keepdims, return_sign, where)
+
+
+def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
+    """Return exp(x) / sum(exp(x)) along axes: all by default."""
+    return nn_softmax(x, axis=axis)
+
+
+def log_softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
+    """Return x - log(sum(exp(x))) along axes: all by default."""
+    return nn_log_softmax(x, axis=axis)

@@ -1,0 +1,78 @@
+"""Elementwise functions that are computed in double precision, whatever their operands' dtype.
+
+Series and fractions lose a few digits; in float64 that leaves every digit of a float32.  So such a
+function is one operation, whose body is written with array functions and compiled for float64 (or
+complex128), and whose derivatives are given in closed form in the operands' own dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import config, dtypes
+from tapeless.core.aval import typeof
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact, promote_dtypes_complex
+from tapeless.prims.common import COMPLEX, FLOAT, Elementwise, shape_of
+from tapeless.prims.convert import convert
+from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
+
+__all__ = ["WideFunction", "horner", "wide_function"]
+
+
+class WideFunction(Elementwise):
+    """The operation of one function."""
+
+    accepts = (FLOAT + COMPLEX,)
+
+    def __init__(self, name: str, body: Callable, partials: Sequence, numpy: Callable) -> None:
+        """body: the function of float64 operands; numpy: a reference."""
+        self.name, self.body, self.partials = name, body, tuple(partials)
+        self.numpy_function = numpy
+        super().__init__()
+
+    def decompose(self, *args: Value, **params: Any) -> tuple:
+        """Compute in double precision."""
+        dtype = typeof(args[0]).dtype
+        is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+        shape = broadcast_shapes(*map(shape_of, args))
+        full = [broadcast_in_dim(x, shape, ()) if shape_of(x) != shape else x for x in args]
+        with config.enable_x64(True):
+            wide = np.dtype(np.complex128 if is_complex else np.float64)
+            return (convert(self.body(*[convert(x, wide) for x in full]), dtype),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Compute with the reference."""
+        dtype = np.asarray(arrays[0]).dtype
+        wide = [np.asarray(x).astype(np.promote_types(dtype, np.float64)) for x in arrays]
+        return (np.asarray(self.numpy_function(*wide)).astype(dtype),)
+
+
+def wide_function(
+    name: str, body: Callable, partials: Sequence, numpy: Callable, is_complex: bool = False
+) -> Callable[..., Value]:
+    """Return the function of array-likes that applies the operation `name` to promoted operands."""
+    prim = WideFunction(name, body, partials, numpy)
+
+    def apply(*args: Any) -> Value:
+        """Promote and bind."""
+        values: Values = promote_args_inexact(name, *args)
+        if is_complex:
+            values = promote_dtypes_complex(*values)
+        elif any(dtypes.issubdtype(typeof(x).dtype, np.complexfloating) for x in values):
+            raise ValueError(f"{name} does not support complex-valued inputs.")
+        return prim.bind(*values)[0]
+
+    return apply
+
+
+def horner(x: Value, coefficients: Sequence[float]) -> Value:
+    """Return coefficients[0] + coefficients[1] x + coefficients[2] x**2 + ..."""
+    total = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total

@@ -1,0 +1,171 @@
+"""Special functions against SciPy, in float64 and float32, with their derivatives."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import tapeless as jax
+from tapeless.scipy import special as ours
+from tests.meta import names
+
+RANDOM = np.random.default_rng(0)
+N = 60
+
+
+def between(low: float, high: float) -> np.ndarray:
+    """Return random numbers of an interval."""
+    return RANDOM.uniform(low, high, N)
+
+
+WIDE = np.concatenate([between(-6, 6), between(-1, 1)])
+POSITIVE = np.concatenate([between(1e-3, 5), 10 ** between(-3, 2)])
+OTHER = np.concatenate([between(0.1, 8), 10 ** between(-2, 2)])
+SMALL = np.concatenate([between(0, 1), 10 ** between(-30, -1)])
+
+# name: arguments, relative error in float64 and in float32
+CASES = {
+    "beta": ((POSITIVE, OTHER), 1e-12, 1e-5),
+    "betaln": ((POSITIVE, OTHER), 1e-10, 1e-6),
+    "boxcox": ((POSITIVE, WIDE), 1e-13, 1e-5),
+    "boxcox1p": ((POSITIVE, WIDE), 1e-13, 1e-5),
+    "comb": ((np.floor(between(0, 60)), np.floor(between(0, 20))), 1e-12, 1e-5),
+    "dawsn": ((np.concatenate([WIDE, 10 ** between(0, 3)]),), 1e-13, 1e-7),
+    "digamma": ((OTHER,), 1e-13, 1e-5),
+    "entr": ((POSITIVE,), 1e-13, 1e-6),
+    "erf": ((WIDE,), 1e-14, 1e-6),
+    "erfc": ((WIDE,), 1e-12, 1e-5),
+    "erfcinv": ((np.concatenate([SMALL, between(1, 2)]),), 1e-13, 1e-7),
+    "erfcx": ((np.concatenate([between(-5, 5), 10 ** between(0, 3)]),), 1e-13, 1e-7),
+    "erfinv": ((between(-1, 1),), 1e-13, 5e-6),
+    "exp1": ((POSITIVE,), 1e-13, 1e-7),
+    "expi": ((np.concatenate([5 * WIDE, between(0, 80)]),), 1e-12, 1e-7),
+    "expit": ((WIDE,), 1e-14, 1e-6),
+    "expn": ((np.floor(between(0, 6)), between(0.01, 8)), 1e-13, 1e-7),
+    "factorial": ((np.floor(between(0, 30)),), 1e-13, 1e-7),
+    "gamma": ((np.concatenate([WIDE, between(0, 30)]),), 1e-12, 1e-7),
+    "gammaln": ((OTHER,), 1e-13, 1e-5),
+    "gammasgn": ((10 * WIDE,), 0, 0),
+    "hyp1f1": ((between(0.1, 5), between(0.5, 5), between(-20, 20)), 1e-11, 1e-7),
+    "hyp2f1": ((between(0.1, 3), between(0.1, 3), between(0.5, 5), between(-4, 0.99)), 1e-11, 1e-7),
+    "i0": ((WIDE,), 1e-14, 1e-5),
+    "i0e": ((WIDE,), 1e-14, 1e-5),
+    "i1": ((WIDE,), 1e-14, 1e-5),
+    "i1e": ((WIDE,), 1e-14, 1e-5),
+    "kl_div": ((POSITIVE, OTHER), 1e-11, 1e-2),
+    "log_ndtr": ((np.concatenate([WIDE, between(-100, 0)]),), 1e-13, 1e-7),
+    "logit": ((between(0, 1),), 1e-12, 1e-4),
+    "ndtr": ((WIDE,), 1e-13, 1e-5),
+    "ndtri": ((SMALL,), 1e-13, 1e-7),
+    "owens_t": ((WIDE, np.concatenate([between(-3, 3), between(-100, 100)])), 1e-12, 1e-7),
+    "poch": ((POSITIVE, np.full(2 * N, 1.7)), 1e-11, 1e-3),
+    "rel_entr": ((POSITIVE, OTHER), 1e-12, 1e-4),
+    "spence": ((POSITIVE,), 1e-13, 1e-7),
+    "xlog1py": ((POSITIVE, OTHER), 1e-13, 1e-6),
+    "xlogy": ((POSITIVE, OTHER), 1e-13, 1e-6),
+}
+# Derivatives by the last argument are compared with differences of SciPy's values.
+DIFFERENTIABLE = ["betaln", "dawsn", "erfcx", "exp1", "expi", "expn", "gamma", "hyp1f1", "hyp2f1",
+                  "log_ndtr", "ndtr", "owens_t", "spence", "xlogy", "xlog1py", "i0"]  # fmt: skip
+OUTSIDE = {"bernoulli", "bessel_jn", "betainc", "fresnel", "gammainc", "gammaincc", "log_softmax",
+           "loggamma", "logsumexp", "multigammaln", "polygamma", "sici", "softmax", "sph_harm_y",
+           "wofz", "zeta"}  # fmt: skip
+
+
+def test_all_functions_are_here():
+    assert set(CASES) | OUTSIDE == set(names.stored_names()["jax.scipy.special"])
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_value_in_float64(name):
+    arguments, tolerance, _ = CASES[name]
+    with jax.enable_x64(True):
+        values = getattr(ours, name)(*arguments)
+        assert values.dtype == "float64"
+    expected = getattr(special, name)(*arguments)
+    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=1e-200)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_value_in_float32(name):
+    arguments, _, tolerance = CASES[name]
+    narrow = [x.astype("float32") for x in arguments]
+    with np.errstate(all="ignore"):
+        expected = getattr(special, name)(*[x.astype(float) for x in narrow]).astype("float32")
+    values = jax.jit(getattr(ours, name))(*narrow)
+    assert values.dtype == "float32"
+    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=1e-36)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_derivative(name):
+    *others, x = CASES[name][0]
+    f, reference = getattr(ours, name), getattr(special, name)
+    step = 1e-5 * np.maximum(np.abs(x), 1e-2)
+    expected = (reference(*others, x + step) - reference(*others, x - step)) / (2 * step)
+    with jax.enable_x64(True):
+        slope = jax.grad(lambda x: f(*others, x).sum())(x)
+        again = jax.jvp(jax.grad(lambda x: f(*others, x).sum()), (x,), (np.ones_like(x),))[1]
+    np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-7 * np.abs(expected).max())
+    assert not np.isnan(again).any()
+
+
+@pytest.mark.parametrize("name", ["fresnel", "sici"])
+def test_pairs_of_integrals(name):
+    x = np.concatenate([POSITIVE, between(0, 500)])
+    with jax.enable_x64(True):
+        pairs = zip(getattr(ours, name)(x), getattr(special, name)(x), strict=True)
+        for value, expected in pairs:
+            np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_wofz():
+    z = between(-10, 10) + 1j * between(-3, 10)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(ours.wofz(z), special.wofz(z), rtol=1e-12)
+
+
+def test_bessel_functions_of_integer_order():
+    z = np.array([0.5, 3.0, 10.0, 0.0])
+    expected = [[special.jn(order, x) for x in z] for order in range(5)]
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(ours.bessel_jn(z, v=4), expected, atol=1e-14)
+
+
+def test_spherical_harmonics():
+    degrees, orders = np.array([0, 1, 2, 3, 5, 5]), np.array([0, -1, 2, 1, -3, 0])
+    angles = np.linspace(0.1, 3, 6), np.linspace(0, 6, 6)
+    with jax.enable_x64(True):
+        values = ours.sph_harm_y(degrees, orders, *angles)
+    np.testing.assert_allclose(values, special.sph_harm_y(degrees, orders, *angles), atol=1e-14)
+
+
+def test_other_functions():
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(ours.bernoulli(12), special.bernoulli(12), atol=1e-12)
+        multi = special.multigammaln(POSITIVE + 2, 3)
+        np.testing.assert_allclose(ours.multigammaln(POSITIVE + 2, 3), multi, rtol=1e-12)
+        np.testing.assert_allclose(
+            ours.zeta(OTHER + 1.5, POSITIVE), special.zeta(OTHER + 1.5, POSITIVE), rtol=1e-10
+        )
+        np.testing.assert_allclose(ours.softmax(WIDE), special.softmax(WIDE), rtol=1e-12)
+        np.testing.assert_allclose(ours.logsumexp(WIDE), special.logsumexp(WIDE), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("xlogy", (0.0, 0.0)), ("entr", (0.0,)), ("entr", (-1.0,)), ("rel_entr", (0.0, 0.0)),
+     ("kl_div", (-1.0, 1.0)), ("gamma", (0.0,)), ("gamma", (-1.0,)), ("gamma", (np.inf,)),
+     ("expi", (0.0,)), ("exp1", (0.0,)), ("exp1", (-1.0,)), ("erfcinv", (0.0,)), ("ndtri", (1.0,)),
+     ("ndtri", (2.0,)), ("erfcx", (np.inf,)), ("spence", (0.0,)), ("spence", (-1.0,)),
+     ("factorial", (-1.0,)), ("log_ndtr", (-np.inf,)), ("comb", (3.0, 5.0))],
+)  # fmt: skip
+def test_edges(name, arguments):
+    expected = getattr(special, name)(*arguments)
+    np.testing.assert_allclose(getattr(ours, name)(*arguments), expected, rtol=1e-6)
+
+
+def test_a_wrong_argument_is_refused():
+    with pytest.raises(ValueError, match="complex"):
+        ours.erfcx(1j)
+    with pytest.raises(NotImplementedError, match="exact"):
+        ours.factorial(3, exact=True)
