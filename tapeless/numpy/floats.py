@@ -486,7 +486,7 @@ def _logaddexp2(x1: Any, x2: Any, /) -> Array:
 
     >>> import tapeless.numpy as jnp
     >>> jnp.logaddexp2(1000.0, 1000.0)
-    Array(1001., dtype=float32)
+    Array(1001., dtype=float32, weak_type=True)
     """
     return _binary(*promote_args_inexact("logaddexp2", x1, x2))
 

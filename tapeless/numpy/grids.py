@@ -74,7 +74,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     >>> jnp.indices((2, 2))
     Array([[[0, 0],
             [1, 1]],
-
+    <BLANKLINE>
            [[0, 1],
             [0, 1]]], dtype=int32)
     """
@@ -132,7 +132,7 @@ class _Mgrid:
     >>> jnp.mgrid[0:2, 0:2]
     Array([[[0, 0],
             [1, 1]],
-
+    <BLANKLINE>
            [[0, 1],
             [0, 1]]], dtype=int32)
     """

@@ -176,8 +176,8 @@ def histogram2d(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 2.0]), bins=2)[0]
-    Array([[1., 0.],
-           [0., 1.]], dtype=float32)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
     """
     check_arraylike("histogram2d", x, y)
     try:
@@ -205,8 +205,8 @@ def histogramdd(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 2.0]]), bins=2)[0]
-    Array([[1., 0.],
-           [0., 1.]], dtype=float32)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
     """
     if weights is None:
         check_arraylike("histogramdd", sample)

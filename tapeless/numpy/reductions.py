@@ -234,7 +234,7 @@ def all(
 ) -> Value:
     """Return whether all elements over axes are true.
 
-    >>> all([True, False])
+    >>> all(np.array([True, False]))
     Array(False, dtype=bool)
     """
     _no_out("all", out)
@@ -248,7 +248,7 @@ def any(
 ) -> Value:
     """Return whether some element over axes is true.
 
-    >>> any([True, False])
+    >>> any(np.array([True, False]))
     Array(True, dtype=bool)
     """
     _no_out("any", out)

@@ -129,7 +129,7 @@ def tan(x: Any, /) -> Array:
 
     >>> import tapeless.numpy as jnp
     >>> jnp.tan(jnp.array([0.0, 1.0]))
-    Array([0.       , 1.5574079], dtype=float32)
+    Array([0.       , 1.5574077], dtype=float32)
     """
     return lax.tan(*promote_args_inexact("tan", x))
 

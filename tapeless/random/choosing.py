@@ -50,7 +50,7 @@ def bernoulli(
 
     >>> from tapeless.random.keys import key
     >>> bernoulli(key(0), 0.5, (4,))
-    Array([False, False,  True, False], dtype=bool)
+    Array([False, False,  True,  True], dtype=bool)
     """
     if mode not in ("high", "low"):
         raise ValueError(f"got {mode=}, expected 'high' or 'low'")
@@ -79,7 +79,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 
     >>> from tapeless.random.keys import key
     >>> rademacher(key(0), (4,))
-    Array([-1, -1,  1, -1], dtype=int32)
+    Array([-1, -1,  1,  1], dtype=int32)
     """
     typed, _ = one_key("rademacher", key)
     dtype = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtype
@@ -171,7 +171,7 @@ def permutation(
 
     >>> from tapeless.random.keys import key
     >>> permutation(key(0), 5)
-    Array([2, 3, 4, 0, 1], dtype=int32)
+    Array([0, 1, 4, 3, 2], dtype=int32)
     """
     typed, _ = one_key("permutation", key)
     check_arraylike("permutation", x)
@@ -204,7 +204,7 @@ def choice(
 
     >>> from tapeless.random.keys import key
     >>> choice(key(0), 5, (3,), replace=False)
-    Array([2, 3, 4], dtype=int32)
+    Array([0, 1, 4], dtype=int32)
     """
     typed, _ = one_key("choice", key)
     check_arraylike("choice", a)

@@ -59,7 +59,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
 
     >>> from tapeless.random.keys import key
     >>> exponential(key(0), (2,))
-    Array([2.9501328, 3.8434064], dtype=float32)
+    Array([2.950128 , 3.8434246], dtype=float32)
     """
     typed, _ = one_key("exponential", key)
     return _exponential(typed, shape_of_request(shape), float_dtype("exponential", dtype))
@@ -77,7 +77,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
     >>> from tapeless.random.keys import key
     >>> laplace(key(0), (2,))
-    Array([2.2569857, 3.1502593], dtype=float32)
+    Array([-2.2569816, -3.1502788], dtype=float32)
     """
     typed, _ = one_key("laplace", key)
     return _laplace(typed, shape_of_request(shape), float_dtype("laplace", dtype))
@@ -96,7 +96,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
 
     >>> from tapeless.random.keys import key
     >>> logistic(key(0), (2,))
-    Array([2.8963835, 3.8217523], dtype=float32)
+    Array([2.896376 , 3.8217716], dtype=float32)
     """
     typed, _ = one_key("logistic", key)
     return _logistic(typed, shape_of_request(shape), float_dtype("logistic", dtype))
@@ -114,7 +114,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 
     >>> from tapeless.random.keys import key
     >>> cauchy(key(0), (2,))
-    Array([ 6.027939, 14.841884], dtype=float32)
+    Array([ 6.0274944, 14.837895 ], dtype=float32)
     """
     typed, _ = one_key("cauchy", key)
     return _cauchy(typed, shape_of_request(shape), float_dtype("cauchy", dtype))
@@ -142,7 +142,7 @@ def gumbel(
 
     >>> from tapeless.random.keys import key
     >>> gumbel(key(0), (2,))
-    Array([2.9228978, 3.832619 ], dtype=float32)
+    Array([2.9233725, 3.8326175], dtype=float32)
     """
     typed, _ = one_key("gumbel", key)
     dtype = float_dtype("gumbel", dtype)
@@ -183,7 +183,7 @@ def truncated_normal(
 
     >>> from tapeless.random.keys import key
     >>> truncated_normal(key(0), -1.0, 1.0, (2,))
-    Array([0.8585742, 0.9382103], dtype=float32)
+    Array([0.8618594, 0.9412883], dtype=float32)
     """
     typed, _ = one_key("truncated_normal", key)
     dtype = float_dtype("truncated_normal", dtype)
@@ -216,7 +216,7 @@ def lognormal(
 
     >>> from tapeless.random.keys import key
     >>> lognormal(key(0), shape=(2,))
-    Array([5.066459 , 7.5781155], dtype=float32)
+    Array([5.066459, 7.578117], dtype=float32)
     """
     typed, _ = one_key("lognormal", key)
     words = "a float or complex dtype"
@@ -231,7 +231,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
     >>> from tapeless.random.keys import key
     >>> maxwell(key(0), (2,))
-    Array([2.6309512, 1.1823294], dtype=float32)
+    Array([2.6310966, 0.9910329], dtype=float32)
     """
     typed, _ = one_key("maxwell", key)
     return _maxwell(typed, shape_of_request(shape), float_dtype("maxwell", dtype))
@@ -256,7 +256,7 @@ def pareto(
 
     >>> from tapeless.random.keys import key
     >>> pareto(key(0), 2.0, (2,))
-    Array([4.3713365, 6.832588 ], dtype=float32)
+    Array([4.371316, 6.832648], dtype=float32)
     """
     typed, _ = one_key("pareto", key)
     dtype = float_dtype("pareto", dtype)
@@ -278,7 +278,7 @@ def rayleigh(
 
     >>> from tapeless.random.keys import key
     >>> rayleigh(key(0), 2.0, (2,))
-    Array([0.6557595, 0.4161821], dtype=float32)
+    Array([0.65575665, 0.41620055], dtype=float32)
     """
     typed, _ = one_key("rayleigh", key)
     dtype = float_dtype("rayleigh", dtype)
@@ -307,7 +307,7 @@ def triangular(
 
     >>> from tapeless.random.keys import key
     >>> triangular(key(0), 0.0, 0.5, 1.0, (2,))
-    Array([0.8382425, 0.8965092], dtype=float32)
+    Array([0.8382394, 0.8965106], dtype=float32)
     """
     typed, _ = one_key("triangular", key)
     dtype = float_dtype("triangular", dtype)
@@ -329,7 +329,7 @@ def wald(
 
     >>> from tapeless.random.keys import key
     >>> wald(key(0), 1.0, (2,))
-    Array([0.8323705, 1.2008148], dtype=float32)
+    Array([0.3805977 , 0.41566527], dtype=float32)
     """
     typed, _ = one_key("wald", key)
     dtype = float_dtype("wald", dtype)
@@ -359,7 +359,7 @@ def weibull_min(
 
     >>> from tapeless.random.keys import key
     >>> weibull_min(key(0), 1.0, 2.0, (2,))
-    Array([1.71759  , 1.9604608], dtype=float32)
+    Array([1.7175937, 1.9604654], dtype=float32)
     """
     typed, _ = one_key("weibull_min", key)
     dtype = float_dtype("weibull_min", dtype)

@@ -95,7 +95,7 @@ def gamma(
 
     >>> from tapeless.random.keys import key
     >>> gamma(key(0), 2.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([1.5897877, 1.7599413], dtype=float32)
     """
     return _gamma_like("gamma", key, a, shape, dtype, method, False)
 
@@ -113,7 +113,7 @@ def loggamma(
 
     >>> from tapeless.random.keys import key
     >>> loggamma(key(0), 2.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([0.46360058, 0.5652805 ], dtype=float32)
     """
     return _gamma_like("loggamma", key, a, shape, dtype, method, True)
 
@@ -132,7 +132,7 @@ def beta(
 
     >>> from tapeless.random.keys import key
     >>> beta(key(0), 2.0, 3.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([0.23627362, 0.49045962], dtype=float32)
     """
     typed, _ = one_key("beta", key)
     check_method("beta", method)
@@ -165,7 +165,7 @@ def chisquare(
 
     >>> from tapeless.random.keys import key
     >>> chisquare(key(0), 2.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([1.2369726, 1.4525698], dtype=float32)
     """
     typed, _ = one_key("chisquare", key)
     check_method("chisquare", method)
@@ -193,7 +193,7 @@ def f(
 
     >>> from tapeless.random.keys import key
     >>> f(key(0), 2.0, 3.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([3.2702725 , 0.06339812], dtype=float32)
     """
     typed, _ = one_key("f", key)
     dtype = float_dtype("f", dtype)
@@ -217,7 +217,7 @@ def t(
 
     >>> from tapeless.random.keys import key
     >>> t(key(0), 2.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([ 0.6536968, -7.0178027], dtype=float32)
     """
     typed, _ = one_key("t", key)
     dtype = float_dtype("t", dtype)
@@ -243,7 +243,7 @@ def dirichlet(
     >>> import numpy as np
     >>> from tapeless.random.keys import key
     >>> dirichlet(key(0), np.ones(2, "float32"))
-    Array([2.0, 2.0], dtype=float32)
+    Array([0.45991933, 0.54008067], dtype=float32)
     """
     typed, _ = one_key("dirichlet", key)
     dtype = float_dtype("dirichlet", dtype)
@@ -269,7 +269,7 @@ def double_sided_maxwell(
 
     >>> from tapeless.random.keys import key
     >>> double_sided_maxwell(key(0), 0.0, 1.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([1.5457209, 1.5741276], dtype=float32)
     """
     typed, _ = one_key("double_sided_maxwell", key)
     dtype = float_dtype("double_sided_maxwell", dtype)
@@ -295,7 +295,7 @@ def generalized_normal(
 
     >>> from tapeless.random.keys import key
     >>> generalized_normal(key(0), 2.0, (2,))
-    Array([2.0, 2.0], dtype=float32)
+    Array([0.9542763 , 0.09015025], dtype=float32)
     """
     typed, _ = one_key("generalized_normal", key)
     dtype = float_dtype("generalized_normal", dtype)
@@ -318,7 +318,7 @@ def ball(
 
     >>> from tapeless.random.keys import key
     >>> ball(key(0), 2)
-    Array([2.0, 2.0], dtype=float32)
+    Array([0.917222  , 0.39276883], dtype=float32)
     """
     typed, _ = one_key("ball", key)
     dtype = float_dtype("gamma", dtype)

@@ -186,7 +186,7 @@ def lstsq(
 
     >>> import tapeless.numpy as jnp
     >>> jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))[0]
-    Array([2.], dtype=float32)
+    Array([1.9999999], dtype=float32)
     """
     if numpy_resid:
         return _lstsq_impl(a, b, rcond, numpy_resid=True)
