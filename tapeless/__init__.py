@@ -68,11 +68,11 @@ from tapeless.config import (
     transfer_guard_device_to_host,
     transfer_guard_host_to_device,
 )
+from tapeless.core.aval import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
 from tapeless.core.trace import eval_context as ensure_compile_time_eval
 from tapeless.dtypes import float0
-from tapeless.runtime.array import Array
 from tapeless.runtime.device import (
     block_until_ready,
     copy_to_host_async,

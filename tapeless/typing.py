@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from tapeless.core.trace import Tracer
+from tapeless.core.aval import AnyArray
 from tapeless.dtypes import DTypeLike
-from tapeless.runtime.array import Array
 from tapeless.util.names import listed_names, missing_attribute
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
-ArrayLike = Array | Tracer | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+ArrayLike = AnyArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
 __dir__ = listed_names("jax.typing", globals())
 __getattr__ = missing_attribute("jax.typing")

@@ -23,6 +23,7 @@ from tapeless import dtypes
 
 __all__ = [
     "AbstractValue",
+    "AnyArray",
     "ShapeDtypeStruct",
     "ShapedArray",
     "is_value",
@@ -132,6 +133,19 @@ def _remember(key: tuple, aval: ShapedArray) -> ShapedArray:
 def shaped(shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False) -> ShapedArray:
     """Return the aval of this shape and dtype."""
     return ShapedArray(shape, dtype, weak_type)
+
+
+class AnyArray:
+    """What users call `jax.Array`: the base class of arrays and of the tracers that stand for them.
+
+    Its instances have the methods and operators of arrays.
+    """
+
+    __slots__ = ()
+
+
+AnyArray.__name__ = AnyArray.__qualname__ = "Array"
+AnyArray.__module__ = "jax"
 
 
 class ShapeDtypeStruct:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapeless import errors
-from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.core.aval import AnyArray, ShapedArray, register_value_type
 
 __all__ = [
     "Axis",
@@ -95,7 +95,7 @@ class Trace:
         return isinstance(x, Tracer) and x.tag is self.tag
 
 
-class Tracer:
+class Tracer(AnyArray):
     """A value of a function that is being traced; subclasses say what stands behind it."""
 
     __slots__ = ("__weakref__", "tag")

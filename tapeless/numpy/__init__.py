@@ -60,7 +60,7 @@ from numpy import (  # noqa: F401
     signedinteger as signedinteger,
     unsignedinteger as unsignedinteger,
 )
-from tapeless.runtime.array import Array as ndarray
+from tapeless.core.aval import AnyArray as ndarray
 from tapeless.util.names import listed_names, missing_attribute
 
 __dir__ = listed_names("jax.numpy", globals())

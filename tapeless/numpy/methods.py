@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapeless import dtypes, errors, lax
+from tapeless.core.aval import AnyArray
 from tapeless.core.trace import Tracer, array_methods, context
 from tapeless.numpy import (
     choice,
@@ -451,6 +452,7 @@ def attach(kind: Any, table: dict[str, Any]) -> None:
             setattr(kind, name, entry)
 
 
+attach(AnyArray, array_methods)
 attach(Tracer, _TRACER_ONLY)
 attach(Tracer, array_methods)
 attach(Array, array_methods)

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.core.aval import AnyArray, ShapedArray, register_value_type
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
@@ -36,7 +36,7 @@ def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
     return aval.shape, dtype
 
 
-class Array:
+class Array(AnyArray):
     """An array of numbers in memory, immutable.
 
     aval: its type.  block: what keeps its memory alive.  place: the address of the first element;
