@@ -6,6 +6,7 @@ and `np`.
 
 import doctest
 import importlib
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,46 @@ def test_examples_print_what_they_say(name):
     for case in doctest.DocTestFinder().find(module, name, extraglobs=GIVEN):
         runner.run(case, out=report.append)
     assert not report, "".join(report)
+
+
+LIBRARIES = "numpy numpy.fft numpy.linalg random nn ops tree tree_util".split()
+# Functions without an example, by the reason.
+WITHOUT_EXAMPLE = {
+    "read files or iterators": "fromfile fromiter load",
+    "change settings or wait, and print nothing": "clear_caches",
+    "to be written": (
+        "checkpoint remat linear_transpose named_call reshard smap clone fold_in "
+        "key_dtype wrap_key_data"
+    ),
+}
+
+
+def is_documented_here(name: str, value: object) -> bool:
+    """Tell whether a name is public, and its value comes with a docstring from the package."""
+    home = getattr(value, "__module__", None) or ""
+    return not name.startswith("_") and home.startswith("tapeless")
+
+
+def public_functions() -> dict[str, object]:
+    """Return the functions of the libraries and of the facade of facades, by name."""
+    found = {}
+    for name in LIBRARIES:
+        module = importlib.import_module(f"tapeless.{name}")
+        found |= {key: getattr(module, key) for key in dir(module)}
+    found |= {
+        name: value
+        for name, value in vars(jax).items()
+        if getattr(value, "__module__", "").startswith("tapeless.api")
+    }
+    return {
+        name: value
+        for name, value in found.items()
+        if callable(value) and not inspect.isclass(value) and is_documented_here(name, value)
+    }
+
+
+def test_public_functions_have_examples():
+    functions = public_functions()
+    bare = {name for name, value in functions.items() if ">>>" not in (value.__doc__ or "")}
+    assert len(functions) > 400
+    assert bare == set(" ".join(WITHOUT_EXAMPLE.values()).split())
