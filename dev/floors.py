@@ -33,7 +33,7 @@ FLOORS = (
     "numpy random nn ops scipy",
     "",  # every other file at the top of the package: facades
 )
-FACADE_FOLDERS = {"experimental", "interpreters", "example_libraries", "extend"}
+FACADE_FOLDERS = {"dropin", "experimental", "interpreters", "example_libraries", "extend"}
 DYNAMIC_IMPORTS = {"import_module", "__import__"}
 
 

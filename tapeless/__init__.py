@@ -121,5 +121,13 @@ scipy = lazy.load("tapeless.scipy")
 
 show_filtered()
 
+_dropin = lazy.load("tapeless.dropin")
+
+
+def install_as_jax() -> None:
+    """Let `import jax` find this package: see `tapeless/dropin`."""
+    _dropin.install_as_jax()
+
+
 __dir__ = listed_names("jax", globals())
 __getattr__ = missing_attribute("jax")

@@ -15,9 +15,10 @@ a call of ``load`` as an import.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import types
 
-__all__ = ["LazyModule", "load"]
+__all__ = ["LazyModule", "exists", "load", "now"]
 
 
 class LazyModule(types.ModuleType):
@@ -47,3 +48,16 @@ def load(name: str) -> types.ModuleType:
     Fraction(4, 3)
     """
     return LazyModule(name)
+
+
+def now(name: str) -> types.ModuleType:
+    """Return the module ``name``, imported: for names that are only known when a program runs."""
+    return importlib.import_module(name)
+
+
+def exists(name: str) -> bool:
+    """Tell whether there is a module ``name``; its parents are imported."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,79 @@
+"""Modules that forward to this package's, under JAX's names."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+
+from tapeless.dropin.private import ADDED
+from tapeless.util import lazy
+from tapeless.util.names import public_names
+
+__all__ = ["Facade", "Table", "missing"]
+
+_NOTE = (
+    "tapeless runs this program in the place of JAX. If JAX 0.12 has this name, it is missing here: "
+    "dir({module}) lists what is here, tests/meta/names_absent.json what is left out and why."
+)
+
+
+def missing(module: str, name: str) -> AttributeError:
+    """Return the error for a name that a module does not have, in JAX's words, with a note."""
+    error = AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=None)
+    error.add_note(_NOTE.format(module=module))
+    return error
+
+
+class Facade(types.ModuleType):
+    """The module `jax.X`, whose public names are those of the module `tapeless.X`."""
+
+    def __init__(self, name: str, target: types.ModuleType | object) -> None:
+        """name: the full name, `jax.numpy`."""
+        super().__init__(name, getattr(target, "__doc__", None))
+        self.__dict__["_target"] = target
+        listed = public_names(name)
+        if listed is None:
+            listed = frozenset(getattr(target, "__all__", ()))
+        self.__dict__["_public"] = listed | frozenset(ADDED.get(name, ()))
+
+    def __getattr__(self, name: str) -> object:
+        """Return a public attribute of the target, and keep it."""
+        if name not in self._public or name.startswith("_src"):
+            raise missing(self.__name__, name)
+        try:
+            value = getattr(self._target, name)
+        except AttributeError:
+            raise missing(self.__name__, name) from None
+        if isinstance(value, types.ModuleType) and public_names(f"{self.__name__}.{name}"):
+            return lazy.now(f"{self.__name__}.{name}")
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        """List the public names that exist."""
+        here = {name for name in self._public if hasattr(self._target, name)}
+        return sorted(here | {name for name in self.__dict__ if name.startswith("__")})
+
+
+class Table(types.ModuleType):
+    """A module with a few names, each given as `module:attribute` or as a value."""
+
+    def __init__(self, name: str, entries: Mapping[str, object]) -> None:
+        """name: the full name, `jax._src.core`."""
+        super().__init__(name)
+        self.__dict__["_entries"] = entries
+
+    def __getattr__(self, name: str) -> object:
+        """Return an attribute, and keep it."""
+        if name not in self._entries:
+            raise missing(self.__name__, name)
+        value = self._entries[name]
+        if isinstance(value, str) and ":" in value:
+            module, _, attribute = value.partition(":")
+            value = getattr(lazy.now(module), attribute)
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        """List the names."""
+        return sorted(self._entries)

@@ -1,0 +1,94 @@
+"""The import hook: `jax`, `jaxlib` and everything below them are found here."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Sequence
+
+from tapeless.dropin.facade import Facade, Table
+from tapeless.dropin.private import TABLES
+from tapeless.util import lazy
+from tapeless.util.names import public_names
+
+__all__ = ["install_as_jax"]
+
+_ROOTS = ("jax", "jaxlib")
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules, and loads them: both are a look into tables."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module of JAX, or raise ModuleNotFoundError."""
+        if fullname.partition(".")[0] not in _ROOTS:
+            return None
+        if fullname not in TABLES and not self._is_public(fullname):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def _is_public(self, fullname: str) -> bool:
+        """Tell whether a public module of JAX is here."""
+        if fullname == "jax":
+            return True
+        parent, _, last = fullname.rpartition(".")
+        if public_names(fullname) is None and last not in (public_names(parent) or ()):
+            return fullname in _PACKAGES
+        return lazy.exists(_counterpart(fullname)) or hasattr(_target(parent), last)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return the module."""
+        if spec.name in TABLES:
+            return Table(spec.name, TABLES[spec.name])
+        return Facade(spec.name, _target(spec.name))
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: the module is complete."""
+
+
+# Modules without public names of their own.
+_PACKAGES = {
+    "jax.interpreters",
+    "jax.example_libraries",
+    "jax.scipy.sparse",
+    "jax.experimental.shard_map",
+    "jax.experimental.compilation_cache",
+}
+
+
+def _counterpart(fullname: str) -> str:
+    """Return the name of the module that stands for `jax.X`."""
+    return "tapeless" + fullname.removeprefix("jax")
+
+
+def _target(fullname: str) -> types.ModuleType | object:
+    """Return the module that stands for `jax.X`, or the object where that is an attribute."""
+    name = _counterpart(fullname)
+    if fullname == "jax" or lazy.exists(name):
+        return lazy.now(name)
+    parent, _, last = fullname.rpartition(".")
+    return getattr(_target(parent), last)
+
+
+def install_as_jax() -> None:
+    """Let `import jax` find this package, for the rest of the process.
+
+    Call it before anything imports JAX.
+
+    >>> install_as_jax()
+    >>> import jax
+    >>> jax.numpy.arange(3)
+    Array([0, 1, 2], dtype=int32)
+    """
+    if any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return
+    loaded = [name for name in _ROOTS if name in sys.modules]
+    if loaded:
+        raise RuntimeError(
+            f"{loaded[0]} is imported already: call tapeless.install_as_jax() before that"
+        )
+    sys.meta_path.insert(0, Finder())

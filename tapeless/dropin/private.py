@@ -1,0 +1,72 @@
+"""Names outside JAX's public modules that libraries need, as (module, name) to what stands for it.
+
+What is in `TABLES` is kept to what a library that runs here imports or calls; the libraries stand
+beside the entries.  Values are `module:attribute`, or objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["ADDED", "TABLES"]
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """Accept and ignore: there is nothing to hide, wait for or register."""
+
+
+def _identity(function: Callable, **kwargs: Any) -> Callable:
+    """Return a function as it is."""
+    return function
+
+
+def _yes(*args: Any) -> bool:
+    """Return True."""
+    return True
+
+
+# Attributes that modules have beside their public names.
+ADDED: Mapping[str, tuple[str, ...]] = {
+    "jax": ("__version__", "__version_info__"),
+    "jax.experimental.pjit": ("pjit",),
+    "jax.experimental.shard_map": ("shard_map",),
+    "jax.version": ("__version__", "__version_info__"),
+}
+
+TABLES: Mapping[str, Mapping[str, object]] = {
+    "jax._src": {},
+    # chex patches a function of it where it exists.
+    "jax._src.compiler": {},
+    # blackjax
+    "jax._src.flatten_util": {"ravel_pytree": "tapeless.flatten_util:ravel_pytree"},
+    # equinox, flax, haiku, jaxtyping: they hide their own frames.
+    "jax._src.traceback_util": {
+        "api_boundary": _identity,
+        "include_frame": _yes,
+        "register_exclusion": "tapeless.util.frames:hide_file",
+    },
+    "jax._src.source_info_util": {"register_exclusion": "tapeless.util.frames:hide_file"},
+    # numpyro
+    "jax._src.core": {
+        "ShapedArray": "tapeless.core.aval:ShapedArray",
+        "Tracer": "tapeless.core.trace:Tracer",
+    },
+    # equinox
+    "jax._src.dispatch": {"wait_for_tokens": _nothing},
+    "jax._src.literals": {},
+    # equinox, flax
+    "jax._src.dtypes": {
+        "ExtendedDType": "tapeless.dtypes:ExtendedDtype",
+        "TypePromotionError": "tapeless.dtypes:TypePromotionError",
+        "extended": "tapeless.dtypes:extended",
+        "finfo": "tapeless.dtypes:finfo",
+        "supports_inf": "tapeless.dtypes:supports_inf",
+        "to_complex_dtype": "tapeless.dtypes:to_complex_dtype",
+    },
+    "jax._src.xla_bridge": {"_backends": {}},
+    "jaxlib": {"__version__": "0.12.0.1"},
+    # efax, gpjax, jax_dataclasses
+    "jaxlib._jax": {"PjitFunction": "tapeless.api.jit:JitFunction"},
+    "jaxlib.xla_client": {"Device": "tapeless.runtime.topology:CpuDevice"},
+}
