@@ -327,7 +327,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Array:
     Array([1, 1, 2, 3, 3], dtype=int32)
     """
     if arr is None:
-        raise ValueError("At most one of a and arr may be given as clip's argument.")
+        raise ValueError("No input was provided to the clip function.")
     check_arraylike("clip", arr)
     bounds = [bound for bound in (min, max) if bound is not None]
     if any(dtypes.issubdtype(dtype_of(each), np.complexfloating) for each in (arr, *bounds)):

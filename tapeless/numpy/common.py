@@ -53,6 +53,7 @@ __all__ = [
     "promote_dtypes_numeric",
     "promote_shapes",
     "shape",
+    "shape_error",
     "size",
     "value_of",
 ]
@@ -121,6 +122,20 @@ def concrete_value(x: Any, context: str) -> Any:
             f"with shape {x.aval.str_short(False)}\n{context}\n{x.origin()}\n"
         )
     return found
+
+
+def shape_error(shape: Any) -> TypeError:
+    """Return the error for a shape that is not made of known integers."""
+    parts = shape if isinstance(shape, (list, tuple)) else (shape,)
+    text = f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+    for part in parts:
+        if isinstance(part, Tracer):
+            text += (
+                "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
+                f"subfunctions.\n{part.origin()}"
+            )
+            break
+    return TypeError(text)
 
 
 # Types and axes

@@ -28,6 +28,7 @@ from tapeless.numpy.common import (
     convert,
     dtype_of,
     promote_shapes,
+    shape_error,
     value_of,
 )
 from tapeless.numpy.ufuncs import log10, sign
@@ -62,18 +63,13 @@ __all__ = [
 
 def shape_argument(shape: Any) -> tuple[int, ...]:
     """Return a user's shape, an integer or a sequence of integers, as a tuple."""
-    if isinstance(shape, Tracer) and typeof(shape).ndim == 0:
-        return (operator.index(shape),)
-    if not isinstance(shape, (Sequence, np.ndarray, Array, Tracer)):
+    is_scalar = isinstance(shape, Tracer) and typeof(shape).ndim == 0
+    if is_scalar or not isinstance(shape, (Sequence, np.ndarray, Array, Tracer)):
         shape = (shape,)
     try:
         sizes = tuple(map(operator.index, shape))
-    except errors.JAXTypeError:
-        raise
     except TypeError:
-        raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
-        ) from None
+        raise shape_error(shape) from None
     if any(size < 0 for size in sizes):
         raise TypeError(
             f"broadcast_in_dim shape must have every element be nonnegative, got {sizes}."

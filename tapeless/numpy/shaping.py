@@ -23,6 +23,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    shape_error,
     value_of,
 )
 from tapeless.numpy.creation import shape_argument
@@ -95,12 +96,8 @@ def _new_shape(old: Shape, shape: Any) -> Shape:
         shape = shape if isinstance(shape, str) else [shape]
     try:
         sizes = tuple(map(operator.index, shape))
-    except errors.JAXTypeError:
-        raise
     except TypeError:
-        raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
-        ) from None
+        raise shape_error(shape) from None
     total = math.prod(old)
     unknown = sizes.count(-1)
     if unknown > 1:

@@ -39,6 +39,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = (f"{os.sep}opt_einsum{os.sep}",)  # that report the user's mistakes for us
 _PASSING = (
     contextlib.__file__,
     functools.__file__,
@@ -54,7 +55,9 @@ def is_internal(filename: str) -> bool:
     """Whether frames of the file are none of the user's business."""
     answer = _internal.get(filename)
     if answer is None:
-        answer = _internal[filename] = filename.startswith(_PACKAGE)
+        answer = _internal[filename] = filename.startswith(_PACKAGE) or any(
+            library in filename for library in _LIBRARIES
+        )
     return answer
 
 
