@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import special as scipy_special
 
 from tapeless import config
 from tapeless.control.incomplete_gamma import random_gamma_grad
@@ -38,6 +37,7 @@ from tapeless.prims.select import select_n
 from tapeless.prims.special import digamma, lgamma
 from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
 from tapeless.prims.unary import abs, bitwise_not, neg
+from tapeless.util import lazy
 
 __all__ = [
     "igamma",
@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 # Stirling's series of log gamma, in powers of 1/a**2 after a factor 1/a.
+scipy_special = lazy.load("scipy.special")
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _MOST_STEPS = 10000
 
@@ -229,7 +230,7 @@ class IGamma(Elementwise):
         """Compute in float64."""
         return (in_float64(lambda a, x: _both(a, x)[0], *args),)
 
-    numpy = staticmethod(scipy_special.gammainc)
+    numpy = staticmethod(lambda *args: scipy_special.gammainc(*args))
 
 
 class IGammaC(Elementwise):
@@ -246,7 +247,7 @@ class IGammaC(Elementwise):
         """Compute in float64."""
         return (in_float64(lambda a, x: _both(a, x)[1], *args),)
 
-    numpy = staticmethod(scipy_special.gammaincc)
+    numpy = staticmethod(lambda *args: scipy_special.gammaincc(*args))
 
 
 class IGammaGradA(Elementwise):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special as scipy_special
 
 from tapeless.control.igamma import in_float64, run_masked, where
 from tapeless.core.linear import Zero
@@ -25,9 +24,11 @@ from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.exponential import exp, log, log1p
 from tapeless.prims.special import digamma, lgamma
 from tapeless.prims.unary import abs, bitwise_not, neg
+from tapeless.util import lazy
 
 __all__ = ["betainc", "regularized_incomplete_beta_p"]
 
+scipy_special = lazy.load("scipy.special")
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
@@ -196,7 +197,7 @@ class RegularizedIncompleteBeta(Elementwise):
         """Compute in float64."""
         return (in_float64(_regularized, *args),)
 
-    numpy = staticmethod(scipy_special.betainc)
+    numpy = staticmethod(lambda *args: scipy_special.betainc(*args))
 
 
 regularized_incomplete_beta_p = RegularizedIncompleteBeta()

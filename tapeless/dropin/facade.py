@@ -12,7 +12,7 @@ from tapeless.util.names import public_names
 __all__ = ["Facade", "Table", "missing"]
 
 _NOTE = (
-    "tapeless runs this program in the place of JAX. If JAX 0.12 has this name, it is missing here: "
+    "tapeless runs this program in the place of JAX. If JAX 0.12 has this name, it is not here: "
     "dir({module}) lists what is here, tests/meta/names_absent.json what is left out and why."
 )
 

@@ -14,7 +14,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special as scipy_special
 
 from tapeless import lax
 from tapeless import numpy as jnp
@@ -22,6 +21,7 @@ from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
 from tapeless.scipy.special.wide import horner, wide_function
+from tapeless.util import lazy
 
 __all__ = [
     "dawsn",
@@ -38,6 +38,7 @@ __all__ = [
     "wofz",
 ]
 
+scipy_special = lazy.load("scipy.special")
 _SQRT_PI = math.sqrt(math.pi)
 
 
@@ -77,7 +78,10 @@ def _erfcx(x: Value) -> Value:
 
 
 _erfcx_function = wide_function(
-    "erfcx", _erfcx, [lambda t, out, x: t * (2 * x * out - 2 / _SQRT_PI)], scipy_special.erfcx
+    "erfcx",
+    _erfcx,
+    [lambda t, out, x: t * (2 * x * out - 2 / _SQRT_PI)],
+    lambda *args: scipy_special.erfcx(*args),
 )
 
 
@@ -112,7 +116,7 @@ _erfcinv_function = wide_function(
     "erfcinv",
     _erfcinv,
     [lambda t, out, y: t * (-_SQRT_PI / 2) * jnp.exp(out * out)],
-    scipy_special.erfcinv,
+    lambda *args: scipy_special.erfcinv(*args),
 )
 
 
@@ -125,7 +129,7 @@ _ndtri_function = wide_function(
     "ndtri",
     lambda p: -math.sqrt(2) * _erfcinv(2 * p),
     [lambda t, out, p: t * math.sqrt(2 * math.pi) * jnp.exp(out * out / 2)],
-    scipy_special.ndtri,
+    lambda *args: scipy_special.ndtri(*args),
 )
 
 
@@ -172,7 +176,7 @@ _log_ndtr_function = wide_function(
     "log_ndtr",
     _log_ndtr,
     [lambda t, out, x: t * jnp.exp(-x * x / 2 - out) / math.sqrt(2 * math.pi)],
-    scipy_special.log_ndtr,
+    lambda *args: scipy_special.log_ndtr(*args),
 )
 
 
@@ -230,7 +234,7 @@ _wofz_function = wide_function(
     "wofz",
     _wofz,
     [lambda t, out, z: t * (2j / _SQRT_PI - 2 * z * out)],
-    scipy_special.wofz,
+    lambda *args: scipy_special.wofz(*args),
     is_complex=True,
 )
 
@@ -265,7 +269,10 @@ def _dawsn(x: Value) -> Value:
 
 
 _dawsn_function = wide_function(
-    "dawsn", _dawsn, [lambda t, out, x: t * (1 - 2 * x * out)], scipy_special.dawsn
+    "dawsn",
+    _dawsn,
+    [lambda t, out, x: t * (1 - 2 * x * out)],
+    lambda *args: scipy_special.dawsn(*args),
 )
 
 
@@ -346,7 +353,7 @@ _owens_t_function = wide_function(
         ),
         lambda t, out, h, a: t * jnp.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
     ],
-    scipy_special.owens_t,
+    lambda *args: scipy_special.owens_t(*args),
 )
 
 

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special as scipy_special
 
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, promote_args_inexact
 from tapeless.scipy.special.wide import horner, wide_function
+from tapeless.util import lazy
 
 __all__ = [
     "bernoulli",
@@ -34,6 +34,7 @@ __all__ = [
     "zeta",
 ]
 
+scipy_special = lazy.load("scipy.special")
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
@@ -77,7 +78,10 @@ def _gamma(x: Value) -> Value:
 
 
 _gamma_function = wide_function(
-    "gamma", _gamma, [lambda t, out, x: t * out * lax.digamma(x)], scipy_special.gamma
+    "gamma",
+    _gamma,
+    [lambda t, out, x: t * out * lax.digamma(x)],
+    lambda *args: scipy_special.gamma(*args),
 )
 
 
@@ -136,7 +140,7 @@ _betaln_function = wide_function(
         lambda t, out, a, b: t * (lax.digamma(a) - lax.digamma(a + b)),
         lambda t, out, a, b: t * (lax.digamma(b) - lax.digamma(a + b)),
     ],
-    scipy_special.betaln,
+    lambda *args: scipy_special.betaln(*args),
 )
 
 

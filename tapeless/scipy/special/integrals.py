@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special as scipy_special
 
 from tapeless import lax
 from tapeless import numpy as jnp
@@ -19,9 +18,11 @@ from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
 from tapeless.scipy.special.gammas import gammaln, gammasgn
 from tapeless.scipy.special.wide import wide_function
+from tapeless.util import lazy
 
 __all__ = ["exp1", "expi", "expn", "hyp1f1", "hyp2f1", "sici", "spence"]
 
+scipy_special = lazy.load("scipy.special")
 _EULER = float(np.euler_gamma)
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -102,7 +103,7 @@ _expn_function = wide_function(
     "expn",
     _expn,
     [_no_derivative, lambda t, out, n, x: -t * _order_below(n, x)],
-    scipy_special.expn,
+    lambda *args: scipy_special.expn(*args),
 )
 
 
@@ -138,7 +139,7 @@ def _expi(x: Value) -> Value:
 
 
 _expi_function = wide_function(
-    "expi", _expi, [lambda t, out, x: t * jnp.exp(x) / x], scipy_special.expi
+    "expi", _expi, [lambda t, out, x: t * jnp.exp(x) / x], lambda *args: scipy_special.expi(*args)
 )
 
 
@@ -227,7 +228,7 @@ _spence_function = wide_function(
     "spence",
     _spence,
     [lambda t, out, x: t * jnp.where(x == 1, -1.0, jnp.log(x) / jnp.where(x == 1, 1.0, 1 - x))],
-    scipy_special.spence,
+    lambda *args: scipy_special.spence(*args),
 )
 
 
@@ -265,7 +266,7 @@ _hyp1f1_function = wide_function(
         _no_derivative,
         lambda t, out, a, b, x: t * a / b * hyp1f1(a + 1, b + 1, x),
     ],
-    scipy_special.hyp1f1,
+    lambda *args: scipy_special.hyp1f1(*args),
 )
 
 
@@ -324,7 +325,7 @@ _hyp2f1_function = wide_function(
         _no_derivative,
         lambda t, out, a, b, c, x: t * a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
     ],
-    scipy_special.hyp2f1,
+    lambda *args: scipy_special.hyp2f1(*args),
 )
 
 
