@@ -7,6 +7,7 @@ transformations.  Every error names what was wanted and what was got.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,9 +26,10 @@ from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
 from tapeless.tree.arguments import check_callable, source_name
-from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.flatten import tree_flatten, tree_structure, tree_unflatten
+from tapeless.tree.keys import keystr
 from tapeless.tree.partial import Partial
-from tapeless.tree.prefix import equality_errors
+from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import bounded_cache
@@ -39,6 +41,7 @@ __all__ = [
     "VJP",
     "check_grad_input",
     "check_grad_output",
+    "check_value",
     "chosen_positions",
     "grad",
     "jvp",
@@ -49,6 +52,12 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+
+def check_value(leaf: Any) -> None:
+    """Raise TypeError unless a leaf is a value."""
+    if not is_value(leaf):
+        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
 
 
 class FlatFunction:
@@ -81,11 +90,7 @@ class FlatFunction:
             aux_leaves, self.aux_tree = tree_flatten(aux)
         outs, self.out_tree = tree_flatten(result)
         for out in outs:
-            if not is_value(out):
-                raise TypeError(
-                    f"the function {source_name(self.function)} returned a value of type "
-                    f"{type(out)}, which is not a valid JAX type"
-                )
+            check_value(out)
         self.n_outs = len(outs)
         return [*outs, *aux_leaves]
 
@@ -100,6 +105,7 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    check_callable(fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             f"primal and tangent arguments to jax.jvp must be tuples or lists; found "
@@ -113,7 +119,8 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
             f"have tree structure {tree} whereas tangents have tree structure {tangent_tree}."
         )
     for primal, tangent in zip(leaves, tangent_leaves, strict=True):
-        _check_tangent(typeof(primal), typeof(tangent) if not _is_float0(tangent) else tangent)
+        check_value(primal)
+        _check_tangent(typeof(primal), _type_of(tangent))
     flat = FlatFunction(fun, tree, has_aux)
     given = [
         Zero(typeof(p).tangent()) if _is_float0(t) else t
@@ -141,7 +148,7 @@ def _is_float0(x: Any) -> bool:
     return getattr(x, "dtype", None) == dtypes.float0
 
 
-def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
+def _check_tangent(primal: ShapedArray, tangent: ShapedArray) -> None:
     """Check dtype and shape of a tangent against its primal."""
     wanted = primal.tangent().dtype
     if tangent.dtype != wanted:
@@ -178,15 +185,17 @@ class LinearProgram:
         self.n_used = sum(self.nonzero)
         self.out_avals = [typeof(out) for out in linear.outs[:n]]
 
+    def __repr__(self) -> str:
+        """Return the name of the function and the linear program."""
+        return f"LinearProgram({self.name}: {self.jaxpr})"
+
     def push(self, residuals: Sequence[Value], *tangents: Any) -> Any:
         """Return the tangents of the results."""
         leaves, tree = tree_flatten(tangents)
         if tree != self.in_tree:
-            raise TypeError(
-                f"linearized function wants tangents of the tree {self.in_tree}, got {tree}"
-            )
+            raise TypeError(f"expected {self.in_tree}, got {tree}")
         for leaf, aval in zip(leaves, self.in_avals, strict=True):
-            _check_tangent(aval, leaf if _is_float0(leaf) else typeof(leaf))
+            _check_pushed(leaf, aval)
         given = select(leaves, self.linear)
         outs = iter(eval_jaxpr(self.jaxpr, (), *residuals, *given)[: self.n_used])
         results = [
@@ -218,6 +227,28 @@ class LinearProgram:
         return tree_unflatten(self.in_tree, results)
 
 
+_SPLATTED = """
+The function returned by `jax.vjp` applied to {} was called with {} arguments,
+but functions returned by `jax.vjp` must be called with a single argument
+corresponding to the single value returned by the function being differentiated
+(even if that returned value is a tuple or other container).
+
+For example, if we have:
+
+  def f(x):
+    return (x, x)
+  _, f_vjp = jax.vjp(f, 1.0)
+
+the function `f` returns a single tuple as output, and so we call `f_vjp` with a
+single tuple as its argument:
+
+  x_bar, = f_vjp((2.0, 2.0))
+
+If we instead call `f_vjp(2.0, 2.0)`, with the values 'splatted out' as
+arguments rather than in a tuple, this error can arise.
+"""
+
+
 @register_pytree_node_class
 class VJP:
     """The function from the cotangent of a result to those of the arguments, as `vjp` returns it.
@@ -232,9 +263,11 @@ class VJP:
         self.program = program
         self.opaque_residuals = list(residuals)
 
-    def __call__(self, cotangent: Any) -> tuple:
-        """Return the cotangents of the arguments."""
-        return self.program.pull(self.opaque_residuals, cotangent)
+    def __call__(self, *cotangents: Any) -> tuple:
+        """Return the cotangents of the arguments; wants one cotangent, a tree like the result."""
+        if len(cotangents) != 1:
+            raise TypeError(_SPLATTED.format(self.program.name.split(" at ")[0], len(cotangents)))
+        return self.program.pull(self.opaque_residuals, cotangents[0])
 
     def __repr__(self) -> str:
         """Return the linear program, both trees, and the residuals."""
@@ -269,11 +302,30 @@ class VJP:
         return cls(program, residuals)
 
 
+def _type_of(leaf: Any) -> ShapedArray:
+    """Return the type of a tangent or cotangent of the user's."""
+    if _is_float0(leaf):
+        return ShapedArray(np.shape(leaf), dtypes.float0)
+    check_value(leaf)
+    return typeof(leaf)
+
+
+def _check_pushed(leaf: Any, aval: ShapedArray) -> None:
+    """Check a tangent that a linearised function is called with."""
+    got, wanted = _type_of(leaf), aval.tangent()
+    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+        raise ValueError(
+            "linearized function called on tangent values inconsistent with the original primal "
+            f"values:\nGot tangent aval {got} for primal aval {aval} but expected {wanted}."
+        )
+
+
 def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
     """Check the type of a cotangent against the output's."""
-    wanted = aval.tangent()
-    got = ShapedArray(np.shape(leaf), dtypes.float0) if _is_float0(leaf) else typeof(leaf)
-    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+    got, wanted = _type_of(leaf), aval.tangent()
+    # What an integer output is given as its cotangent is not looked at.
+    ignored = is_float0(wanted) and got.dtype == aval.dtype and got.shape == aval.shape
+    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype) and not ignored:
         raise ValueError(
             "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
             f"{got.str_short(False)}, but expected {wanted.str_short(False)} because the "
@@ -284,10 +336,9 @@ def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
 
 def _tree_message(name: str, out_tree: PyTreeDef, cotangent: Any) -> str:
     """Return JAX's message for a cotangent of the wrong tree."""
-    wanted = tree_unflatten(out_tree, [0] * out_tree.num_leaves)
-    errors = equality_errors(wanted, cotangent)
+    errors = equality_errors_pytreedef(out_tree, tree_structure(cotangent))
     lines = [
-        f"  * out{path} was {this} in the original output, but {other} here, so {why}."
+        f"  * out{keystr(path)} was a {this} in the original output, but a {other} here, so {why}."
         for path, this, other, why in errors
     ]
     return (
@@ -299,10 +350,10 @@ def _tree_message(name: str, out_tree: PyTreeDef, cotangent: Any) -> str:
 
 def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, VJP, Any]:
     """Return the result, the linear program and the auxiliary output of a function at a point."""
+    check_callable(fun)
     leaves, tree = tree_flatten(tuple(primals))
     for leaf in leaves:
-        if not is_value(leaf):
-            raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
+        check_value(leaf)
     flat = FlatFunction(fun, tree, has_aux)
     linear = linearize_flat(flat, leaves)
     n = flat.n_outs
@@ -363,6 +414,12 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
             raise TypeError(
                 f"cotangent tree does not match function output, expected {flat.out_tree} but "
                 f"got {out_tree}"
+            )
+        wanted = jaxpr.out_avals
+        got = [_type_of(ct) for ct in cts]
+        if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(got, wanted, strict=True)):
+            raise TypeError(
+                f"cotangent type does not match function output, expected {wanted} but got {cts}"
             )
         results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
         return tree_unflatten(tree, [materialized(ct) for ct in results])
@@ -443,21 +500,27 @@ def _renamed(function: Callable, like: Callable) -> Callable:
 
 def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
     """Return argnums as positions, or raise if the call has too few arguments."""
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    one = isinstance(argnums, int)
+    numbers = (argnums,) if one else tuple(operator.index(number) for number in argnums)
+    if numbers and max(numbers) >= n_args:
+        raise TypeError(
+            f"differentiating with respect to argnums={argnums} requires at least "
+            f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
+            f"{n_args} positional arguments."
+        )
     for number in numbers:
-        if not -n_args <= number < n_args:
-            raise TypeError(
-                f"differentiating with respect to argnums={argnums} requires at least "
-                f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
-                f"{n_args} positional arguments."
+        if number < -n_args:
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater "
+                "than or equal to -len(args) and less than len(args), but got value "
+                f"{number} for len(args) == {n_args}."
             )
     return tuple(number % n_args for number in numbers)
 
 
 def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -> None:
     """Refuse inputs that the kind of derivative is not defined for."""
-    if not is_value(leaf):
-        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
+    check_value(leaf)
     dtype = typeof(leaf).dtype
     shown = dtypes.dtype_name(dtype)
     if holomorphic:

@@ -1,8 +1,11 @@
-"""Derivatives against finite differences (this is ``jax.test_util``).
+"""Checks of derivatives against finite differences, and of reverse mode against forward mode.
 
-For a function f at a point x and a random direction v, forward mode must give the slope of
-t -> f(x + t v) at 0, and reverse mode must be its adjoint: <w, f'(x) v> = <f'(x)^T w, v>.
-Derivatives of order n are checked by checking those of the functions that compute order n-1.
+    check_jvp   f'(x) v         is  (f(x + eps v) - f(x - eps v)) / 2 eps
+    check_vjp   <f'(x)* w, v>   is  <w, f'(x) v>
+    check_grads applies both, and then to the derivatives themselves, up to an order
+
+Directions are random and the same in every call.  Tolerances are those of the coarser of the two
+dtypes compared, times the number of elements, since errors of a random direction add up.
 """
 
 from __future__ import annotations
@@ -15,84 +18,22 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.api.autodiff import jvp, vjp
+from tapeless.core.aval import typeof
+from tapeless.runtime.array import as_array
 from tapeless.tree.flatten import tree_leaves
 from tapeless.tree.maps import tree_map
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
 _EPS = 1e-4
-# By the bits of a real number.
-_TOLERANCE = {16: 5e-2, 32: 2e-2, 64: 1e-5}
-
-
-def _numpy(x: Any) -> np.ndarray:
-    """Return a leaf in the widest dtype of its kind."""
-    x = np.asarray(x)
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        return x.astype(np.complex128)
-    return x.astype(np.float64) if dtypes.issubdtype(x.dtype, np.floating) else x
-
-
-def _has_tangents(x: Any) -> bool:
-    """Tell whether a leaf can be moved a little."""
-    return dtypes.issubdtype(np.asarray(x).dtype, np.inexact)
-
-
-def _direction(rng: np.random.Generator, x: Any) -> np.ndarray:
-    """Return a random tangent for a leaf; zeros of float0 for integers."""
-    x = np.asarray(x)
-    if not _has_tangents(x):
-        return np.zeros(x.shape, dtypes.float0)
-    tangent = rng.standard_normal(x.shape)
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        tangent = tangent + 1j * rng.standard_normal(x.shape)
-    return np.asarray(tangent).astype(x.dtype)
-
-
-def _moved(x: Any, tangent: Any, step: float) -> Any:
-    """Return x + step * tangent, in the dtype of x."""
-    if not _has_tangents(x):
-        return x
-    return np.asarray(_numpy(x) + step * _numpy(tangent)).astype(np.asarray(x).dtype)
-
-
-def _slope(f: Callable, args: Sequence[Any], tangents: Sequence[Any], eps: float) -> Any:
-    """Return the central difference of `f` in a direction."""
-    above = f(*tree_map(lambda x, v: _moved(x, v, eps / 2), args, tangents))
-    below = f(*tree_map(lambda x, v: _moved(x, v, -eps / 2), args, tangents))
-
-    def quotient(a: Any, b: Any) -> Any:
-        """Divide a difference by the step."""
-        if not _has_tangents(a):
-            return np.zeros(np.shape(a), dtypes.float0)
-        return (_numpy(a) - _numpy(b)) / eps
-
-    return tree_map(quotient, above, below)
-
-
-def _inner(xs: Any, ys: Any) -> Any:
-    """Return the real part of the sum of products: transposition does not conjugate."""
-    total = 0.0
-    for x, y in zip(tree_leaves(xs), tree_leaves(ys), strict=True):
-        if np.asarray(x).dtype != dtypes.float0 and np.asarray(y).dtype != dtypes.float0:
-            total += np.sum(_numpy(x) * _numpy(y)).real
-    return total
-
-
-def _tolerance(args: Any, given: float | None) -> float:
-    """Return the tolerance for arguments of these dtypes."""
-    if given is not None:
-        return given
-    kinds = [np.asarray(x).dtype for x in tree_leaves(args) if _has_tangents(x)]
-    return max((_TOLERANCE.get(dtypes.finfo(kind).bits, 5e-2) for kind in kinds), default=1e-5)
-
-
-def _compare(got: Any, wanted: Any, atol: float, rtol: float, what: str) -> None:
-    """Raise AssertionError where two trees of tangents differ."""
-    for a, b in zip(tree_leaves(got), tree_leaves(wanted), strict=True):
-        if np.asarray(a).dtype == dtypes.float0:
-            continue
-        np.testing.assert_allclose(_numpy(a), _numpy(b), atol=atol, rtol=rtol, err_msg=what)
+_TOLERANCES = {
+    "bfloat16": 1e-1,
+    "float16": 1e-2,
+    "float32": 2e-3,
+    "float64": 1e-5,
+    "complex64": 1e-3,
+    "complex128": 1e-5,
+}
 
 
 def check_jvp(
@@ -104,14 +45,20 @@ def check_jvp(
     eps: float = _EPS,
     err_msg: str = "",
 ) -> None:
-    """Check a forward-mode derivative, `f_jvp(primals, tangents)`, against differences of `f`."""
-    rng = np.random.default_rng(0)
-    tangents = tree_map(lambda x: _direction(rng, x), tuple(args))
+    """Raise AssertionError unless `f_jvp(args, tangents)` is the derivative of `f`.
+
+    f_jvp: returns (f(*args), tangent of it).  eps: the step of the finite differences.
+
+    >>> check_jvp(lambda x: x * x, lambda p, t: (p[0] * p[0], 2.0 * p[0] * t[0]), (1.5,))
+    """
+    random = np.random.RandomState(0)
+    tangents = tree_map(functools.partial(_direction, random), tuple(args))
     value, tangent = f_jvp(tuple(args), tangents)
-    where = f"{err_msg}: " if err_msg else ""
-    tolerances = _tolerance(args, atol), _tolerance(args, rtol)
-    _compare(value, f(*args), *tolerances, f"{where}value of the JVP")
-    _compare(tangent, _slope(f, args, tangents, eps), *tolerances, f"{where}JVP tangent")
+    wanted = _numerical_tangent(f, args, tangents, eps)
+    _check_dtypes(value, tangent)
+    where = f"{err_msg} " if err_msg else ""
+    _check_close(value, f(*args), atol, rtol, f"{where}primal")
+    _check_close(tangent, wanted, atol, rtol, f"{where}tangent")
 
 
 def check_vjp(
@@ -123,63 +70,142 @@ def check_vjp(
     eps: float = _EPS,
     err_msg: str = "",
 ) -> None:
-    """Check a reverse-mode derivative, `f_vjp(*primals)`, against differences of `f`."""
-    rng = np.random.default_rng(0)
+    """Raise AssertionError unless `f_vjp(*args)` is the transposed derivative of `f`.
+
+    f_vjp: returns (f(*args), its pullback).
+
+    >>> check_vjp(lambda x: x * x, lambda x: (x * x, lambda ct: (2.0 * x * ct,)), (1.5,))
+    """
+    random = np.random.RandomState(0)
     value, pullback = f_vjp(*args)
-    where = f"{err_msg}: " if err_msg else ""
-    tolerances = _tolerance(args, atol), _tolerance(args, rtol)
-    _compare(value, f(*args), *tolerances, f"{where}value of the VJP")
-    tangents = tree_map(lambda x: _direction(rng, x), tuple(args))
-    slope = _slope(f, args, tangents, eps)
-    cotangent = tree_map(lambda x: _direction(rng, x), value)
-    along = _inner(pullback(cotangent), tangents)
-    _compare(along, _inner(cotangent, slope), *tolerances, f"{where}VJP")
+    where = f"{err_msg} " if err_msg else ""
+    _check_close(value, f(*args), atol, rtol, f"{where}primal")
+    tangents = tree_map(functools.partial(_direction, random), tuple(args))
+    pushed = _numerical_tangent(f, args, tangents, eps)
+    cotangent = tree_map(functools.partial(_direction, random), pushed)
+    pulled = pullback(tree_map(_cotangent, value, cotangent))
+    found, wanted = _inner(tangents, pulled), _inner(pushed, cotangent)
+    _check_close(found, wanted, atol, rtol, f"{where}cotangent projection")
 
 
 def check_grads(
     f: Callable,
     args: Sequence[Any],
     order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
+    modes: str | Sequence[str] = ("fwd", "rev"),
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
 ) -> None:
-    """Check the derivatives of `f` at `args` up to `order` against finite differences.
+    """Raise AssertionError unless the derivatives of `f` up to `order` are right.
 
-    modes: "fwd", "rev", or both; of order 2 and more, all their combinations.  atol, rtol: by
-    default as loose as the dtypes need.  Raises AssertionError where a derivative is wrong.
+    modes: "fwd", "rev" or both; all mixtures are checked.
 
-    >>> from tapeless.prims.trig import sin
-    >>> check_grads(sin, (0.3,), order=2)
+    >>> check_grads(lambda x: x * x * x, (1.5,), order=2)
     """
-    step = _EPS if eps is None else eps
-    if eps is None and _tolerance(args, None) > _TOLERANCE[64]:
-        step = 1e-2
-    _check(f, tuple(args), order, modes, (atol, rtol, step), f.__class__.__name__)
+    step = eps or _EPS
+
+    def check(function: Callable, at: tuple, depth: int, where: str) -> None:
+        """Check one function and, if `depth` allows, its derivatives."""
+        suffix = f" of {where}" if where else ""
+        if "fwd" in modes:
+            name = f"JVP{suffix}"
+            check_jvp(function, functools.partial(jvp, function), at, atol, rtol, step, name)
+            if depth > 1:
+                check(functools.partial(jvp, function), (at, at), depth - 1, name)
+        if "rev" in modes:
+            name = f"VJP{suffix}"
+            check_vjp(function, functools.partial(vjp, function), at, atol, rtol, step, name)
+            if depth > 1:
+                random = np.random.RandomState(0)
+                value = function(*at)
+                draw = functools.partial(_direction, random)
+                cotangent = tree_map(_cotangent, value, tree_map(draw, value))
+                pull = functools.partial(_pulled, function, cotangent)
+                check(pull, at, depth - 1, name)
+
+    check(f, tuple(args), order, "")
 
 
-def _check(
-    f: Callable, args: tuple, order: int, modes: Sequence[str], limits: tuple, what: str
-) -> None:
-    """Check one order, then the derivatives of the functions that computed it."""
-    if order < 1:
-        return
-    if "fwd" in modes:
-        forward = functools.partial(jvp, f)
-        check_jvp(f, forward, args, *limits, f"JVP of {what}")
-        rng = np.random.default_rng(order)
-        tangents = tree_map(lambda x: _direction(rng, x), args)
-        _check(lambda *a: jvp(f, a, tangents)[1], args, order - 1, modes, limits, f"JVP of {what}")
-    if "rev" in modes:
-        check_vjp(f, functools.partial(vjp, f), args, *limits, f"VJP of {what}")
-        value, _ = vjp(f, *args)
-        rng = np.random.default_rng(order)
-        cotangent = tree_map(lambda x: _direction(rng, x), value)
+def _pulled(function: Callable, cotangent: Any, *args: Any) -> Any:
+    """Return the cotangents of the arguments."""
+    return vjp(function, *args)[1](cotangent)
 
-        def backward(*a: Any) -> list[Any]:
-            """Return the gradients that have a derivative."""
-            gradients = tree_leaves(vjp(f, *a)[1](cotangent))
-            return [g for g in gradients if g.dtype != dtypes.float0]
 
-        _check(backward, args, order - 1, modes, limits, f"VJP of {what}")
+def _direction(random: np.random.RandomState, x: Any) -> Any:
+    """Return a random array of the type of `x`."""
+    aval = typeof(x)
+    values = random.randn(*aval.shape)
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        values = values + 1j * random.randn(*aval.shape)
+    return as_array(np.asarray(values, aval.dtype))
+
+
+def _cotangent(like: Any, direction: Any) -> Any:
+    """Return a direction as a cotangent of `like`; float0 for integers."""
+    aval = typeof(like).tangent()
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    return as_array(np.asarray(direction, aval.dtype))
+
+
+def _wide(x: Any) -> np.ndarray:
+    """Return a NumPy array that is precise enough for sums."""
+    array = np.asarray(x)
+    if dtypes.issubdtype(array.dtype, np.complexfloating):
+        return array.astype(np.complex128)
+    return array.astype(np.float64)
+
+
+def _numerical_tangent(f: Callable, args: Sequence[Any], tangents: Any, eps: float) -> Any:
+    """Return the central difference of `f` in a direction."""
+
+    def moved(sign: float) -> Any:
+        """Return `f` at a shifted point."""
+
+        def shift(x: Any, t: Any) -> Any:
+            """Shift one array, in its own dtype."""
+            return as_array((_wide(x) + sign * eps * _wide(t)).astype(typeof(x).dtype))
+
+        return f(*tree_map(shift, tuple(args), tangents))
+
+    def slope(high: Any, low: Any) -> np.ndarray:
+        """Return the difference quotient, in the dtype of the result."""
+        return ((_wide(high) - _wide(low)) / (2 * eps)).astype(typeof(high).dtype)
+
+    return tree_map(slope, moved(1.0), moved(-1.0))
+
+
+def _inner(a: Any, b: Any) -> Any:
+    """Return the inner product of two trees, without conjugation, in the dtype of their values."""
+    pairs = list(zip(tree_leaves(a), tree_leaves(b), strict=True))
+    pairs = [(x, y) for x, y in pairs if getattr(y, "dtype", None) != dtypes.float0]
+    total = sum(np.sum(_wide(x) * _wide(y)).real for x, y in pairs)
+    kinds = [np.zeros((), typeof(x).dtype).real.dtype for x, _ in pairs]
+    return np.asarray(total, np.result_type(*kinds) if kinds else np.float32)
+
+
+def _check_dtypes(value: Any, tangent: Any) -> None:
+    """Raise AssertionError unless each tangent has the dtype that its value wants."""
+    for x, t in zip(tree_leaves(value), tree_leaves(tangent), strict=True):
+        wanted, got = typeof(x).tangent().dtype, t.dtype if hasattr(t, "dtype") else typeof(t).dtype
+        assert wanted == got, f"tangent of dtype {got} for a value whose tangents are {wanted}"
+
+
+def _check_close(a: Any, b: Any, atol: float | None, rtol: float | None, what: str) -> None:
+    """Raise AssertionError unless two trees agree within the tolerances."""
+    for x, y in zip(tree_leaves(a), tree_leaves(b), strict=True):
+        x, y = np.asarray(x), np.asarray(y)
+        if dtypes.float0 in (x.dtype, y.dtype):
+            continue
+        size = max(x.size, 1)
+        default = max(_TOLERANCES.get(v.dtype.name, 0.0) for v in (x, y))
+        absolute = (default if atol is None else atol) * size
+        relative = (default if rtol is None else rtol) * size
+        np.testing.assert_allclose(*_comparable(x, y), atol=absolute, rtol=relative, err_msg=what)
+
+
+def _comparable(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two arrays in dtypes that NumPy can compare."""
+    narrow = ("bfloat16", "float16")
+    return tuple(v.astype(np.float32) if v.dtype.name in narrow else v for v in (x, y))

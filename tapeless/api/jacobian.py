@@ -61,9 +61,11 @@ def jacfwd(
         columns = vmap(push, out_axes=-1)(*_basis(leaves))
         n = flat.n_outs
         shapes = [typeof(leaf).shape for leaf in leaves]
-        rows = [_split_last(column, shapes) for column in columns[:n]]
+        filled = [_numbers(t, x) for t, x in zip(columns[:n], columns[n:], strict=False)]
+        rows = [_split_last(column, shapes) for column in filled]
         for column in columns[:n]:
-            check_grad_output(typeof(column).dtype, holomorphic, "jacfwd")
+            if holomorphic:
+                check_grad_output(typeof(column).dtype, holomorphic, "jacfwd")
         jacobians = tree_unflatten(flat.out_tree, [_inputs(row, tree, argnums) for row in rows])
         if not has_aux:
             return jacobians
@@ -108,7 +110,7 @@ def jacrev(
         for out in outs:
             check_grad_output(typeof(out).dtype, holomorphic, "jacrev")
         pulled = vmap(lambda *cts: pullback(tree_unflatten(out_tree, cts)))(*_basis(outs))
-        columns, _ = tree_flatten(pulled)
+        columns = [_numbers(ct, x) for ct, x in zip(tree_flatten(pulled)[0], leaves, strict=True)]
         shapes = [typeof(out).shape for out in outs]
         split = [_split_first(column, shapes) for column in columns]
         by_output = [_inputs(list(row), tree, argnums) for row in zip(*split, strict=True)]
@@ -172,6 +174,14 @@ def _basis(values: Sequence[Value]) -> list[Value]:
             rows.append(array_from_numpy(ones, aval.weak_type))
         start += aval.size
     return rows
+
+
+def _numbers(tangents: Value, like: Value) -> Value:
+    """Return derivatives of or by an integer as zeros of its dtype, others as they are."""
+    aval = typeof(tangents) if not isinstance(tangents, np.ndarray) else tangents
+    if aval.dtype != dtypes.float0:
+        return tangents
+    return array_from_numpy(np.zeros(aval.shape, typeof(like).dtype))
 
 
 def _split_last(column: Value, shapes: Sequence[tuple[int, ...]]) -> list[Value]:

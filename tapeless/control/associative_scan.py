@@ -73,9 +73,9 @@ def _scan(combine: Callable, elems: list[Value], axis: int) -> list[Value]:
         [slice_in_dim(x, 1, None, 2, axis) for x in elems],
     )
     odd = _scan(combine, pairs, axis)
-    last = n // 2 - 1 if n % 2 == 0 else n // 2
+    last = n // 2 - 1
     even = combine(
-        [slice_in_dim(x, 0, last, 1, axis) for x in odd],
+        odd if n % 2 else [slice_in_dim(x, 0, last, 1, axis) for x in odd],
         [slice_in_dim(x, 2, None, 2, axis) for x in elems],
     )
     first = [slice_in_dim(x, 0, 1, 1, axis) for x in elems]
