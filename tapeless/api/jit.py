@@ -28,7 +28,7 @@ from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo
 from tapeless.core.trace import Value, context
 from tapeless.runtime import fastcall
-from tapeless.runtime.array import Array, as_array
+from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.runtime.cache import TraceCache, TracedProgram
 from tapeless.runtime.eager import executable_of, templates
 from tapeless.runtime.executable import Executable
@@ -146,6 +146,10 @@ class JitFunction:
         """Call the compiled function; where it has a route, native code stands in for this."""
         recent = self._recent
         try:
+            if np.ndarray in map(type, args) and not self.is_static:
+                converted = _on_device(args)
+                if converted is not args:
+                    return self(*converted, **kwargs)
             if recent is not None and context.trace is context.base:
                 outs = recent.attempt(args, kwargs)
                 if outs is not NotImplemented:
@@ -159,10 +163,6 @@ class JitFunction:
         """Find or make the program for arguments like these, and call it."""
         if config.current.jax_disable_jit:
             return self.__wrapped__(*args, **kwargs)
-        if np.ndarray in map(type, args) and not self.is_static and context.trace is context.base:
-            converted = _on_device(args)
-            if converted is not args:
-                return self(*converted, **kwargs)
         leaves, tree, traced = self.prepare(args, kwargs)
         if context.trace is context.base and not traced.tracers:
             donated = self.donated_leaves(args, kwargs)
@@ -348,8 +348,16 @@ class _Expected:
 
 
 def _on_device(args: Sequence[Any]) -> Sequence[Any]:
-    """Return arguments with Arrays in place of NumPy arrays of numbers; the same if there is none."""
-    known = [as_array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x for x in args]
+    """Return arguments with Arrays in place of NumPy arrays of numbers; the same if there is none.
+
+    Inside a transformation, and without jit, arguments stay as they are.
+    """
+    if context.trace is not context.base or config.current.jax_disable_jit:
+        return args
+    known = [
+        array_from_numpy(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x
+        for x in args
+    ]
     return args if all(map(operator.is_, known, args)) else known
 
 

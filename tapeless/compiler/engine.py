@@ -16,7 +16,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import llvmlite.binding as llvm
 
@@ -24,7 +23,7 @@ from tapeless.compiler.emit import Emitted, emit_program
 from tapeless.compiler.host import take_exception
 from tapeless.compiler.interrupts import raise_interruption
 from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
-from tapeless.compiler.objects import ObjectCache, object_key
+from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 
@@ -33,12 +32,6 @@ __all__ = ["NativeProgram", "compile_program", "generate_object", "link_emitted"
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _extras: dict[tuple[str, Target], Linked] = {}
 _linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
-
-
-@cache
-def _objects() -> ObjectCache:
-    """Return the cache of this process."""
-    return ObjectCache()
 
 
 def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
@@ -73,10 +66,10 @@ def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
 
 def _object(key: str, text: str, target: Target, effort: int) -> bytes:
     """Return the object of a module, from the cache if it is there."""
-    code = _objects().load(key)
+    code = objects().load(key)
     if code is None:
         code = generate_object(text, target, effort)
-        _objects().save(key, code)
+        objects().save(key, code)
     return code
 
 

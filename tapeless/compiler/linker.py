@@ -26,6 +26,7 @@ import llvmlite.binding as llvm
 
 from tapeless.compiler.interrupts import poll_text
 from tapeless.compiler.libraries import calm_blas, exported_routines
+from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
 
@@ -148,9 +149,14 @@ def _start() -> Runtime:
     llvm.initialize_native_asmprinter()
     jit = llvm.create_lljit_compiler(aim, use_jit_link=False)
     text = poll_text(target.triple) + pool_text(target.triple)
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple, module.data_layout = target.triple, str(aim.target_data)
-    library = llvm.JITLibraryBuilder().add_object_img(aim.emit_object(module))
+    key = object_key(text, target, 1)
+    code = objects().load(key)
+    if code is None:
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.triple, module.data_layout = target.triple, str(aim.target_data)
+        code = aim.emit_object(module)
+        objects().save(key, code)
+    library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()
     names = ("poll", "exception", "set_main", "pool_reset", "pool_limit", "parallel")
     for name in names:

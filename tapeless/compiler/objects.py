@@ -15,6 +15,7 @@ outgrow `_MOST_BYTES`, those that were not used for longest are removed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import stat
@@ -27,7 +28,7 @@ import llvmlite.binding as llvm
 
 from tapeless.compiler.target import Target
 
-__all__ = ["ObjectCache", "object_key"]
+__all__ = ["ObjectCache", "object_key", "objects"]
 
 _LAYOUT = "tapeless object 1"
 _MOST_BYTES = 256 << 20
@@ -152,3 +153,9 @@ class ObjectCache:
             with contextlib.suppress(OSError):
                 os.unlink(path)
                 excess -= size
+
+
+@functools.cache
+def objects() -> ObjectCache:
+    """Return the cache of this process."""
+    return ObjectCache()

@@ -45,8 +45,10 @@ class Array(AnyArray):
 
     __slots__ = ("__weakref__", "_numpy", "_sharding", "aval", "block", "place")
     __array_priority__ = 100
+    place: int | None
+    _sharding: Sharding | None
 
-    def __init__(self, aval: ShapedArray, block: Any, place: int) -> None:
+    def __init__(self, aval: ShapedArray, block: Any, place: int | None) -> None:
         """Not for users: use `jax.numpy.array`."""
         self.aval = aval
         self.block = block
@@ -181,6 +183,10 @@ class Array(AnyArray):
             return value.astype(dtype)
         return value.copy() if copy else value
 
+    def __buffer__(self, flags: int) -> memoryview:
+        """Return the memory, read-only, for Python's buffer protocol (from Python 3.12 on)."""
+        return memoryview(self._value)
+
     def __dlpack__(self, **options: Any) -> Any:
         """Return a DLPack capsule over the same memory."""
         return self._value.__dlpack__(**options)
@@ -300,8 +306,13 @@ def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
 
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
     """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
-    dtype = dtypes.canonicalize_dtype(value.dtype)
-    return array_of(np.asarray(value), ShapedArray(value.shape, dtype, weak_type))
+    own = value.dtype
+    dtype = dtypes.canonicalize_dtype(own)
+    aval = ShapedArray(value.shape, dtype, weak_type)
+    if dtype is own and value.nbytes <= memory.SMALL:
+        data = value.tobytes()
+        return Array(aval, data, memory.bytes_address(data))
+    return array_of(np.asarray(value), aval)
 
 
 def as_array(x: Any) -> Array:

@@ -79,6 +79,23 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
+# Results of operations without parameters follow from the types of their operands.
+_known_types: dict[tuple, Sequence[ShapedArray]] = {}
+_MOST_KNOWN = 4096
+
+
+def _result_types(prim: Primitive, *avals: ShapedArray) -> Sequence[ShapedArray]:
+    """Return the result types of an operation without parameters, from memory if possible."""
+    key = (prim, *avals)
+    found = _known_types.get(key)
+    if found is None:
+        found = prim.abstract(*avals)
+        if len(_known_types) >= _MOST_KNOWN:
+            _known_types.clear()
+        _known_types[key] = found
+    return found
+
+
 class StageTrace(Trace):
     """Writes operations into `builder`."""
 
@@ -102,7 +119,10 @@ class StageTrace(Trace):
     def emit(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[StageTracer, ...]:
         """Append one equation and return its results."""
         atoms = [self.atom(arg) for arg in args]
-        outs = prim.abstract(*[atom.aval for atom in atoms], **params)
+        if params:
+            outs = prim.abstract(*[atom.aval for atom in atoms], **params)
+        else:
+            outs = _result_types(prim, *[atom.aval for atom in atoms])
         return self.emit_typed(prim, atoms, outs, params)
 
     def emit_typed(
