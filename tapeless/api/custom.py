@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.control.bodies import flatten_values, trace_body
+from tapeless.control.bodies import flatten_values, trace_body, type_difference
 from tapeless.control.custom_jvp import custom_jvp_call_p
 from tapeless.control.custom_vjp import custom_vjp_call_p
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Tracer, Value
+from tapeless.errors import UnexpectedTracerError
 from tapeless.prims.common import instantiate
+from tapeless.prims.convert import convert_element_type
 from tapeless.tree.arguments import function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from tapeless.tree.keys import keystr
 from tapeless.tree.maps import tree_map
+from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
@@ -72,12 +76,19 @@ def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
     return SymbolicZero(aval) if symbolic_zeros else instantiate(Zero(aval))
 
 
-def resolve(fun: Callable, args: tuple, kwargs: dict) -> tuple:
-    """Return all arguments by position, defaults filled in."""
+def resolve(fun: Callable, args: tuple, kwargs: dict, kind: str) -> tuple:
+    """Return all arguments by position, defaults filled in; kind: what messages call `fun`."""
     try:
-        bound = inspect.signature(fun).bind(*args, **kwargs)
+        signature = inspect.signature(fun)
     except ValueError:
         return args
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {kind}-decorated function {function_name(fun)} could not "
+            f"be resolved to positional-only arguments. Binding failed with the error:\n{error}"
+        ) from None
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
@@ -92,6 +103,15 @@ def named_like(rule: Callable, function: Callable) -> Callable:
     named: Any = functools.partial(function)
     named.__name__ = function_name(rule)
     return named
+
+
+_TRACER_FIXED = (
+    "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position "
+    "indicated by nondiff_argnums as non-differentiable. Tracers cannot be passed as "
+    "non-differentiable arguments to custom_vjp functions; instead, nondiff_argnums should only be "
+    "used for arguments that can't be or contain JAX tracers, e.g. function-valued arguments. In "
+    "particular, array-valued arguments should typically not be indicated as nondiff_argnums."
+)
 
 
 class CustomFunction:
@@ -195,7 +215,7 @@ class custom_jvp(CustomFunction):  # noqa: N801
             raise AttributeError(
                 f"No JVP defined for custom_jvp function {self.__name__} using defjvp."
             )
-        args = resolve(self.fun, args, kwargs)
+        args = resolve(self.fun, args, kwargs, "custom_jvp")
         fixed, places = self.divide(args)
         leaves, tree = flatten_values(tuple(args[i] for i in places))
         out_trees: list[PyTreeDef] = []
@@ -259,11 +279,10 @@ class FlatJVP:
         got = tangent.aval if type(tangent) is Zero else typeof(tangent)
         if (got.shape, got.dtype) != (wanted.shape, wanted.dtype) and type(tangent) is not Zero:
             raise TypeError(
-                f"Custom JVP rule {rule} for function {name} must produce primal and tangent "
-                f"outputs "
-                f"with corresponding shapes and dtypes. Expected {wanted.str_short(False)} "
-                f"(tangent "
-                f"type of {typeof(out).str_short(False)}) but got {got.str_short(False)}."
+                "Custom JVP rule must produce primal and tangent outputs with corresponding shapes "
+                f"and dtypes. Expected {wanted.str_short(False)} (tangent type of "
+                f"{typeof(out).str_short(False)}) but got {got.str_short(False)}. (The rule is "
+                f"{rule}, of the function {name}.)"
             )
 
 
@@ -329,8 +348,10 @@ class custom_vjp(CustomFunction):  # noqa: N801
             raise AttributeError(
                 f"No VJP defined for custom_vjp function {self.__name__} using defvjp."
             )
-        args = resolve(self.fun, args, kwargs)
+        args = resolve(self.fun, args, kwargs, "custom_vjp")
         fixed, places = self.divide(args)
+        if any(isinstance(leaf, Tracer) for leaf in tree_leaves(fixed)):
+            raise UnexpectedTracerError(_TRACER_FIXED)
         leaves, tree = flatten_values(tuple(args[i] for i in places))
         out_trees: list[PyTreeDef] = []
         rules = FlatVJP(self, (self.fwd, self.bwd), args, fixed, places, tree, leaves, out_trees)
@@ -376,7 +397,7 @@ class FlatVJP:
                 f"Custom VJP fwd rule {function_name(self.fwd)} for function {owner.__name__} "
                 f"must "
                 f"produce a pair (list or tuple of length two) where the first element represents "
-                f"the primal output (equal to the output of the custom_vjp-decorated function "
+                f"the primal output (equal to those of the custom_vjp-decorated function "
                 f"{owner.__name__}) and the second element represents residuals (i.e. values "
                 f"stored "
                 f"from the forward pass for use on the backward pass), but instead of a pair the "
@@ -394,66 +415,70 @@ class FlatVJP:
             cotangents = [SymbolicZero(ct.aval) if type(ct) is Zero else ct for ct in cotangents]
         res = tree_unflatten(self.residual_tree, residuals)
         result = self.bwd(*self.fixed, res, tree_unflatten(self.out[-1], cotangents))
-        name, rule = owner.__name__, function_name(self.bwd)
-        n = len(self.places)
-        if not isinstance(result, (tuple, list)):
-            raise TypeError(
-                f"Custom VJP bwd rule {rule} must produce a tuple, but got {type(result)} when "
-                f"differentiating {name}. It must have one entry per argument of {name}."
-            )
-        if len(result) != n:
-            raise TypeError(
-                f"Custom VJP bwd rule {rule} for function {name} must return one cotangent per "
-                f"(differentiable) argument: wanted {n}, got {len(result)}."
-            )
-        return self.spread(tuple(result), name, rule)
+        return self.spread(result)
 
-    def spread(self, result: tuple, name: str, rule: str) -> list[Any]:
+    def spread(self, result: Any) -> list[Any]:
         """Bring the returned trees to flat arguments; None stands for zeros of a subtree."""
         avals = tree_unflatten(self.tree, self.avals)
+        shown = f"{function_name(self.bwd)} for function {self.owner.__name__}"
+        if not isinstance(result, (tuple, list)):
+            raise TypeError(
+                f"{self.wrong_tree(result)} (The rule {shown} must return a tuple, even of one "
+                f"cotangent.)"
+            )
+        if len(result) != len(avals):
+            raise TypeError(
+                f"{self.wrong_tree(result)} (The rule {shown} must return one cotangent per "
+                f"differentiable argument: wanted {len(avals)}, got {len(result)}.)"
+            )
         flat: list[Any] = []
         for number, (ct, wanted) in enumerate(zip(result, avals, strict=True)):
-            leaves = tree_leaves(wanted)
+            leaves, tree = tree_flatten_with_path(wanted)
             try:
-                filled = (
-                    [Zero(a.tangent()) for a in leaves] if ct is None else _matching(ct, wanted)
-                )
+                filled = [None] * len(leaves) if ct is None else flatten_axes("ct", tree, ct)
             except ValueError:
                 raise TypeError(
-                    f"Custom VJP bwd rule {rule} for function {name} must produce, for argument "
-                    f"{number}, a cotangent of the tree {tree_flatten(wanted)[1]}, but got "
-                    f"{tree_flatten(ct)[1]}."
+                    f"{self.wrong_tree(result)} (Argument {number} has the structure {tree}; the "
+                    f"rule {shown} returned {tree_structure(ct)} for it.)"
                 ) from None
-            flat.extend(
-                _checked_cotangent(x, aval, name, rule, number)
-                for x, aval in zip(filled, leaves, strict=True)
-            )
+            for x, (path, aval) in zip(filled, leaves, strict=True):
+                flat.append(self.checked(x, aval, f"[{number}]{keystr(path)}"))
         return flat
 
-
-def _matching(ct: Any, wanted: Any) -> list[Any]:
-    """Return the leaves of a cotangent, one per leaf of the argument; None covers a subtree."""
-    treedef = tree_flatten(wanted)[1]
-    return flatten_axes("cotangent", treedef, ct)
-
-
-def _checked_cotangent(ct: Any, aval: ShapedArray, name: str, rule: str, number: int) -> Any:
-    """Return a cotangent as a value or Zero, or raise TypeError if it is of the wrong type."""
-    wanted = aval.tangent()
-    if ct is None or wanted.dtype == dtypes.float0:
-        return Zero(wanted)
-    ct = _as_zero(ct)
-    if type(ct) is Zero:
-        return Zero(wanted)
-    got = typeof(ct)
-    if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
-        raise ValueError(
-            f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the types "
-            f"of the arguments: for argument {number} it should have type "
-            f"{wanted.str_short()}, but "
-            f"got {got.str_short()}."
+    def wrong_tree(self, result: Any) -> str:
+        """Return JAX's words for cotangents of another structure than the arguments."""
+        got = tree_structure(result)
+        return (
+            "Custom VJP bwd rule must produce an output with the same container (pytree) structure "
+            "as the args tuple of the primal function, and in particular must produce a tuple of "
+            "length equal to the number of arguments to the primal function, but got bwd output "
+            f"structure {got} for primal input structure {self.tree}."
         )
-    return ct
+
+    def checked(self, ct: Any, aval: ShapedArray, where: str) -> Any:
+        """Return a cotangent as a value or Zero, or raise ValueError if it is of the wrong type."""
+        wanted = aval.tangent()
+        if ct is None or wanted.dtype == dtypes.float0:
+            return Zero(wanted)
+        ct = _as_zero(ct)
+        if type(ct) is Zero:
+            return Zero(wanted)
+        if not is_value(ct):
+            raise TypeError(f"Argument '{ct}' of type {type(ct)} is not a valid JAX type")
+        got = typeof(ct)
+        if got.shape == wanted.shape and got.dtype != wanted.dtype and aval.weak_type:
+            # A number stands for one of the dtype of a Python number.
+            if not dtypes.issubdtype(got.dtype, np.complexfloating):
+                return convert_element_type(ct, wanted.dtype)
+        if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+            raise ValueError(
+                f"Custom VJP bwd rule attached to {source_name(self.owner.fun)} must produce an "
+                f"output with the same type as the args tuple of the primal function, but at "
+                f"output{where} the bwd rule produced an output of type {got.str_short(False)} "
+                f"corresponding to an input of type {aval.str_short(False)}"
+                f"{type_difference(aval, got)}"
+            )
+        return ct
 
 
 def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:

@@ -57,7 +57,7 @@ class custom_vmap:  # noqa: N801
             raise AttributeError(
                 f"No batching rule defined for custom_vmap function {self.__name__} using def_vmap."
             )
-        leaves, tree = flatten_values(resolve(self.fun, args, kwargs))
+        leaves, tree = flatten_values(resolve(self.fun, args, kwargs, "custom_vmap"))
         body = trace_body(self.fun, tree, [typeof(leaf) for leaf in leaves], "custom_vmap")
         outs = custom_vmap_call_p.bind(
             *body.consts,

@@ -112,10 +112,10 @@ def _check_in_axes(axes: Any) -> None:
 
 def _normalised(leaf: Any, dim: Any) -> int | None:
     """Return the mapped axis of a leaf as 0 <= dim < ndim, or raise in JAX's words."""
-    if not is_value(leaf):
-        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
     if dim is None:
         return None
+    if not is_value(leaf):
+        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
     dim, aval = int(dim), typeof(leaf)
     if not -aval.ndim <= dim < aval.ndim:
         wanted = dim + 1 if dim >= 0 else -dim

@@ -33,6 +33,7 @@ __all__ = [
     "flatten_values",
     "promote_weak",
     "trace_body",
+    "type_difference",
 ]
 
 
@@ -144,7 +145,7 @@ def check_carry(
     names = leaf_names(name, tree_unflatten(in_tree, list(avals)))
     lines = [
         f"the input carry {_leaf(name, path)} has type {a.str_short(False)} but the corresponding "
-        f"output carry component has type {b.str_short(False)}{_why(a, b)}"
+        f"output carry component has type {b.str_short(False)}{type_difference(a, b)}"
         for path, a, b in zip(names, avals, outs, strict=True)
         if (a.shape, a.dtype) != (b.shape, b.dtype)
     ]
@@ -179,7 +180,7 @@ def check_branches(
         paths = leaf_names("", tree_unflatten(first.out_tree, list(first.out_avals)))
         lines = [
             f"the output of {names[0]}{_at(path)} has type {a.str_short(False)} but the "
-            f"corresponding output of {name} has type {b.str_short(False)}{_why(a, b)}"
+            f"corresponding output of {name} has type {b.str_short(False)}{type_difference(a, b)}"
             for path, a, b in zip(paths, first.out_avals, body.out_avals, strict=True)
             if (a.shape, a.dtype) != (b.shape, b.dtype)
         ]
@@ -205,7 +206,7 @@ def _at(path: str) -> str:
     return f" at path {path}" if path else ""
 
 
-def _why(a: ShapedArray, b: ShapedArray) -> str:
+def type_difference(a: ShapedArray, b: ShapedArray) -> str:
     """Say in what two types differ."""
     if a.shape != b.shape and a.dtype != b.dtype:
         return ", so the dtypes do not match, and the shapes do not match"
