@@ -165,7 +165,7 @@ def _bind_cond(
     programs = _with_common_types(programs)
     branches = tuple(program.replace(outvars=select(program.outvars, kept)) for program in programs)
     outs = cond_p.bind(index, *inputs, branches=branches)
-    same = [inputs[s] for s, flag in zip(sources[0], passed, strict=True) if flag]
+    same = [inputs[s] for s in select(sources[0], passed) if s is not None]
     return merge(passed, outs, same)
 
 

@@ -62,7 +62,8 @@ class _Prompt(cmd.Cmd):
     def __init__(self, frames: Sequence[Frame]) -> None:
         """Stand at the innermost of `frames`."""
         super().__init__(stdin=sys.stdin, stdout=sys.stdout)
-        self.use_rawinput = sys.stdin is sys.__stdin__ and sys.stdin.isatty()
+        terminal = sys.__stdin__
+        self.use_rawinput = sys.stdin is terminal and terminal is not None and terminal.isatty()
         self.frames = frames
         self.depth = 0
 

@@ -225,10 +225,12 @@ class ResidualSlots:
                 args[n_slots : n_slots + n_known],
                 args[n_slots + n_known :],
             )
-            residuals = [
-                slots[slot] if slot is not None else known[source]
-                for slot, source in zip(self.slot_of[number], half.residual_inputs, strict=True)
-            ]
+            residuals = []
+            for slot, source in zip(self.slot_of[number], half.residual_inputs, strict=True):
+                if slot is not None:
+                    residuals.append(slots[slot])
+                elif source is not None:
+                    residuals.append(known[source])
             return eval_jaxpr(half.staged, half.staged.consts, *residuals, *unknown)
 
         unknown_avals = half.staged.in_avals[len(half.residual_avals) :]

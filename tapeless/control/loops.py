@@ -174,9 +174,8 @@ def _bind_scan(
     )
     n_out = sum(carried)
     carry = merge(carried, select(init, fixed), outs[:n_out])
-    same = [
-        xs[s - n_consts - n_carry] for s, flag in zip(source[n_carry:], copied, strict=True) if flag
-    ]
+    first = n_consts + n_carry
+    same = [xs[s - first] for s in select(source[n_carry:], copied) if s is not None]
     return carry, merge(copied, outs[n_out:], same)
 
 

@@ -293,11 +293,10 @@ class SplitScan:
         staged = self.halves.staged
         for number, kind in enumerate(kinds):
             source = self.halves.residual_inputs[number]
-            arg = (
-                next(position[kind])
-                if kind in position
-                else n_residuals + self.known_inputs[source]
-            )
+            if kind in position or source is None:
+                arg = next(position[kind])
+            else:
+                arg = n_residuals + self.known_inputs[source]
             is_const = kind in ("invariant", "const")
             (const_args if is_const else xs_args).append(arg)
             (const_vars if is_const else xs_vars).append(staged.invars[number])
@@ -461,6 +460,7 @@ def _transpose_after_split(
 ) -> tuple:
     """Transpose a loop with carries that are not linear: those run first, in their own loop."""
     split = prim.split(linear, **params)
+    assert split.known is not None, "an input that is not linear leaves nothing to run"
     known_prim, known_params = split.known
     outs = known_prim.bind(*[arg for arg in args if type(arg) is not Linear], **known_params)
     residuals = outs[len(outs) - split.n_residuals :]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -142,6 +142,27 @@ class AnyArray:
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+        # The array library fills these in, and all others (`core.trace.array_methods`).
+        at: Any
+        T: Any
+
+        def astype(self, dtype: dtypes.DTypeLike) -> Any:
+            """Convert."""
+
+        def operator(self, other: Any) -> Any:
+            """Stand for the operators with two operands."""
+
+        def prefix(self) -> Any:
+            """Stand for the operators with one."""
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = operator
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = operator
+        __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = operator
+        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = operator
+        __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = operator
+        __neg__ = __pos__ = __invert__ = __abs__ = prefix
 
 
 AnyArray.__name__ = AnyArray.__qualname__ = "Array"

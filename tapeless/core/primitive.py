@@ -122,6 +122,12 @@ class Primitive:
         """Apply the operation to every row; at least one of `dims` is not None."""
         raise NotImplementedError(f"Batching rule for '{self}' not implemented")
 
+    def batch_collective(
+        self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any
+    ) -> tuple:
+        """Apply it to all rows together; for operations that communicate over `axis`."""
+        self.missing("batch_collective", "mapping it over an axis that it names")
+
     def split(self, unknown: Mask, **params: Any) -> Split | None:
         """Divide it into a known and a staged half; None stages it whole."""
         return None

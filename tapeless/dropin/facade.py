@@ -27,6 +27,9 @@ def missing(module: str, name: str) -> AttributeError:
 class Facade(types.ModuleType):
     """The module `jax.X`, whose public names are those of the module `tapeless.X`."""
 
+    _public: frozenset[str]
+    _target: types.ModuleType | object
+
     def __init__(self, name: str, target: types.ModuleType | object) -> None:
         """name: the full name, `jax.numpy`."""
         super().__init__(name, getattr(target, "__doc__", None))
@@ -57,6 +60,8 @@ class Facade(types.ModuleType):
 
 class Table(types.ModuleType):
     """A module with a few names, each given as `module:attribute` or as a value."""
+
+    _entries: Mapping[str, object]
 
     def __init__(self, name: str, entries: Mapping[str, object]) -> None:
         """name: the full name, `jax._src.core`."""

@@ -221,7 +221,7 @@ def canonicalize_axes(axis: Any, rank: int) -> tuple[int, ...]:
 # Promotion
 
 
-def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Value:
+def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
     """Return `x` with this dtype and weakness; a Python or NumPy value stays a constant."""
     kind = type(x)
     if kind is Array or isinstance(x, Tracer):
@@ -238,10 +238,12 @@ def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Value:
         if kind in _PYTHON_SCALARS and dtypes.python_scalar_dtype(scalar) == dtype:
             return x if kind is scalar else scalar(x)
         return conversion.convert(x, dtype, weak_type)
-    if kind is np.ndarray and x.dtype == dtype:
+    if type(x) is np.ndarray and x.dtype == dtype:
         return x
+    # A value that is not an Array has no extended dtype.
+    element: Any = dtype
     with np.errstate(all="ignore"):
-        return np.asarray(x).astype(dtype)[() if np.ndim(x) == 0 else ...]
+        return np.asarray(x).astype(element)[() if np.ndim(x) == 0 else ...]
 
 
 def _check_fits(x: int) -> None:

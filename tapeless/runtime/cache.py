@@ -1,7 +1,7 @@
 """What keys a traced program, and where traced programs are kept.
 
-Programs are kept per function object, weakly, so that they are freed with it.  The key of one is the
-tree of its arguments, their types, the static values, and what staging may read of the
+Programs are kept per function object, weakly, so that they are freed with it.  The key of one is
+the tree of its arguments, their types, the static values, and what staging may read of the
 configuration.  When a function is traced again, `explain` tells which part of the key is new.
 """
 

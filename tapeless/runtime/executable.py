@@ -65,8 +65,9 @@ class Executable:
         if effort is None:
             effort = 0 if work < _TINY else 1
         self.native = engine.compile_program(program, effort)
-        self.consts = [as_array(x) for x in program.consts]
-        self.const_addresses = [x.address for x in self.consts]
+        consts = [as_array(x) for x in program.consts]
+        self.consts: list[Array | None] = list(consts)
+        self.const_addresses = [x.address for x in consts]
         self.in_avals = jaxpr.in_avals
         self.out_avals = jaxpr.out_avals
         self.results = program.results
@@ -76,10 +77,10 @@ class Executable:
         self.is_long = work > _SHORT
         self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
 
-    def with_consts(self, consts: list[Array | None]) -> Executable:
+    def with_consts(self, consts: Sequence[Array | None]) -> Executable:
         """Return the same code with other captured arrays; None for those that are to come."""
         other = copy.copy(self)
-        other.consts = consts
+        other.consts = list(consts)
         other.const_addresses = [0 if x is None else x.address for x in consts]
         return other
 

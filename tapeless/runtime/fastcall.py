@@ -1,8 +1,8 @@
 """Calls without Python code: routes, and the methods that the native call stub replaces.
 
 `compiler/callstub.py` is the native side and has the vocabulary.  Python code that has just made a
-call the slow way enters a route for it; the next call with the same tokens takes the route.  Where a
-route cannot exist, as for donated arguments, nothing is entered and calls stay slow and right.
+call the slow way enters a route for it; the next call with the same tokens takes the route.  Where
+a route cannot exist, as for donated arguments, nothing is entered and calls stay slow and right.
 
 The stub is linked when calls have been made some dozens of times.  It is for CPython with the
 interpreter lock; elsewhere, and while `switched_off`, the Python methods stay in place.
@@ -14,7 +14,7 @@ import ctypes
 import itertools
 import platform
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -148,7 +148,7 @@ def _objects() -> ctypes.Array:
 
 
 @contextmanager
-def switched_off() -> Iterator[None]:
+def switched_off() -> Generator[None, None, None]:
     """Use the Python methods inside: for tests, which run both ways."""
     for method in _replaced:
         method.put(False)
@@ -168,8 +168,13 @@ def token_of(x: Any) -> Token | None:
 
 def tokens_of(args: Sequence[Any]) -> tuple[Token, ...] | None:
     """Return the tokens of arguments; None if one has none."""
-    tokens = tuple([token_of(x) for x in args])
-    return None if None in tokens else tokens
+    tokens = []
+    for x in args:
+        token = token_of(x)
+        if token is None:
+            return None
+        tokens.append(token)
+    return tuple(tokens)
 
 
 class Plan:

@@ -5,8 +5,9 @@ than most kernels that write them.  The idea: blocks come in size classes (four 
 so that at most a fifth is wasted), and a block that dies goes to the free list of its class.  What
 the lists hold is bounded; beyond that memory goes back to the system.
 
-A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to it.
-Small memory is a `bytes` object instead, which Python makes and frees faster than any code of ours.
+A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to
+it. Small memory is a `bytes` object instead, which Python makes and frees faster than any code of
+ours.
 """
 
 from __future__ import annotations
@@ -125,8 +126,9 @@ def view(
         result = np.empty(shape, dtype)
     else:
         n_bytes = math.prod(shape) * dtype.itemsize
-        memory = (ctypes.c_char * n_bytes).from_address(address)
+        memory: Any = (ctypes.c_char * n_bytes).from_address(address)
         memory.owner = owner
-        result = np.ndarray(shape, dtype, memory)
+        # NumPy lets nobody set the flag of an array over memory that is read-only itself.
+        result = np.ndarray(shape, dtype, memory if writable else memoryview(memory).toreadonly())
     result.flags.writeable = writable
     return result

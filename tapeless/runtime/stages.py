@@ -1,4 +1,4 @@
-"""The stages of a compiled function, for those who want to look at or keep each: trace, lower, compile.
+"""The stages of a compiled function, to be looked at or kept: trace, lower, compile.
 
     jit(f).trace(x)      -> Traced     the jaxpr
               .lower()   -> Lowered    StableHLO text
@@ -181,15 +181,15 @@ class Compiled(Stage):
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise TypeError(
-                f"Function compiled with input pytree does not match the input pytree it was called "
-                f"with. The compiled one is {self.in_tree}, the given one {tree}."
+                f"Function compiled with input pytree does not match the input pytree it was "
+                f"called with. The compiled one is {self.in_tree}, the given one {tree}."
             )
         for leaf, aval in zip(leaves, self._traced.jaxpr.in_avals, strict=True):
             got = typeof(leaf)
             if (got.shape, got.dtype) != (aval.shape, aval.dtype):
                 raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled: "
-                    f"wanted {aval.str_short()}, got {got.str_short()}."
+                    f"Argument types differ from the types for which this computation was "
+                    f"compiled: wanted {aval.str_short()}, got {got.str_short()}."
                 )
         return tree_unflatten(self.out_tree, self._executable(leaves))
 

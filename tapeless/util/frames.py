@@ -191,7 +191,7 @@ def show_filtered() -> None:
         filter_traceback(error)
         show(kind, error, error.__traceback__ or traceback)
 
-    filtered.shows_filtered = True
+    filtered.shows_filtered = True  # pyrefly: ignore[missing-attribute]  # functions may have any
     sys.excepthook = filtered
 
 

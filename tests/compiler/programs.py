@@ -1,4 +1,4 @@
-"""Programs of primitives, staged, lowered, compiled and run: what the tests of the compiler's front share.
+"""Programs of primitives, staged, lowered, compiled and run, for tests of the compiler's front.
 
 `bind("add", x, y)` applies a primitive by its name; a program is a Python function that does so.
 """

@@ -1,7 +1,7 @@
 """Lowering: programs give NumPy's values, whatever was fused; results are where the program says.
 
-The random programs mix elementwise work, reductions, broadcasts, transposes and reshapes, with several
-results, so that values are shared, pulled at different indices and stored in all combinations.
+The random programs mix elementwise work, reductions, broadcasts, transposes and reshapes, with
+several results, so that values are shared, pulled at different indices and stored in all ways.
 """
 
 from __future__ import annotations

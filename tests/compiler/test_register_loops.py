@@ -12,7 +12,9 @@ from tapeless.compiler.target import named_target
 
 def count(limit):
     """Count to a limit, one by one."""
-    return lax.while_loop(lambda c: lax.lt(c, limit), lambda c: lax.add(c, np.int32(1)), np.int32(0))
+    return lax.while_loop(
+        lambda c: lax.lt(c, limit), lambda c: lax.add(c, np.int32(1)), np.int32(0)
+    )
 
 
 def emitted(function, *args):

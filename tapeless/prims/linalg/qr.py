@@ -183,7 +183,7 @@ class QR(Factorisation):
             if columns:
                 _make_q(routines, scratch, taus, (n, columns, k))
             routines.rows(q_flat, i, scratch)
-            if pivoting:
+            if pivots is not None:
                 b.loop(
                     m,
                     lambda j: b.store(places, (i, j), b.sub(pivots.at(j), 1)),

@@ -92,7 +92,8 @@ class SVD(Factorisation):
             )
         whole = {**params, "compute_uv": True, "full_matrices": False}
         outs = self.bind(a, **whole)
-        tangents_out = _tangents(*outs, da)
+        s, u, vt = outs
+        tangents_out = _tangents(s, u, vt, da)
         kept = 3 if params["compute_uv"] else 1
         return tuple(outs)[:kept], tangents_out[:kept]
 

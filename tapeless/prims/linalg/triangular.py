@@ -21,7 +21,7 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import number
-from tapeless.prims.common import add_tangents, move_dim, shape_of
+from tapeless.prims.common import add_tangents, batch_dim, move_dim, shape_of
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -89,12 +89,12 @@ class TriangularSolve(Factorisation):
         return None, self.bind(a, ct, **flipped)[0]
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:
-        (a, y), (a_dim, y_dim) = args, dims
+        (a, y), (a_dim, _) = args, dims
         if a_dim is not None or len(shape_of(a)) > 2:
             return super().batch(axis, args, dims, **params)
         # One matrix for all rows: they become more right-hand sides.
         last = params["left_side"]
-        y = move_dim(y, y_dim, 2 if last else 0)
+        y = move_dim(y, batch_dim(dims), 2 if last else 0)
         shape = shape_of(y)
         wide = (shape[0], shape[1] * shape[2]) if last else (shape[0] * shape[1], shape[2])
         (x,) = self.bind(a, reshape(y, wide), **params)
