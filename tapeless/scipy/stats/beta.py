@@ -1,0 +1,50 @@
+"""The beta distribution: x**(a-1) (1-x)**(b-1) / B(a, b) on [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy import special
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+
+
+def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of the density; -inf outside of the support."""
+    x, a, b, loc, scale = promote_args_inexact("beta.logpdf", x, a, b, loc, scale)
+    z = (x - loc) / scale
+    inside = (z >= 0) & (z <= 1)
+    y = jnp.where(inside, z, 0.5)
+    value = special.xlogy(a - 1, y) + special.xlog1py(b - 1, -y) - special.betaln(a, b)
+    value = jnp.where(inside, value - jnp.log(scale), -jnp.inf)
+    return jnp.where((a <= 0) | (b <= 0) | (scale <= 0), jnp.nan, value)
+
+
+def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the density."""
+    return jnp.exp(logpdf(x, a, b, loc, scale))
+
+
+def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the probability of a number up to x."""
+    x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
+    return special.betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
+
+
+def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of `cdf`."""
+    return jnp.log(cdf(x, a, b, loc, scale))
+
+
+def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the probability of a number above x."""
+    x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
+    return special.betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
+
+
+def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of `sf`."""
+    return jnp.log(sf(x, a, b, loc, scale))

@@ -1,0 +1,30 @@
+"""The generalised normal distribution: p exp(-|x|**p) / (2 gamma(1/p))."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy import special
+from tapeless.scipy.stats import norm
+
+__all__ = ["cdf", "logpdf", "pdf"]
+
+
+def logpdf(x: Any, p: Any) -> Value:
+    """Return the logarithm of the density."""
+    x, p = promote_args_inexact("gennorm.logpdf", x, p)
+    return jnp.log(p / 2) - special.gammaln(1 / p) - jnp.abs(x) ** p
+
+
+def pdf(x: Any, p: Any) -> Value:
+    """Return the density."""
+    return jnp.exp(logpdf(x, p))
+
+
+def cdf(x: Any, p: Any) -> Value:
+    """Return the probability of a number up to x."""
+    x, p = promote_args_inexact("gennorm.cdf", x, p)
+    return 0.5 * (1 + jnp.sign(x) * special.gammainc(1 / p, jnp.abs(x) ** p))

@@ -1,0 +1,29 @@
+"""The Laplace distribution: exp(-|x|) / 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+
+__all__ = ["cdf", "logpdf", "pdf"]
+
+
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of the density."""
+    x, loc, scale = promote_args_inexact("laplace.logpdf", x, loc, scale)
+    return -jnp.abs(x - loc) / scale - jnp.log(2 * scale)
+
+
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the density."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the probability of a number up to x."""
+    x, loc, scale = promote_args_inexact("laplace.cdf", x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.where(z > 0, 1 - 0.5 * jnp.exp(-jnp.abs(z)), 0.5 * jnp.exp(-jnp.abs(z)))

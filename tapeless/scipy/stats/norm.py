@@ -1,0 +1,65 @@
+"""The normal distribution: exp(-x**2 / 2) / sqrt(2 pi)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy import special
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of the density."""
+    x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
+    z = (x - loc) / scale
+    return -0.5 * (z * z + math.log(2 * math.pi)) - jnp.log(scale)
+
+
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the density.
+
+    >>> pdf(0.0)
+    Array(0.3989423, dtype=float32, weak_type=True)
+    """
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the probability of a number up to x."""
+    x, loc, scale = promote_args_inexact("norm.cdf", x, loc, scale)
+    return special.ndtr((x - loc) / scale)
+
+
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of `cdf`, exact far below the mean."""
+    x, loc, scale = promote_args_inexact("norm.logcdf", x, loc, scale)
+    return special.log_ndtr((x - loc) / scale)
+
+
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the probability of a number above x."""
+    x, loc, scale = promote_args_inexact("norm.sf", x, loc, scale)
+    return special.ndtr((loc - x) / scale)
+
+
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of `sf`."""
+    x, loc, scale = promote_args_inexact("norm.logsf", x, loc, scale)
+    return special.log_ndtr((loc - x) / scale)
+
+
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the inverse of `cdf`."""
+    q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
+    return special.ndtri(q) * scale + loc
+
+
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the inverse of `sf`."""
+    q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
+    return -special.ndtri(q) * scale + loc

@@ -1,0 +1,134 @@
+"""Statistics of samples: the mode, ranks, the standard error of the mean."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import canonicalize_axis, check_arraylike, promote_args_inexact
+
+__all__ = ["ModeResult", "mode", "rankdata", "sem"]
+
+
+class ModeResult(NamedTuple):
+    """The most frequent values, and how often they occur."""
+
+    mode: Value
+    count: Value
+
+
+def mode(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> ModeResult:
+    """Return the most frequent value along an axis, the smallest of several, and its count.
+
+    axis: None for all elements.  nan_policy: "propagate" only.
+
+    >>> mode(jnp.array([1, 2, 2, 3]))
+    ModeResult(mode=Array(2, dtype=int32), count=Array(2, dtype=int32))
+    """
+    _check_policy("mode", nan_policy)
+    check_arraylike("mode", a)
+    x = jnp.atleast_1d(a)
+    if axis is None:
+        flat, axis, rank = x.reshape(-1), 0, x.ndim
+    else:
+        flat, axis, rank = x, canonicalize_axis(axis, x.ndim), 0
+    ordered = jnp.moveaxis(jnp.sort(flat, axis=axis), axis, -1)
+    n = ordered.shape[-1]
+    if n == 0:
+        raise ValueError("mode of an empty axis")
+    starts = jnp.concatenate(
+        [jnp.ones_like(ordered[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], axis=-1
+    )
+    place = jnp.arange(n)
+    begin = lax.cummax(jnp.where(starts, place, 0), axis=starts.ndim - 1)
+    length = place - begin + 1
+    best = jnp.argmax(length, axis=-1)
+    value = jnp.take_along_axis(ordered, best[..., None], -1)[..., 0]
+    count = jnp.max(length, axis=-1)
+    if keepdims:
+        axes = tuple(range(rank)) if rank else axis
+        value, count = jnp.expand_dims(value, axes), jnp.expand_dims(count, axes)
+    return ModeResult(value, count)
+
+
+def _check_policy(name: str, policy: str) -> None:
+    """Refuse the treatments of NaN that are not here."""
+    if policy not in ("propagate", "omit", "raise"):
+        raise ValueError(
+            f"Illegal nan_policy value {policy!r}; expected one of {{'propagate', 'omit', 'raise'}}"
+        )
+    if policy != "propagate":
+        raise NotImplementedError(f"{name}: logic for `nan_policy` of {policy}")
+
+
+def rankdata(
+    a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
+) -> Value:
+    """Return the rank of each element, from 1; equal elements share by `method`.
+
+    method: "average", "min", "max", "dense", or "ordinal" for the order of occurrence.
+
+    >>> rankdata(jnp.array([10, 30, 20, 20]))
+    Array([1. , 4. , 2.5, 2.5], dtype=float32)
+    """
+    _check_policy("rankdata", nan_policy)
+    if method not in ("average", "min", "max", "dense", "ordinal"):
+        raise ValueError(f"unknown method '{method}'")
+    check_arraylike("rankdata", a)
+    x = jnp.asarray(a)
+    if axis is None:
+        return rankdata(x.reshape(-1), method, axis=0, nan_policy=nan_policy)
+    if x.ndim > 1:
+        rows = jnp.moveaxis(x, axis, -1)
+        flat = rows.reshape(-1, rows.shape[-1])
+        ranks = jnp.stack([_ranks(row, method) for row in flat])
+        return jnp.moveaxis(ranks.reshape(rows.shape), -1, axis)
+    return _ranks(x, method)
+
+
+def _ranks(x: Value, method: str) -> Value:
+    """Return the ranks of the elements of a row: (n) -> (n)."""
+    order = jnp.argsort(x, stable=True)
+    place = jnp.zeros_like(order).at[order].set(jnp.arange(x.shape[0]))
+    if method == "ordinal":
+        return place + 1
+    ordered = x[order]
+    starts = jnp.concatenate([jnp.ones_like(ordered[:1], bool), ordered[1:] != ordered[:-1]])
+    dense = jnp.cumsum(starts)[place]
+    if method == "dense":
+        return dense
+    low = jnp.searchsorted(ordered, x, side="left") + 1
+    high = jnp.searchsorted(ordered, x, side="right")
+    if method == "min":
+        return low
+    if method == "max":
+        return high
+    return (low + high) / 2
+
+
+def sem(
+    a: Any,
+    axis: int | None = 0,
+    ddof: int = 1,
+    nan_policy: str = "propagate",
+    *,
+    keepdims: bool = False,
+) -> Value:
+    """Return the standard error of the mean, std / sqrt(n), along an axis.
+
+    nan_policy: "propagate", or "omit" to leave NaN out.
+    """
+    (x,) = promote_args_inexact("sem", a)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if nan_policy == "propagate":
+        n = x.shape[axis]
+        return x.std(axis, ddof=ddof, keepdims=keepdims) / jnp.sqrt(jnp.asarray(n, x.dtype))
+    if nan_policy == "omit":
+        count = jnp.isfinite(x).sum(axis, keepdims=keepdims)
+        return jnp.nanstd(x, axis, ddof=ddof, keepdims=keepdims) / jnp.sqrt(count.astype(x.dtype))
+    raise ValueError(f"{nan_policy} is not supported")

@@ -1,0 +1,25 @@
+"""Student's t distribution of `df` degrees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless import numpy as jnp
+from tapeless.core.trace import Value
+from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy import special
+
+__all__ = ["logpdf", "pdf"]
+
+
+def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the logarithm of the density."""
+    x, df, loc, scale = promote_args_inexact("t.logpdf", x, df, loc, scale)
+    z = (x - loc) / scale
+    normal = special.betaln(df / 2, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
+    return -normal - (df + 1) / 2 * jnp.log1p(z * z / df)
+
+
+def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Value:
+    """Return the density."""
+    return jnp.exp(logpdf(x, df, loc, scale))
