@@ -148,14 +148,20 @@ def _contractions(
     return tuple((tuple(step[0]), tuple(sorted(step[1])), step[2]) for step in steps)
 
 
-def _contract(terms: list[Term], result: str, summed: Sequence[str], multiply: Callable) -> Value:
+def _contract(
+    terms: list[Term],
+    result: str,
+    summed: Sequence[str],
+    multiply: Callable,
+) -> Value:
     """Contract one operand, or two."""
     if len(terms) == 1:
         ((value, names),) = terms
         value, names = _sum_alone(value, names, "", summed)
         value, names = _take_diagonals(value, names, result)
     elif len(terms) == 2:
-        value, names = _contract_pair(*terms, result, summed, multiply)
+        left, right = terms
+        value, names = _contract_pair(left, right, result, summed, multiply)
     else:
         raise NotImplementedError(
             "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands. "
@@ -218,7 +224,12 @@ def _add_up(x: Value, axes: Sequence[int]) -> Value:
     return (reduce_or if typeof(x).dtype == np.bool_ else reduce_sum)(x, axes)
 
 
-def _sum_alone(x: Value, names: str, others: str, summed: Sequence[str]) -> Term:
+def _sum_alone(
+    x: Value,
+    names: str,
+    others: str,
+    summed: Sequence[str],
+) -> Term:
     """Sum over letters that occur once, here only."""
     alone = [name for name in summed if names.count(name) == 1 and name not in others]
     if not alone:

@@ -70,7 +70,8 @@ def cov(
     if y is not None:
         x = concatenate((x, _variables(y, rowvar or typeof(y).ndim == 1)), axis=0)
     if dtype is not None:
-        x = convert(x, dtypes.check_user_dtype_supported(dtype, "cov"))
+        wanted: Any = dtypes.check_user_dtype_supported(dtype, "cov")
+        x = convert(x, wanted)
     if ddof is None:
         ddof = 0 if bias else 1
     weights, spread = _weights(fweights, aweights, typeof(x).shape[1])

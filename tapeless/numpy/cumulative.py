@@ -77,13 +77,19 @@ def _running(
     if fill is not None:
         x = where(ne(x, x), typeof(x).dtype.type(fill), x)
     own = typeof(x).dtype
+    wanted: Any = dtype
     if dtype is not None:
-        wanted = dtypes.check_user_dtype_supported(dtype, name)
+        wanted = _checked_dtype(dtype, name)
     elif own == np.bool_:
         wanted = dtypes.default_int_dtype()
     else:
         wanted = _at_least_default(own) if promote else own
     return operation(convert(x, wanted), axis)
+
+
+def _checked_dtype(dtype: Any, name: str) -> Any:
+    """Return the dtype that the user asks for."""
+    return dtypes.check_user_dtype_supported(dtype, name)
 
 
 def _at_least_default(dtype: np.dtype) -> np.dtype:
@@ -497,7 +503,8 @@ def unwrap(
     if dtypes.issubdtype(p.dtype, np.complexfloating):
         raise ValueError("jnp.unwrap does not support complex inputs.")
     if p.shape[axis] == 0:
-        return convert(p, dtypes.result_type(p, period))
+        wanted: Any = dtypes.result_type(p, period)
+        return convert(p, wanted)
     p, period = promote_dtypes(p, value_of(period))
     if discont is None:
         discont = arithmetic.true_divide(period, 2)

@@ -65,7 +65,11 @@ FftType = prim.FftType
 Norm = str | None
 
 
-def _transform_impl(x: Value, fft_type: Any, fft_lengths: tuple[int, ...]) -> Value:
+def _transform_impl(
+    x: Value,
+    fft_type: Any,
+    fft_lengths: tuple[int, ...],
+) -> Value:
     """Apply the primitive; with no lengths, convert only."""
     if fft_lengths:
         return prim.fft(x, fft_type, fft_lengths)
@@ -78,7 +82,12 @@ _transform_impl.__name__ = "fft"
 _transform = jit(_transform_impl, static_argnames=("fft_type", "fft_lengths"))
 
 
-def _factor(dtype: np.dtype, forward: bool, lengths: Sequence[int], norm: Norm) -> Value | None:
+def _factor(
+    dtype: np.dtype,
+    forward: bool,
+    lengths: Sequence[int],
+    norm: Norm,
+) -> Value | None:
     """Return what the primitive's result is multiplied by."""
     if norm is None:
         return None
@@ -92,7 +101,14 @@ def _factor(dtype: np.dtype, forward: bool, lengths: Sequence[int], norm: Norm) 
     return arithmetic.divide(dtype.type(1), size) if forward else size
 
 
-def _nd(name: str, kind: Any, a: Any, s: Any, axes: Any, norm: Norm) -> Value:
+def _nd(
+    name: str,
+    kind: Any,
+    a: Any,
+    s: Any,
+    axes: Any,
+    norm: Norm,
+) -> Value:
     """Transform any axes."""
     check_arraylike(f"jax.numpy.fft.{name}", a)
     x = asarray(value_of(a))
@@ -158,7 +174,11 @@ def _lengths(
     return tuple(lengths)
 
 
-def _fitted(x: Value, kind: Any, lengths: Sequence[int]) -> Value:
+def _fitted(
+    x: Value,
+    kind: Any,
+    lengths: Sequence[int],
+) -> Value:
     """Cut the last axes, or fill them with zeros, to what the transform reads."""
     wanted = list(lengths)
     if kind is FftType.IRFFT:
@@ -183,20 +203,39 @@ def _one_axis(name: str, axis: Any) -> tuple[Any]:
     return (axis,)
 
 
-def _1d(name: str, kind: Any, a: Any, n: Any, axis: Any, norm: Norm) -> Value:
+def _1d(
+    name: str,
+    kind: Any,
+    a: Any,
+    n: Any,
+    axis: Any,
+    norm: Norm,
+) -> Value:
     """Transform one axis."""
     axes = _one_axis(name, axis)
     return _nd(name, kind, a, None if n is None else (n,), axes, norm)
 
 
-def _2d(name: str, kind: Any, a: Any, s: Any, axes: Sequence[int], norm: Norm) -> Value:
+def _2d(
+    name: str,
+    kind: Any,
+    a: Any,
+    s: Any,
+    axes: Sequence[int],
+    norm: Norm,
+) -> Value:
     """Transform two axes."""
     if len(axes) != 2:
         raise ValueError(f"{_full(name)} only supports 2 axes. Got axes = {axes!r}.")
     return _nd(name, kind, a, s, axes, norm)
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def fft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform along an axis: (..., n) -> (..., n), complex.
 
     n: the length; the axis is cut, or filled with zeros.
@@ -208,7 +247,12 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Valu
     return _1d("fft", FftType.FFT, a, n, axis, norm)
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def ifft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the inverse Fourier transform along an axis: (..., n) -> (..., n), complex.
 
     >>> import tapeless.numpy as jnp
@@ -218,7 +262,12 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Val
     return _1d("ifft", FftType.IFFT, a, n, axis, norm)
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def rfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform of real numbers: (..., n) -> (..., n/2 + 1), complex.
 
     >>> import tapeless.numpy as jnp
@@ -228,7 +277,12 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Val
     return _1d("rfft", FftType.RFFT, a, n, axis, norm)
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def irfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the inverse of `rfft`: (..., n/2 + 1) -> (..., n), real.
 
     n: the length of the result, by default even.
@@ -240,7 +294,12 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Va
     return _1d("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def hfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the real spectrum of half a Hermitian signal: (..., n/2 + 1) -> (..., n).
 
     >>> import tapeless.numpy as jnp
@@ -255,7 +314,12 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Val
     return arithmetic.multiply(out, typeof(out).dtype.type(length))
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Value:
+def ihfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = None,
+) -> Value:
     """Return the inverse of `hfft`: (..., n) -> (..., n/2 + 1), complex.
 
     >>> import tapeless.numpy as jnp
@@ -270,7 +334,12 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Va
     return arithmetic.multiply(out, typeof(out).dtype.type(1.0 / length))
 
 
-def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Value:
+def fft2(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform along two axes: (..., n, m) -> (..., n, m).  s: the lengths.
 
     >>> import tapeless.numpy as jnp
@@ -281,7 +350,12 @@ def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = Non
     return _2d("fft2", FftType.FFT, a, s, axes, norm)
 
 
-def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Value:
+def ifft2(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = None,
+) -> Value:
     """Return the inverse Fourier transform along two axes: (..., n, m) -> (..., n, m).
 
     >>> import tapeless.numpy as jnp
@@ -292,7 +366,12 @@ def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = No
     return _2d("ifft2", FftType.IFFT, a, s, axes, norm)
 
 
-def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Value:
+def rfft2(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform of real numbers: (..., n, m) -> (..., n, m/2 + 1).
 
     >>> import tapeless.numpy as jnp
@@ -302,7 +381,12 @@ def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = No
     return _2d("rfft2", FftType.RFFT, a, s, axes, norm)
 
 
-def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Value:
+def irfft2(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = None,
+) -> Value:
     """Return the inverse of `rfft2`: (..., n, m/2 + 1) -> (..., n, m).
 
     >>> import tapeless.numpy as jnp
@@ -312,7 +396,12 @@ def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: Norm = N
     return _2d("irfft2", FftType.IRFFT, a, s, axes, norm)
 
 
-def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Value:
+def fftn(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform along axes, by default all.  s: the lengths.
 
     >>> import tapeless.numpy as jnp
@@ -323,7 +412,12 @@ def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm = 
     return _nd("fftn", FftType.FFT, a, s, axes, norm)
 
 
-def ifftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Value:
+def ifftn(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Value:
     """Return the inverse Fourier transform along axes, by default all.
 
     >>> import tapeless.numpy as jnp
@@ -334,7 +428,12 @@ def ifftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm =
     return _nd("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
-def rfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Value:
+def rfftn(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Value:
     """Return the Fourier transform of real numbers along axes; the last one is halved.
 
     >>> import tapeless.numpy as jnp
@@ -344,7 +443,12 @@ def rfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm =
     return _nd("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
-def irfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Value:
+def irfftn(
+    a: Any,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Value:
     """Return the inverse of `rfftn`.
 
     >>> import tapeless.numpy as jnp
@@ -354,7 +458,11 @@ def irfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: Norm 
     return _nd("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
-def _spacing(name: str, n: Any, d: Any) -> None:
+def _spacing(
+    name: str,
+    n: Any,
+    d: Any,
+) -> None:
     """Refuse lists for the number and the spacing."""
     if isinstance(n, (list, tuple)):
         raise ValueError(f"The n argument of {_full(name)} only takes an int. Got n = {n}.")
@@ -362,7 +470,13 @@ def _spacing(name: str, n: Any, d: Any) -> None:
         raise ValueError(f"The d argument of {_full(name)} only takes a single value. Got d = {d}.")
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Value:
+def fftfreq(
+    n: int,
+    d: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Value:
     """Return the frequencies that belong to the results of `fft`: (n,).
 
     d: the spacing of the samples.
@@ -384,7 +498,13 @@ def _times(d: Any, n: Any) -> Any:
     return d * n if isinstance(d, (int, float)) else arithmetic.multiply(d, n)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Value:
+def rfftfreq(
+    n: int,
+    d: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Value:
     """Return the frequencies that belong to the results of `rfft`: (n/2 + 1,).
 
     >>> import tapeless.numpy as jnp
@@ -396,7 +516,11 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     return arithmetic.divide(arange(n // 2 + 1, dtype=wanted), _times(d, n))
 
 
-def _shifts(x: Any, axes: Any, forward: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _shifts(
+    x: Any,
+    axes: Any,
+    forward: bool,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return how far to roll along which axes."""
     shape = typeof(value_of(x)).shape
     each = canonicalize_axes(axes, len(shape))

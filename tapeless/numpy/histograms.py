@@ -30,7 +30,7 @@ from tapeless.numpy.common import (
 from tapeless.numpy.creation import linspace, ones, ones_like, zeros
 from tapeless.numpy.cumulative import diff
 from tapeless.numpy.indexing import get_item
-from tapeless.numpy.shaping import expand_dims, ravel
+from tapeless.numpy.shaping import expand_dims, ravel, transpose
 from tapeless.numpy.sorting import searchsorted
 from tapeless.numpy.taking import ravel_multi_index
 
@@ -78,7 +78,7 @@ def bincount(
         weights = np.array(1, dtypes.default_int_dtype())
     elif typeof(value_of(weights)).shape != aval.shape:
         raise ValueError("shape of weights must match shape of x.")
-    counts = zeros(length, typeof(value_of(weights)).dtype)
+    counts: Any = zeros(length, typeof(value_of(weights)).dtype)
     return counts.at[clip(asarray(x), 0)].add(weights)
 
 
@@ -154,8 +154,8 @@ def histogram(
     last = typeof(edges).shape[0] - 1
     place = searchsorted(edges, x, side="right")
     place = where(arithmetic.equal(x, get_item(edges, -1)), last, place)
-    counts = zeros(last + 1, typeof(weights).dtype).at[place].add(weights)
-    counts = get_item(counts, slice(1, None))
+    counts: Any = zeros(last + 1, typeof(weights).dtype)
+    counts = get_item(counts.at[place].add(weights), slice(1, None))
     if density:
         share = arithmetic.divide(counts, diff(edges))
         counts = arithmetic.divide(share, reductions.sum(counts))
@@ -187,7 +187,7 @@ def histogram2d(
     if count not in (1, 2):
         edges = asarray(bins)
         bins = [edges, edges]
-    points = asarray([x, y]).T
+    points = transpose(asarray([x, y]))
     counts, edges = histogramdd(points, bins, range, weights, density)
     return counts, edges[0], edges[1]
 

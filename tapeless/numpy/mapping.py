@@ -51,7 +51,11 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
     return mapped(arr)
 
 
-def apply_over_axes(func: Callable[[Any, int], Value], a: Any, axes: Sequence[int]) -> Value:
+def apply_over_axes(
+    func: Callable[[Any, int], Value],
+    a: Any,
+    axes: Sequence[int],
+) -> Value:
     """Apply a function of an array and an axis for each of the axes, which keep their places.
 
     >>> import tapeless.numpy as jnp
@@ -79,7 +83,11 @@ def _bit_weights(bitorder: str) -> Value:
 
 
 @functools.partial(jit, static_argnames=("axis", "bitorder"))
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Value:
+def packbits(
+    a: Any,
+    axis: int | None = None,
+    bitorder: str = "big",
+) -> Value:
     """Pack truth values into the bits of bytes: (n,) -> (ceil(n / 8),); flattened without an axis.
 
     bitorder: "big" puts the first value into the highest bit, "little" into the lowest.

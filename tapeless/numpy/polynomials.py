@@ -37,7 +37,7 @@ from tapeless.numpy.joining import concatenate
 from tapeless.numpy.linalg.factorizations import eigvals
 from tapeless.numpy.linalg.solves import inv, lstsq
 from tapeless.numpy.products import dot, outer
-from tapeless.numpy.shaping import atleast_1d
+from tapeless.numpy.shaping import atleast_1d, transpose
 from tapeless.numpy.ufuncs import sqrt
 from tapeless.prims import structural
 from tapeless.prims.dynamic_slice import dynamic_slice, dynamic_update_slice
@@ -70,7 +70,8 @@ def polyadd(a1: Any, a2: Any) -> Value:
     n, m = typeof(x).shape[0], typeof(y).shape[0]
     if n < m:
         x, y, n, m = y, x, m, n
-    return asarray(x).at[n - m :].add(y)
+    longer: Any = asarray(x)
+    return longer.at[n - m :].add(y)
 
 
 @jit
@@ -250,7 +251,8 @@ def poly(seq_of_zeros: Any) -> Value:
         moved = concatenate([zeros(1, dtype), get_item(a, slice(None, -1))])
         return arithmetic.subtract(a, arithmetic.multiply(root, moved)), None
 
-    return scan(step, zeros(n + 1, dtype).at[0].set(1), x)[0]
+    start: Any = zeros(n + 1, dtype)
+    return scan(step, start.at[0].set(1), x)[0]
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Value:
@@ -289,7 +291,7 @@ def _roots(p: Value) -> Value:
     n = typeof(p).shape[0]
     if n < 2:
         return zeros(0, dtypes.to_complex_dtype(typeof(p).dtype))
-    companion = diag(ones(n - 2, typeof(p).dtype), -1)
+    companion: Any = diag(ones(n - 2, typeof(p).dtype), -1)
     top = arithmetic.divide(arithmetic.negative(get_item(p, slice(1, None))), get_item(p, 0))
     return eigvals(companion.at[0, :].set(top))
 
@@ -352,12 +354,12 @@ def polyfit(
     scale = sqrt(reductions.sum(arithmetic.multiply(rows, rows), axis=0))
     rows = arithmetic.divide(rows, scale)
     found, residuals, rank, s = lstsq(rows, values, rcond)
-    found = arithmetic.divide(found.T, scale).T
+    found = transpose(arithmetic.divide(transpose(found), scale))
     if full:
         return found, residuals, rank, s, asarray(rcond)
     if not cov:
         return found
-    base = arithmetic.divide(inv(dot(rows.T, rows)), outer(scale, scale))
+    base = arithmetic.divide(inv(dot(transpose(rows), rows)), outer(scale, scale))
     if typeof(y).ndim == 2:
         base = get_item(base, (..., None))
     if cov == "unscaled":

@@ -51,7 +51,7 @@ Axes = int | Sequence[int] | Sequence[Sequence[int]]
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
-def result_type_of_product(name: str, preferred: Any, *args: Value) -> tuple[np.dtype, bool]:
+def result_type_of_product(name: str, preferred: Any, *args: Value) -> tuple[Any, bool]:
     """Return the dtype of a product and whether it is weak."""
     if preferred is None:
         return dtypes.lattice_result_type(*args)

@@ -33,7 +33,7 @@ from tapeless.numpy.cumulative import cumsum
 from tapeless.numpy.histograms import bincount
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
-from tapeless.numpy.shaping import moveaxis, ravel, reshape
+from tapeless.numpy.shaping import moveaxis, ravel, reshape, transpose
 from tapeless.numpy.sorting import lexsort, searchsorted
 from tapeless.prims.compare import eq, ne
 from tapeless.prims.create import broadcasted_iota
@@ -104,7 +104,7 @@ def _unique_sorted_mask(x: Value, axis: int, equal_nan: bool = True) -> tuple[Va
     if not rest:
         line, places = sort((x, broadcasted_iota(_I32, (n,), 0)), 0, num_keys=1)
     else:
-        columns = reshape(x, (n, -1)).T
+        columns = transpose(reshape(x, (n, -1)))
         places = lexsort(tuple(get_item(columns, slice(None, None, -1))))
         line = get_item(x, places)
     after, before = get_item(line, slice(1, None)), get_item(line, slice(None, -1))
@@ -133,7 +133,7 @@ def _filled(values: Value, mask: Value, size: int | None, fill: Any) -> Value:
         return values
     missing = arithmetic.greater_equal(broadcasted_iota(_I32, (size,), 0), _count(mask))
     extra = tuple(range(1, typeof(values).ndim))
-    missing = missing if not extra else missing.reshape((size, *(1 for _ in extra)))
+    missing = missing if not extra else reshape(missing, (size, *(1 for _ in extra)))
     return where(missing, convert(value_of(fill), typeof(values).dtype), values)
 
 
@@ -191,8 +191,8 @@ def unique(
         results.append(first)
     number = arithmetic.subtract(cumsum(convert(mask, _I32)), 1)
     if return_inverse:
-        inverse = zeros(typeof(places).shape, _I32).at[places].set(number)
-        results.append(reshape(inverse, shape))
+        inverse: Any = zeros(typeof(places).shape, _I32)
+        results.append(reshape(inverse.at[places].set(number), shape))
     if return_counts:
         results.append(bincount(number, length=typeof(chosen).shape[0]))
     return results[0] if len(results) == 1 else tuple(results)

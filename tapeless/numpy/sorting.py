@@ -120,7 +120,7 @@ def argsort(
     return structural.rev(places, (axis,)) if descending else places
 
 
-def _index_dtype(dtype: Any) -> np.dtype:
+def _index_dtype(dtype: Any) -> Any:
     """Return the dtype of indices: as asked, or the default integer."""
     if dtype is None:
         return dtypes.default_int_dtype()
@@ -140,24 +140,31 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Value:
     """
     if len(keys) == 0:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    joined = isinstance(keys, (Array, Tracer, np.ndarray))
-    if not joined:
-        check_arraylike("lexsort", *keys)
-        keys = [value_of(key) for key in keys]
-    shape = typeof(keys).shape[1:] if joined else typeof(keys[0]).shape
-    if not joined and any(typeof(key).shape != shape for key in keys):
-        raise ValueError("all keys need to be the same shape")
+    shape = _shape_of_keys(keys)
     if not shape:
         return convert(0, dtypes.default_int_dtype())
     axis = canonicalize_axis(axis, len(shape))
-    order = broadcasted_iota(dtypes.default_int_dtype(), shape, axis)
-    keys = unstack(keys) if joined else keys
-    for start in range(0, len(keys), batch_size):
-        batch = keys[start : start + batch_size][::-1]
+    order: Any = broadcasted_iota(dtypes.default_int_dtype(), shape, axis)
+    joined = isinstance(keys, (Array, Tracer, np.ndarray))
+    lines: list[Value] = list(unstack(keys) if joined else map(value_of, keys))
+    for start in range(0, len(lines), batch_size):
+        batch = lines[start : start + batch_size][::-1]
         if start:
             batch = [_taken(key, order, axis) for key in batch]
-        *_, order = sorts.sort((*batch, order), axis, num_keys=len(batch))
+        outs: Any = sorts.sort((*batch, order), axis, num_keys=len(batch))
+        order = outs[-1]
     return order
+
+
+def _shape_of_keys(keys: Any) -> tuple[int, ...]:
+    """Return the shape of each key, or raise an error if they do not have one shape."""
+    if isinstance(keys, (Array, Tracer, np.ndarray)):
+        return typeof(keys).shape[1:]
+    check_arraylike("lexsort", *keys)
+    shapes = [typeof(value_of(key)).shape for key in keys]
+    if len(set(shapes)) > 1:
+        raise ValueError("all keys need to be the same shape")
+    return shapes[0]
 
 
 def _taken(key: Value, order: Value, axis: int) -> Value:
@@ -178,7 +185,8 @@ def sort_complex(a: Any) -> Value:
     check_arraylike("sort_complex", a)
     x = value_of(a)
     x = sorts.sort(x, typeof(x).ndim - 1)
-    return convert(x, dtypes.result_type(x, dtypes.canonicalize_dtype(np.complex64)))
+    wanted: Any = dtypes.result_type(x, dtypes.canonicalize_dtype(np.complex64))
+    return convert(x, wanted)
 
 
 def _negated(x: Value) -> Value:

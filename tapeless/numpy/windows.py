@@ -103,4 +103,6 @@ def kaiser(M: int, beta: Any) -> Value:  # noqa: N803 - NumPy's name
         return _trivial(count)
     half = 0.5 * (count - 1)
     beta = asarray(beta, dtypes.default_float_dtype())
-    return i0(beta * sqrt(1 - square((n - half) / half))) / i0(beta)
+    place: Any = square((n - half) / half)
+    height: Any = sqrt(1 - place)
+    return arithmetic.divide(i0(arithmetic.multiply(beta, height)), i0(beta))

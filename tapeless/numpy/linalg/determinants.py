@@ -24,6 +24,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
+from tapeless.numpy.arithmetic import equal, multiply, not_equal, subtract
 from tapeless.numpy.choice import where
 from tapeless.numpy.common import convert
 from tapeless.numpy.diagonals import diagonal, eye, trace
@@ -31,6 +32,7 @@ from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
 from tapeless.numpy.linalg.factorizations import inexact
 from tapeless.numpy.linalg.solves import lu_solve
+from tapeless.numpy.products import cross
 from tapeless.prims import linalg, parts, structural, unary
 from tapeless.prims.create import iota
 from tapeless.prims.exponential import exp, log
@@ -53,6 +55,31 @@ def _is_complex(x: Value) -> bool:
     return dtypes.issubdtype(typeof(x).dtype, np.complexfloating)
 
 
+def _are_square(shape: tuple[int, ...]) -> bool:
+    """Tell whether an array of this shape consists of square matrices."""
+    return len(shape) >= 2 and shape[-1] == shape[-2]
+
+
+def _product(x: Value) -> Value:
+    """Return the product over the last axis."""
+    return reductions.prod(x, axis=-1)
+
+
+def _log_sizes(x: Value) -> Value:
+    """Return the sum over the last axis of the logarithms of the sizes."""
+    return reductions.sum(log(unary.abs(x)), axis=-1)
+
+
+def _diagonal(x: Value) -> Value:
+    """Return the diagonals of the matrices."""
+    return diagonal(x, 0, -2, -1)
+
+
+def _trace(x: Value) -> Value:
+    """Return the sums of the diagonals of the matrices."""
+    return trace(x, axis1=-2, axis2=-1)
+
+
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """Return the sign (or phase) of the determinant and the logarithm of its size.
 
@@ -69,7 +96,7 @@ def _slogdet_impl(a: Any, *, method: str | None = None) -> tuple[Value, Value]:
     """Return sign and logarithm as a plain tuple."""
     x = inexact("jnp.linalg.slogdet", a)
     shape = typeof(x).shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
+    if not _are_square(shape):
         raise ValueError(f"Argument to slogdet() must have shape [..., n, n], got {shape}")
     if method not in (None, "lu", "qr"):
         raise ValueError(
@@ -93,19 +120,20 @@ def _slogdet_small(x: Value) -> tuple[Value, Value]:
 
 def _parity_sign(pivots: Value, dtype: Any) -> Value:
     """Return the sign of the permutation of row exchanges."""
-    exchanged = arithmetic.not_equal(pivots, iota(_I32, typeof(pivots).shape[-1]))
+    places = iota(_I32, typeof(pivots).shape[-1])
+    exchanged = not_equal(pivots, places)
     odd = arithmetic.remainder(reductions.count_nonzero(exchanged, axis=-1), 2)
-    return convert(arithmetic.subtract(1, arithmetic.multiply(2, odd)), dtype)
+    return convert(subtract(1, multiply(2, odd)), dtype)
 
 
 def _slogdet_of_factors(factors: Value, pivots: Value) -> tuple[Value, Value]:
     """Return sign and logarithm from the LU factors and the pivots."""
-    d = diagonal(factors, 0, -2, -1)
+    d = _diagonal(factors)
     dtype = typeof(d).dtype
-    zero = reductions.any(arithmetic.equal(d, dtype.type(0)), axis=-1)
+    zero = reductions.any(equal(d, dtype.type(0)), axis=-1)
     sign = _parity_sign(pivots, dtype)
-    sign = arithmetic.multiply(sign, reductions.prod(unary.sign(d), axis=-1))
-    logarithm = reductions.sum(log(unary.abs(d)), axis=-1)
+    sign = multiply(sign, _product(unary.sign(d)))
+    logarithm = _log_sizes(d)
     return where(zero, dtype.type(0), sign), where(zero, -np.inf, logarithm)
 
 
@@ -116,14 +144,19 @@ def _slogdet_lu(a: Value) -> tuple[Value, Value]:
     return _slogdet_of_factors(factors, pivots)
 
 
-def _slogdet_tangents(factors: Value, order: Value, da: Value, sign: Value) -> tuple[Value, Value]:
+def _slogdet_tangents(
+    factors: Value,
+    order: Value,
+    da: Value,
+    sign: Value,
+) -> tuple[Value, Value]:
     """Return the tangents of sign and logarithm."""
-    ratio = trace(lu_solve(factors, order, da), axis1=-2, axis2=-1)
+    ratio = _trace(lu_solve(factors, order, da))
     if not _is_complex(ratio):
-        return arithmetic.multiply(sign, typeof(sign).dtype.type(0)), ratio
+        return multiply(sign, typeof(sign).dtype.type(0)), ratio
     size = parts.real(ratio)
-    turn = arithmetic.subtract(ratio, convert(size, typeof(ratio).dtype))
-    return arithmetic.multiply(turn, sign), size
+    turn = subtract(ratio, convert(size, typeof(ratio).dtype))
+    return multiply(turn, sign), size
 
 
 @_slogdet_lu.defjvp
@@ -139,19 +172,20 @@ def _slogdet_lu_jvp(primals: tuple, tangents: tuple) -> tuple:
 def _slogdet_qr(a: Value) -> tuple[Value, Value]:
     """Return sign and logarithm from the QR factors: every reflection changes the sign."""
     packed, taus = linalg.geqrf(a)
-    d = diagonal(packed, 0, -2, -1)
+    d = _diagonal(packed)
     dtype = typeof(d).dtype
-    logarithm = reductions.sum(log(unary.abs(d)), axis=-1)
-    sign = reductions.prod(unary.sign(d), axis=-1)
-    taus = get_item(taus, (..., slice(None, typeof(a).shape[-1] - (0 if _is_complex(a) else 1))))
-    reflected = arithmetic.not_equal(taus, dtype.type(0))
+    logarithm = _log_sizes(d)
+    sign = _product(unary.sign(d))
+    count = typeof(a).shape[-1] - (0 if _is_complex(a) else 1)
+    taus = get_item(taus, (..., slice(None, count)))
+    reflected = not_equal(taus, dtype.type(0))
     if not _is_complex(a):
         flips = where(reflected, dtype.type(-1), dtype.type(1))
     else:
         # det(1 - tau v v') = 1 - tau |v|^2 = -tau / conj(tau)
         safe = where(reflected, taus, dtype.type(1))
         flips = where(reflected, -safe / parts.conj(safe), dtype.type(1))
-    return arithmetic.multiply(sign, reductions.prod(flips, axis=-1)), logarithm
+    return multiply(sign, _product(flips)), logarithm
 
 
 @_slogdet_qr.defjvp
@@ -175,31 +209,29 @@ def det(a: Any) -> Value:
     """
     x = inexact("jnp.linalg.det", a)
     shape = typeof(x).shape
-    if len(shape) >= 2 and shape[-1] == shape[-2] and shape[-1] in (2, 3):
-        return _det_by_formula(x, shape[-1])
-    if len(shape) >= 2 and shape[-1] == shape[-2]:
-        return _det(x)
-    raise ValueError(f"Argument to _det() must have shape [..., n, n], got {shape}")
+    if not _are_square(shape):
+        raise ValueError(f"Argument to _det() must have shape [..., n, n], got {shape}")
+    n = shape[-1]
+    return _det_by_formula(x, n) if n in (2, 3) else _det(x)
 
 
 def _det_by_formula(x: Value, n: int) -> Value:
     """Return the determinants of 2 x 2 or 3 x 3 matrices."""
-    e = [[get_item(x, (..., i, j)) for j in range(n)] for i in range(n)]
-
-    def minor(row: int, i: int, j: int) -> Value:
-        """Return the 2 x 2 determinant of two rows, from `row` on, and the columns i and j."""
-        return e[row][i] * e[row + 1][j] - e[row][j] * e[row + 1][i]
-
-    if n == 2:
-        return minor(0, 0, 1)
-    return e[0][0] * minor(1, 1, 2) - e[0][1] * minor(1, 0, 2) + e[0][2] * minor(1, 0, 1)
+    rows = [get_item(x, (..., i, slice(None))) for i in range(n)]
+    if n == 3:
+        areas = cross(rows[1], rows[2])
+        return reductions.sum(multiply(rows[0], areas), axis=-1)
+    last = typeof(x).ndim - 2
+    crossed = multiply(rows[0], structural.rev(rows[1], (last,)))
+    down = get_item(crossed, (..., 0))
+    return subtract(down, get_item(crossed, (..., 1)))
 
 
 @custom_jvp
 def _det(a: Value) -> Value:
     """Return the determinants from sign and logarithm."""
     sign, logarithm = slogdet(a)
-    return arithmetic.multiply(sign, convert(exp(logarithm), typeof(sign).dtype))
+    return multiply(sign, convert(exp(logarithm), typeof(sign).dtype))
 
 
 @_det.defjvp
@@ -208,33 +240,44 @@ def _det_jvp(primals: tuple, tangents: tuple) -> tuple:
     (a,), (da,) = primals, tangents
     n = typeof(a).shape[-1]
     if n < 2:
-        tangent = trace(da, axis1=-2, axis2=-1)
+        tangent = _trace(da)
         return _det(a), tangent
     factors, pivots, order = linalg.lu(a)
     sign = _parity_sign(pivots, typeof(a).dtype)
-    d = diagonal(factors, 0, -2, -1)
-    front = arithmetic.multiply(sign, reductions.prod(get_item(d, (..., slice(None, -1))), axis=-1))
-    whole = arithmetic.multiply(front, get_item(d, (..., -1)))
-    return _det(a), trace(_adjugate_times(factors, order, front, whole, da), axis1=-2, axis2=-1)
+    d = _diagonal(factors)
+    inner = get_item(d, (..., slice(None, -1)))
+    front = multiply(sign, _product(inner))
+    whole = multiply(front, get_item(d, (..., -1)))
+    product = _adjugate_times(factors, order, front, whole, da)
+    return _det(a), _trace(product)
 
 
-def _adjugate_times(factors: Value, order: Value, front: Value, whole: Value, x: Value) -> Value:
+def _adjugate_times(
+    factors: Value,
+    order: Value,
+    front: Value,
+    whole: Value,
+    x: Value,
+) -> Value:
     """Return adj(A) x; front, whole: the determinant without the last pivot, and with it."""
     x = permuted_rows(x, order)
     solve = functools.partial(linalg.triangular_solve, left_side=True)
     x = solve(factors, x, lower=True, unit_diagonal=True)
     rank = typeof(front).ndim
-    front, whole = (structural.expand_dims(each, (rank, rank + 1)) for each in (front, whole))
+    front = structural.expand_dims(front, (rank, rank + 1))
+    whole = structural.expand_dims(whole, (rank, rank + 1))
     top, bottom = slice(None, -1), slice(-1, None)
-    last = arithmetic.multiply(front, get_item(x, (..., bottom, slice(None))))
+    last = multiply(front, get_item(x, (..., bottom, slice(None))))
     column = get_item(factors, (..., top, bottom))
-    rest = arithmetic.multiply(whole, get_item(x, (..., top, slice(None))))
-    rest = arithmetic.subtract(rest, arithmetic.multiply(column, last))
+    rest = multiply(whole, get_item(x, (..., top, slice(None))))
+    rest = subtract(rest, multiply(column, last))
     # Below rank n - 1 the adjugate is zero; nothing may be divided by zero for it.
     block = get_item(factors, (..., top, top))
-    pivots = diagonal(block, 0, -2, -1)
-    regular = reductions.all(arithmetic.not_equal(pivots, 0), axis=-1)
+    pivots = _diagonal(block)
+    regular = reductions.all(not_equal(pivots, 0), axis=-1)
     regular = structural.expand_dims(regular, (rank, rank + 1))
-    block = where(regular, block, eye(typeof(block).shape[-1], dtype=typeof(block).dtype))
+    aval = typeof(block)
+    unit = eye(aval.shape[-1], dtype=aval.dtype)
+    block = where(regular, block, unit)
     rest = where(regular, solve(block, rest, lower=False), 0)
     return concatenate([rest, last], axis=-2)

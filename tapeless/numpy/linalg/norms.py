@@ -25,7 +25,12 @@ Order = int | str | float | None
 
 
 @functools.partial(jit, static_argnames=("ord", "axis", "keepdims"))
-def norm(x: Any, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Value:
+def norm(
+    x: Any,
+    ord: Order = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> Value:
     """Return norms: of all elements, of vectors along one axis, or of matrices along two.
 
     ord: of vectors, p for (sum |x|^p)^(1/p), inf, -inf, 0 for the number of nonzero elements; of
@@ -52,7 +57,11 @@ def norm(x: Any, ord: Order = None, axis: Axis = None, keepdims: bool = False) -
     )
 
 
-def _root_of_squares(x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
+def _root_of_squares(
+    x: Value,
+    axes: tuple[int, ...],
+    keepdims: bool,
+) -> Value:
     """Return the root of the sum of squares."""
     if dtypes.issubdtype(typeof(x).dtype, np.complexfloating):
         squares = parts.real(binary.mul(x, parts.conj(x)))
@@ -61,17 +70,23 @@ def _root_of_squares(x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     return unary.sqrt(reductions.sum(squares, axis=axes, keepdims=keepdims))
 
 
-def _norm_of_matrices(x: Value, ord: Order, axes: Sequence[int], keepdims: bool) -> Value:
+def _norm_of_matrices(
+    x: Value,
+    ord: Order,
+    axes: Sequence[int],
+    keepdims: bool,
+) -> Value:
     """Return norms of matrices along two axes."""
     row, column = axes
+    order: Any = ord
     if ord in (None, "f", "fro"):
         return _root_of_squares(x, (row, column), keepdims)
     if ord in (1, -1, np.inf, -np.inf):
-        first, second = (row, column) if abs(ord) == 1 else (column, row)
+        first, second = (row, column) if abs(order) == 1 else (column, row)
         if not keepdims and second > first:
             second -= 1
         sums = reductions.sum(unary.abs(x), axis=first, keepdims=keepdims)
-        if ord > 0:
+        if order > 0:
             return reductions.max(sums, axis=second, keepdims=keepdims, initial=0)
         return reductions.min(sums, axis=second, keepdims=keepdims)
     if ord not in ("nuc", 2, -2):
@@ -86,7 +101,13 @@ def _norm_of_matrices(x: Value, ord: Order, axes: Sequence[int], keepdims: bool)
     return expand_dims(result, sorted(axes)) if keepdims else result
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: str | int = "fro") -> Value:
+def matrix_norm(
+    x: Any,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: str | int = "fro",
+) -> Value:
     """Return norms of the matrices in the last two axes: (..., n, m) -> (...).  ord: as in `norm`.
 
     >>> import tapeless.numpy as jnp
@@ -123,7 +144,12 @@ def vector_norm(
     return _norm_along(x, canonicalize_axis(axis, len(shape)), ord, keepdims)
 
 
-def _norm_along(x: Value, axis: int, ord: int | str | float, keepdims: bool) -> Value:
+def _norm_along(
+    x: Value,
+    axis: int,
+    ord: int | str | float,
+    keepdims: bool,
+) -> Value:
     """Return norms of vectors along one axis."""
     size = {"axis": axis, "keepdims": keepdims}
     real = np.empty(0, typeof(x).dtype).real.dtype
