@@ -28,7 +28,6 @@ from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.kernel.parts import Parts
 from tapeless.prims.binary import bitwise_or, bitwise_xor, shift_left, shift_right_logical
 from tapeless.prims.common import (
     batch_dim,
@@ -52,6 +51,7 @@ from tapeless.prims.threefry import (
     old_word,
     threefry,
 )
+from tapeless.util import lazy
 
 __all__ = [
     "PRNGImpl",
@@ -72,6 +72,8 @@ __all__ = [
     "threefry2x32_p",
     "threefry_prng_impl",
 ]
+
+kernel_parts = lazy.load("tapeless.kernel.parts")
 
 Shape = tuple[int, ...]
 
@@ -286,8 +288,8 @@ class RandomSplit(FromKeys):
             key = tuple(keys.at(*index[:split]))
             if not partitionable:
                 place = _old_position(b, index[split:], shape)
-                return Parts(_old_children(b, key, *place))
-            return Parts(_counted(b, key, index[split:], shape))
+                return kernel_parts.Parts(_old_children(b, key, *place))
+            return kernel_parts.Parts(_counted(b, key, index[split:], shape))
 
         return (b.virtual(out, pull),)
 
@@ -335,7 +337,7 @@ class RandomSeed(WithoutTangent):
         return (
             b.virtual(
                 outs[0],
-                lambda index: Parts(_seed_words(b, seeds.at(*index))),
+                lambda index: kernel_parts.Parts(_seed_words(b, seeds.at(*index))),
             ),
         )
 
@@ -394,7 +396,7 @@ class RandomFoldIn(WithoutTangent):
             """Hash the word, as a seed."""
             key = keys.at(*index) if keys.shape else keys.at()
             word = words.at(*index) if words.shape else words.at()
-            return Parts(threefry(b, tuple(key), _seed_words(b, word)))
+            return kernel_parts.Parts(threefry(b, tuple(key), _seed_words(b, word)))
 
         return (b.virtual(outs[0], pull),)
 
@@ -468,7 +470,7 @@ class RandomWrap(WithoutTangent):
         return (
             b.virtual(
                 outs[0],
-                lambda index: Parts(words.at(*index, i) for i in count),
+                lambda index: kernel_parts.Parts(words.at(*index, i) for i in count),
             ),
         )
 

@@ -15,7 +15,6 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Value
-from tapeless.kernel.parts import Parts
 from tapeless.prims.common import (
     ANY,
     REAL,
@@ -23,6 +22,7 @@ from tapeless.prims.common import (
     Elementwise,
     stretched_hlo,
 )
+from tapeless.util import lazy
 
 __all__ = [
     "Comparison",
@@ -39,6 +39,8 @@ __all__ = [
     "ne",
     "ne_p",
 ]
+
+kernel_parts = lazy.load("tapeless.kernel.parts")
 
 
 class Comparison(Elementwise):
@@ -79,7 +81,8 @@ class Equality(Comparison):
             super()._check_kinds(avals)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
-        if not isinstance(scalars[0], Parts):
+        """Test the parts, if there are any, and join the answers."""
+        if not isinstance(scalars[0], kernel_parts.Parts):
             return super().scalar(b, *scalars, **params)
         tests = map(getattr(b, self.kernel_name), *scalars)
         return functools.reduce(getattr(b, self.joined_by), tests)

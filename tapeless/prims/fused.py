@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.trace import Value
-from tapeless.kernel.ir import Op
 from tapeless.prims.binary import Add
+from tapeless.util import lazy
 
 __all__ = ["fused_add", "fused_add_p"]
+
+kernel_ir = lazy.load("tapeless.kernel.ir")
 
 _CONTRACTED = (np.float16, np.float32, np.float64)
 
@@ -30,8 +32,9 @@ class FusedAdd(Add):
     printed_name = "add"
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
+        """Add to the factors, if there are any."""
         x, y = scalars
-        if isinstance(x, Op) and x.name == "mul" and x.dtype in _CONTRACTED:
+        if isinstance(x, kernel_ir.Op) and x.name == "mul" and x.dtype in _CONTRACTED:
             return b.fma(*x.args, y)
         return b.add(x, y)
 

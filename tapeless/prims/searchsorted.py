@@ -26,7 +26,6 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.kernel.parts import Pair
 from tapeless.prims.binary import bitwise_and, bitwise_or
 from tapeless.prims.common import batch_dim, move_dim, shape_of
 from tapeless.prims.compare import eq, lt, ne
@@ -36,8 +35,11 @@ from tapeless.prims.reduce import reduce_sum
 from tapeless.prims.rules import is_complex
 from tapeless.prims.sort import ordered
 from tapeless.prims.structural import broadcast_in_dim
+from tapeless.util import lazy
 
 __all__ = ["search_sorted", "search_sorted_p"]
+
+kernel_parts = lazy.load("tapeless.kernel.parts")
 
 METHODS = ("compare_all", "scan", "scan_unrolled", "sort")
 _I32 = np.dtype(np.int32)
@@ -134,7 +136,7 @@ class SearchSorted(Primitive):
 
 def _comparison(b: Any, query: Any, side: str) -> Any:
     """Return the function that tells whether an element comes before the query."""
-    if isinstance(query, Pair):
+    if isinstance(query, kernel_parts.Pair):
         keys = [ordered(b, query.re), ordered(b, query.im)]
 
         def before(element: Any) -> Any:

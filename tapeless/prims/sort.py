@@ -27,7 +27,6 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.kernel.parts import Pair
 from tapeless.prims.common import batch_dim, batch_dim_to, shape_of
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.gather import gather
@@ -35,8 +34,11 @@ from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.rules import canonical_axis, is_complex
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.structural import broadcast_in_dim, reshape, rev
+from tapeless.util import lazy
 
 __all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
+
+kernel_parts = lazy.load("tapeless.kernel.parts")
 
 SHORT = 48  # up to this length insertion is faster than counting
 LONG = 1 << 14  # from this length digits of 11 bits pay
@@ -69,7 +71,7 @@ def ordered(b: Any, x: Any) -> Any:
 
 def _keys_of(b: Any, x: Any) -> list[Any]:
     """Return the unsigned integers that order an element, the most significant first."""
-    if isinstance(x, Pair):
+    if isinstance(x, kernel_parts.Pair):
         return [ordered(b, x.re), ordered(b, x.im)]
     return [ordered(b, x)]
 
