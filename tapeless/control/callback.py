@@ -19,6 +19,7 @@ from __future__ import annotations
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -225,12 +226,19 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
 
 
 def debug_callback(
-    callback: Callable, *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
-) -> None:
+    callback: Callable | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Callable | None:
     """Call `callback(*args, **kwargs)` whenever the program gets here.
 
-    ordered: keep the order among ordered callbacks (it is program order in any case).
+    ordered: keep the order among ordered callbacks (it is program order in any case).  Without a
+    callback, return this function with the keywords set.
     """
+    if callback is None:
+        return partial(debug_callback, ordered=ordered, partitioned=partitioned)
     if not callable(callback):
         raise TypeError(
             f"first argument to jax.debug.callback must be callable, but got an object of type "
@@ -239,21 +247,29 @@ def debug_callback(
     leaves, tree = flatten_values((args, kwargs))
     function = flat_callback(callback, tree, has_results=False)
     debug_callback_p.bind(*leaves, callback=function, ordered=ordered, partitioned=partitioned)
+    return None
 
 
 def debug_print(
-    fmt: str,
+    fmt: str | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
+    _use_logging: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Callable | None:
     """Print `fmt.format(*args, **kwargs)` with the values that the program has when it gets here.
+
+    skip_format_check: accept arguments that the format does not mention.  Without a format, return
+    this function with the keywords set.
 
     >>> debug_print("x = {x}", x=3)
     x = 3
     """
+    if fmt is None:
+        flags = {"ordered": ordered, "partitioned": partitioned}
+        return partial(debug_print, skip_format_check=skip_format_check, **flags)
     if not isinstance(fmt, str):
         raise TypeError(f"expected str, got {type(fmt).__name__}")
     if not skip_format_check:
@@ -274,6 +290,7 @@ def debug_print(
 
     values = [leaf for leaf, flag in zip(leaves, dynamic, strict=True) if flag]
     debug_print_p.bind(*values, callback=write, fmt=fmt, ordered=ordered, partitioned=partitioned)
+    return None
 
 
 class _FormatCheck(string.Formatter):

@@ -11,6 +11,7 @@ of steps that is not known, and is refused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -21,6 +22,8 @@ from tapeless.control.common import (
     batch_to_front,
     fixed_point,
     join_tangents,
+    mapped_dims,
+    none_of,
     nonzero_mask,
 )
 from tapeless.control.jit import jit_p
@@ -34,7 +37,7 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import split_jaxpr
 from tapeless.transforms.stage import stage_flat
-from tapeless.util.seqs import select, split_at
+from tapeless.util.seqs import invert, select, split_at
 
 __all__ = ["While", "while_p"]
 
@@ -67,7 +70,12 @@ class While(ProgramPrimitive):
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
         body = params["body_jaxpr"]
         _, nz_body, nz_init = split_at(nonzero_mask(tangents), n_cond, n_body)
-        nz_carry = fixed_point(lambda c: jvp_jaxpr(body, (*nz_body, *c), c)[1], tuple(nz_init))
+
+        def step(carry: Mask) -> Mask:
+            """Return which carries have tangents after a step."""
+            return jvp_jaxpr(body, (*nz_body, *carry), carry)[1]
+
+        nz_carry = fixed_point(step, tuple(nz_init))
         tangent_body, _ = jvp_jaxpr(body, (*nz_body, *nz_carry), nz_carry)
         cond_consts, body_consts, init = split_at(primals, n_cond, n_body)
         _, t_body, t_init = split_at(tangents, n_cond, n_body)
@@ -77,11 +85,11 @@ class While(ProgramPrimitive):
         consts_in, carry_in, t_consts_in, t_carry_in = split_at(
             tangent_body.invars, n_body, n_carry, len(t_body)
         )
+        invars = (*consts_in, *t_consts_in, *carry_in, *t_carry_in)
+        carried = select(body.out_avals, nz_carry)
         new = {
-            "cond_jaxpr": _with_extra_carry(params["cond_jaxpr"], select(body.out_avals, nz_carry)),
-            "body_jaxpr": tangent_body.replace(
-                invars=(*consts_in, *t_consts_in, *carry_in, *t_carry_in)
-            ),
+            "cond_jaxpr": _with_extra_carry(params["cond_jaxpr"], carried),
+            "body_jaxpr": tangent_body.replace(invars=invars),
             "body_nconsts": n_body + len(t_body),
         }
         outs = self.bind(*cond_consts, *body_consts, *t_body, *init, *t_init, **{**params, **new})
@@ -106,26 +114,31 @@ class While(ProgramPrimitive):
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         batched = tuple(dim is not None for dim in dims)
         b_cond, b_body, b_init = split_at(batched, n_cond, n_body)
+        # Axes of the condition lead those of the carry: an axis of the one is one of the other.
+        has_rows = bool(cond.out_avals[0].shape)
 
         def step(carry: Mask) -> Mask:
             """Return which carries are batched after a step."""
-            if batch_jaxpr(cond, axis, (*b_cond, *carry), (False,))[1][0]:
+            grown = batch_jaxpr(body, axis, (*b_body, *carry), carry)[1]
+            is_needed = has_rows and any(grown)
+            if is_needed or batch_jaxpr(cond, axis, (*b_cond, *carry), (False,))[1][0]:
                 return (True,) * len(carry)
-            return batch_jaxpr(body, axis, (*b_body, *carry), carry)[1]
+            return grown
 
         b_carry = fixed_point(step, tuple(b_init))
+        forced = (has_rows and any(b_carry),)
         new = {
-            "cond_jaxpr": batch_jaxpr(cond, axis, (*b_cond, *b_carry), (False,))[0],
+            "cond_jaxpr": batch_jaxpr(cond, axis, (*b_cond, *b_carry), forced)[0],
             "body_jaxpr": batch_jaxpr(body, axis, (*b_body, *b_carry), b_carry)[0],
         }
         n_consts = n_cond + n_body
         consts = batch_to_front(args[:n_consts], dims[:n_consts])
-        init = [
-            batch_dim_to(x, dim, 0, axis.size) if flag else x
-            for x, dim, flag in zip(args[n_consts:], dims[n_consts:], b_carry, strict=True)
-        ]
+        init = list(args[n_consts:])
+        for position, dim in enumerate(dims[n_consts:]):
+            if b_carry[position]:
+                init[position] = batch_dim_to(init[position], dim, 0, axis.size)
         outs = self.bind(*consts, *init, **{**params, **new})
-        return outs, tuple(0 if flag else None for flag in b_carry)
+        return outs, mapped_dims(b_carry)
 
     def split(self, unknown: Mask, **params: Any) -> Split | None:
         """Run the known carries in a loop of their own, and everything again in the other."""
@@ -169,13 +182,13 @@ class While(ProgramPrimitive):
         known_body = body_halves.known.replace(outvars=body_halves.known.outvars[:n_outs])
         known_cond = split_jaxpr(cond, (*u_cond, *u_carry), (False,)).known
         avals = [*cond.in_avals[:n_cond], *body.in_avals]
-        in_avals = [aval for aval, flag in zip(avals, unknown, strict=True) if not flag]
+        in_avals = select(avals, invert(unknown))
         n_known_cond, n_known_body = n_cond - sum(u_cond), n_body - sum(u_body)
-        starts = [not c for i, c in zip(u_init, u_carry, strict=True) if not i]
+        starts = select(kept, invert(u_init))
 
         def run(*args: Value) -> tuple[Value, ...]:
             """Run the loop over the known carries."""
-            consts, init = args[: n_known_cond + n_known_body], args[n_known_cond + n_known_body :]
+            consts, init = split_at(args, n_known_cond + n_known_body)
             return self.bind(
                 *consts,
                 *select(init, starts),
@@ -192,17 +205,22 @@ class While(ProgramPrimitive):
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         keep = (True,) * n_cond
-        cond_needs = dce_jaxpr(cond, (True,), (False,) * len(cond.invars))[1][n_cond:]
-        start = tuple(a or b for a, b in zip(used, cond_needs, strict=True))
+        nothing = none_of(body.invars)
+        _, cond_needs = dce_jaxpr(cond, (True,), none_of(cond.invars))
+        start = tuple(map(operator.or_, used, cond_needs[n_cond:]))
 
         def step(carry: Mask) -> Mask:
             """Return the carries that a step needs for the carries `carry`."""
-            return dce_jaxpr(body, carry, (False,) * len(body.invars))[1][n_body:]
+            _, needed = dce_jaxpr(body, carry, nothing)
+            return needed[n_body:]
 
         kept = fixed_point(step, start)
-        new_body, needed = dce_jaxpr(body, kept, (*(False,) * n_body, *kept))
-        new_cond = cond.replace(invars=(*cond.invars[:n_cond], *select(cond.invars[n_cond:], kept)))
-        new = {"cond_jaxpr": new_cond, "body_jaxpr": new_body, "body_nconsts": sum(needed[:n_body])}
+        new_body, needed = dce_jaxpr(body, kept, (*nothing[:n_body], *kept))
+        new = {
+            "cond_jaxpr": cond.replace(invars=select(cond.invars, (*keep, *kept))),
+            "body_jaxpr": new_body,
+            "body_nconsts": sum(needed[:n_body]),
+        }
         return (*keep, *needed), {**params, **new}, kept
 
     def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:

@@ -1,0 +1,66 @@
+"""The `custom_vjp_call` operation under every transformation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
+
+
+@jax.custom_vjp
+def f(x, y):
+    """Return x sin y, with a backward rule that is 10 times too steep."""
+    return x * jnp.sin(y)
+
+
+f.defvjp(
+    lambda x, y: (x * jnp.sin(y), (x, y)),
+    lambda res, ct: (10 * ct * jnp.sin(res[1]), 10 * ct * res[0] * jnp.cos(res[1])),
+)
+
+WANTED = 10 * np.sin(0.5), 20 * np.cos(0.5)
+ROWS = np.array([0.5, 1.0], np.float32)
+
+
+def test_the_rule_is_used_in_reverse_mode_and_under_jit():
+    for g in (f, jax.jit(f), jax.checkpoint(f)):
+        np.testing.assert_allclose(WANTED, jax.grad(g, (0, 1))(2.0, 0.5), rtol=1e-6)
+        np.testing.assert_allclose(WANTED, jax.jit(jax.grad(g, (0, 1)))(2.0, 0.5), rtol=1e-6)
+
+
+def test_an_argument_shared_by_a_batch_gets_the_sum():
+    total = lambda x, y: jnp.sum(jax.vmap(f, (None, 0))(x, y))  # noqa: E731
+    by_x, by_y = jax.grad(total, (0, 1))(2.0, ROWS)
+    np.testing.assert_allclose(10 * np.sin(ROWS).sum(), by_x, rtol=1e-6)
+    np.testing.assert_allclose(20 * np.cos(ROWS), by_y, rtol=1e-6)
+
+
+def test_the_rule_is_used_inside_loops_and_branches():
+    chain = lambda x: lax.scan(lambda c, y: (f(c, y), None), x, ROWS)[0]  # noqa: E731
+    wanted = 100 * np.sin(ROWS).prod()
+    np.testing.assert_allclose(wanted, jax.grad(chain)(2.0), rtol=1e-6)
+    branch = lambda x: lax.cond(x > 0, lambda x: f(x, 0.5), lambda x: x, x)  # noqa: E731
+    np.testing.assert_allclose(WANTED[0], jax.grad(branch)(2.0), rtol=1e-6)
+
+
+def test_the_backward_rule_is_differentiated():
+    np.testing.assert_allclose(-20 * np.sin(0.5), jax.grad(jax.grad(f, 1), 1)(2.0, 0.5), rtol=1e-6)
+    push = jax.jvp(lambda y: jax.grad(f, 1)(2.0, y), (0.5,), (1.0,))[1]
+    np.testing.assert_allclose(-20 * np.sin(0.5), push, rtol=1e-6)
+
+
+def test_forward_mode_is_refused():
+    text = r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function."
+    for g in (f, jax.jit(f), lambda x, y: lax.map(lambda v: f(v, y), x)):
+        with pytest.raises(TypeError, match=text):
+            jax.jvp(lambda x, g=g: g(x, 0.5), (ROWS,), (ROWS,))
+
+
+def test_the_linear_operation_that_carries_the_rule_is_mapped():
+    wanted = jax.vmap(jax.grad(f), (0, 0))(ROWS, ROWS)
+    np.testing.assert_allclose(10 * np.sin(ROWS), wanted, rtol=1e-6)
+    pullbacks = jax.vmap(lambda x: jax.vjp(f, x, 0.5)[1](1.0)[0])(ROWS)
+    np.testing.assert_allclose([WANTED[0]] * 2, pullbacks, rtol=1e-6)
