@@ -26,6 +26,9 @@ __all__ = [
     "fixed_point",
     "join_tangents",
     "lift_tracers",
+    "linear_mask",
+    "mapped_dims",
+    "none_of",
     "nonzero_mask",
     "transposed_results",
 ]
@@ -62,6 +65,21 @@ class ProgramPrimitive(Primitive):
 def nonzero_mask(tangents: Sequence[Any]) -> Mask:
     """Return which tangents or cotangents are values."""
     return tuple(type(tangent) is not Zero for tangent in tangents)
+
+
+def linear_mask(args: Sequence[Any]) -> Mask:
+    """Return which arguments of a transpose rule are linear."""
+    return tuple(type(arg) is Linear for arg in args)
+
+
+def none_of(items: Sequence[Any]) -> Mask:
+    """Return the mask that marks none of some items."""
+    return (False,) * len(items)
+
+
+def mapped_dims(batched: Mask) -> tuple[int | None, ...]:
+    """Return the mapped axes of results: in front, where they are batched."""
+    return tuple(0 if flag else None for flag in batched)
 
 
 def join_tangents(values: Sequence[Value], nonzero: Mask, avals: Sequence[ShapedArray]) -> tuple:
