@@ -49,15 +49,25 @@ def random_gamma_grad(a: Value, x: Value) -> Value:
     is_zero = eq(x, zero)
     is_outside = bitwise_or(lt(x, zero), le(a, zero))
     is_far = bitwise_and(gt(x, one), gt(x, a))
-    log_ax = sub(sub(mul(a, log(x)), x), lgamma(a))
-    vanishes = lt(log_ax, neg(log(aval.dtype.type(dtypes.finfo(aval.dtype).max))))
-    is_idle = bitwise_or(bitwise_or(bitwise_or(is_zero, is_outside), vanishes), is_nan)
+    log_ax = sub(mul(a, log(x)), x)
+    log_ax = sub(log_ax, lgamma(a))
+    largest = aval.dtype.type(dtypes.finfo(aval.dtype).max)
+    vanishes = lt(log_ax, neg(log(largest)))
+    is_idle = bitwise_or(is_zero, is_outside)
+    is_idle = bitwise_or(is_idle, vanishes)
+    is_idle = bitwise_or(is_idle, is_nan)
     active = bitwise_not(is_idle)
-    far = _continued_fraction(bitwise_and(active, is_far), a, x)
-    near = _series(bitwise_and(active, bitwise_not(is_far)), a, x)
+    far_active = bitwise_and(active, is_far)
+    far = _continued_fraction(far_active, a, x)
+    is_near = bitwise_not(is_far)
+    near_active = bitwise_and(active, is_near)
+    near = _series(near_active, a, x)
     result = select_n(is_far, near, far)
-    result = select_n(is_zero, result, full_like(result, 0))
-    return select_n(bitwise_or(is_outside, is_nan), result, full_like(result, np.nan))
+    zeros = full_like(result, 0)
+    result = select_n(is_zero, result, zeros)
+    is_invalid = bitwise_or(is_outside, is_nan)
+    nans = full_like(result, np.nan)
+    return select_n(is_invalid, result, nans)
 
 
 def _any(active: Value) -> Value:
@@ -80,19 +90,28 @@ def _series(active: Value, a: Value, x: Value) -> Value:
         active, r, term, total, slope, total_slope = carry
         r_next = add(r, one)
         ratio = div(x, r_next)
-        slope_next = sub(mul(slope, ratio), div(mul(term, x), mul(r_next, r_next)))
+        change = div(mul(term, x), mul(r_next, r_next))
+        slope_next = sub(mul(slope, ratio), change)
         slopes = add(total_slope, slope_next)
         term_next = mul(term, ratio)
-        new = (r_next, term_next, add(total, term_next), slope_next, slopes)
-        going = bitwise_and(active, gt(abs(div(slope_next, slopes)), eps))
+        new = (
+            r_next,
+            term_next,
+            add(total, term_next),
+            slope_next,
+            slopes,
+        )
+        share = abs(div(slope_next, slopes))
+        going = bitwise_and(active, gt(share, eps))
         return (going, *_keep(active, carry[1:], new))
 
     ones, zeros = full_like(x, 1), full_like(x, 0)
     start = (active, a, ones, ones, zeros, zeros)
     _, _, _, total, _, total_slope = while_loop(lambda carry: _any(carry[0]), step, start)
     log_slope = sub(log(x), digamma(add(a, one)))
-    slope = neg(add(total_slope, mul(total, log_slope)))
-    return div(mul(slope, x), a)
+    slope = add(total_slope, mul(total, log_slope))
+    slope = mul(neg(slope), x)
+    return div(slope, a)
 
 
 def _continued_fraction(active: Value, a: Value, x: Value) -> Value:
@@ -120,14 +139,23 @@ def _continued_fraction(active: Value, a: Value, x: Value) -> Value:
 
     def is_unfinished(carry: tuple) -> Value:
         """Go on while an element moves, at most 2000 times."""
-        return bitwise_and(lt(carry[0], dtype.type(2000)), _any(carry[1]))
+        count, active = carry[:2]
+        within = lt(count, dtype.type(2000))
+        return bitwise_and(within, _any(active))
 
     _, _, _, _, value, slope, *_ = while_loop(is_unfinished, step, start)
-    return mul(add(slope, mul(value, sub(log(x), digamma(a)))), x)
+    log_slope = sub(log(x), digamma(a))
+    slope = add(slope, mul(value, log_slope))
+    return mul(slope, x)
 
 
 def _next_convergent(
-    count: Value, y: Value, z: Value, value: Value, slope: Value, pairs: Sequence[Value]
+    count: Value,
+    y: Value,
+    z: Value,
+    value: Value,
+    slope: Value,
+    pairs: Sequence[Value],
 ) -> tuple[Value, ...]:
     """Return whether the slope still moves, value, slope and pairs of the next convergent."""
     p1, p2, q1, q2, dp1, dp2, dq1, dq2 = pairs
@@ -138,15 +166,35 @@ def _next_convergent(
     p = sub(mul(p1, z), mul(p2, yc))
     q = sub(mul(q1, z), mul(q2, yc))
     is_finite = ne(q, dtype.type(0))
-    value = select_n(is_finite, value, div(p, q))
-    dp = add(sub(sub(mul(dp1, z), p1), mul(dp2, yc)), mul(p2, count))
-    dq = add(sub(sub(mul(dq1, z), q1), mul(dq2, yc)), mul(q2, count))
-    slope_next = select_n(is_finite, slope, div(sub(dp, mul(value, dq)), q))
-    moved = select_n(is_finite, full_like(slope, 1), abs(sub(slope_next, slope)))
+    ratio = div(p, q)
+    value = select_n(is_finite, value, ratio)
+    dp = _next_derivative(z, yc, count, p1, p2, dp1, dp2)
+    dq = _next_derivative(z, yc, count, q1, q2, dq1, dq2)
+    rest = sub(dp, mul(value, dq))
+    quotient = div(rest, q)
+    slope_next = select_n(is_finite, slope, quotient)
+    change = abs(sub(slope_next, slope))
+    ones = full_like(slope, 1)
+    moved = select_n(is_finite, ones, change)
     is_large = gt(abs(p), dtype.type(1 / eps))
     scaled = functools.partial(_scaled, is_large, eps)
     pairs = [scaled(each) for each in (p, p1, q, q1, dp, dp1, dq, dq1)]
     return (gt(moved, eps), value, slope_next, *pairs)
+
+
+def _next_derivative(
+    z: Value,
+    yc: Value,
+    count: Value,
+    last: Value,
+    before: Value,
+    d_last: Value,
+    d_before: Value,
+) -> Value:
+    """Differentiate z p1 - y c p2 with respect to the shape, which z and y fall with."""
+    result = sub(mul(d_last, z), last)
+    result = sub(result, mul(d_before, yc))
+    return add(result, mul(before, count))
 
 
 def _scaled(is_large: Value, eps: np.generic, x: Value) -> Value:

@@ -358,7 +358,12 @@ log1mexp.defjvps(lambda t, result, x: lax.div(t, lax.expm1(x)))
 
 
 def one_hot(
-    x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1, out_sharding: Any = None
+    x: Any,
+    num_classes: int,
+    *,
+    dtype: Any = None,
+    axis: Any = -1,
+    out_sharding: Any = None,
 ) -> Value:
     """Return arrays with a 1 at the position that an index names: (...) -> (..., num_classes).
 
@@ -375,7 +380,12 @@ def one_hot(
 
 
 @functools.partial(jit, static_argnames=("num_classes", "dtype", "axis"))
-def _one_hot(x: Value, num_classes: int, dtype: Any, axis: int) -> Value:
+def _one_hot(
+    x: Value,
+    num_classes: int,
+    dtype: Any,
+    axis: int,
+) -> Value:
     """Compare the indices with all positions."""
     aval = typeof(x)
     rank = aval.ndim + 1

@@ -76,7 +76,8 @@ class _Attention:
         if self.query_lengths is not None:
             inside = self._is_below(_positions(query, 1, first), self.query_lengths)
             spread = lax.broadcast_in_dim(inside, typeof(result).shape, (0, 1))
-            result = lax.mul(result, lax.convert_element_type(spread, typeof(result).dtype))
+            weight = lax.convert_element_type(spread, typeof(result).dtype)
+            result = lax.mul(result, weight)
         return result, lax.stop_gradient(logsumexp(scores, axis=-1))
 
     def _scores(self, query: Value, first: Any) -> Value:
@@ -89,7 +90,8 @@ class _Attention:
         scores = lax.transpose(scores, (0, 1, 3, 2, 4))
         shape = typeof(scores).shape
         if self.bias is not None:
-            rows = lax.convert_element_type(_rows(self.bias, shape[3], first), wide)
+            rows = _rows(self.bias, shape[3], first)
+            rows = lax.convert_element_type(rows, wide)
             scores = lax.add(scores, lax.broadcast_in_dim(rows, shape, range(5)))
         allowed = self._allowed(query, first, shape)
         if allowed is None:
@@ -97,7 +99,12 @@ class _Attention:
         lowest = wide.type(_MASKED * float(dtypes.finfo(wide).max))
         return where(allowed, scores, lowest)
 
-    def _allowed(self, query: Value, first: Any, shape: Sequence[int]) -> Value | None:
+    def _allowed(
+        self,
+        query: Value,
+        first: Any,
+        shape: Sequence[int],
+    ) -> Value | None:
         """Return where queries may look, (b, k, g, t, s), or None for everywhere."""
         masks = []
         if self.mask is not None:
@@ -107,11 +114,13 @@ class _Attention:
         row = lax.broadcast_in_dim(row, shape[3:], (0,))
         column = lax.broadcast_in_dim(column, shape[3:], (1,))
         if self.is_causal:
-            masks.append(lax.broadcast_in_dim(lax.ge(row, column), shape, (3, 4)))
+            past = lax.ge(row, column)
+            masks.append(lax.broadcast_in_dim(past, shape, (3, 4)))
         if self.window is not None:
             left, right = map(np.int32, self.window)
-            near = lax.le(row, lax.add(column, left))
-            near = lax.bitwise_and(near, lax.ge(row, lax.sub(column, right)))
+            end, start = lax.add(column, left), lax.sub(column, right)
+            not_after, not_before = lax.le(row, end), lax.ge(row, start)
+            near = lax.bitwise_and(not_after, not_before)
             masks.append(lax.broadcast_in_dim(near, shape, (3, 4)))
         if self.query_lengths is not None:
             inside = self._is_below(_positions(query, 1, first), self.query_lengths)
@@ -143,7 +152,10 @@ def _rows(x: Value, n: int, first: Any) -> Value:
 
 
 def _check_array(
-    x: Any, name: str, shape: Sequence[int | None] = (), dtype: Any = None
+    x: Any,
+    name: str,
+    shape: Sequence[int | None] = (),
+    dtype: Any = None,
 ) -> Value | None:
     """Check the shape (None is any extent) and the dtype of an argument."""
     if x is None:
@@ -160,7 +172,12 @@ def _check_array(
     return x
 
 
-def _in_groups(x: Value | None, n_groups: int, name: str, full: Sequence[int]) -> Value | None:
+def _in_groups(
+    x: Value | None,
+    n_groups: int,
+    name: str,
+    full: Sequence[int],
+) -> Value | None:
     """Return a bias or mask (b, n, t, s) as (b, k, g, t, s); extents may be 1."""
     if x is None:
         return None

@@ -54,7 +54,11 @@ class Initializer(Protocol):
     """What an initializer is: a function of a key, a shape and a dtype."""
 
     def __call__(
-        self, key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None
+        self,
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
     ) -> Value:
         """Return the initial values: shape."""
 
@@ -65,7 +69,12 @@ def _dtype(dtype: Any, default: Any) -> np.dtype:
     return dtypes.default_float_dtype() if chosen is None else dtypes.canonicalize_dtype(chosen)
 
 
-def zeros(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+def zeros(
+    key: Any,
+    shape: Shape,
+    dtype: Any = None,
+    out_sharding: Any = None,
+) -> Value:
     """Return zeros; the key is not used.
 
     >>> zeros(None, (2,))
@@ -74,7 +83,12 @@ def zeros(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -
     return creation.zeros(shape, _dtype(dtype, None))
 
 
-def ones(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+def ones(
+    key: Any,
+    shape: Shape,
+    dtype: Any = None,
+    out_sharding: Any = None,
+) -> Value:
     """Return ones; the key is not used.
 
     >>> ones(None, (2,))
@@ -91,7 +105,12 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Fill the array."""
         return creation.full(shape, value, dtype=_dtype(dtype, default))
 
@@ -107,7 +126,12 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Draw and scale."""
         dtype = _dtype(dtype, default)
         return basic.uniform(key, shape, dtype) * common.array(scale, dtype)
@@ -124,7 +148,12 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Draw and scale."""
         dtype = _dtype(dtype, default)
         return basic.normal(key, shape, dtype) * common.array(stddev, dtype)
@@ -133,7 +162,10 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
+    stddev: Any = 1e-2,
+    dtype: Any = None,
+    lower: Any = -2.0,
+    upper: Any = 2.0,
 ) -> Initializer:
     """Return an initializer of normal numbers between `lower` and `upper`, times `stddev`.
 
@@ -143,7 +175,12 @@ def truncated_normal(
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Draw and scale."""
         dtype = _dtype(dtype, default)
         drawn = continuous.truncated_normal(key, lower, upper, shape, dtype)
@@ -157,7 +194,12 @@ def _axis_product(shape: Shape, axes: Axes) -> int:
     return shape[axes] if isinstance(axes, int) else math.prod(shape[i] for i in axes)
 
 
-def _fans(shape: Shape, in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tuple[float, float]:
+def _fans(
+    shape: Shape,
+    in_axis: Axes,
+    out_axis: Axes,
+    batch_axis: Axes,
+) -> tuple[float, float]:
     """Return the number of inputs and outputs of a unit of a parameter array."""
     if len(shape) <= 1:
         raise ValueError(
@@ -178,7 +220,12 @@ def _complex_uniform(key: Any, shape: Shape, dtype: np.dtype) -> Value:
     return size * lax.exp(1j * angle)
 
 
-def _complex_truncated_normal(key: Any, upper: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _complex_truncated_normal(
+    key: Any,
+    upper: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Return complex normal numbers of variance 1 inside a disk of radius `upper`."""
     key_size, key_angle = requests.split_in(requests.one_key("truncated_normal", key)[0], 2)
     real = np.zeros((), dtype).real.dtype
@@ -191,7 +238,11 @@ def _complex_truncated_normal(key: Any, upper: Any, shape: Shape, dtype: np.dtyp
 
 
 def _scaled_draw(
-    distribution: str, key: Any, shape: Shape, variance: Value, dtype: np.dtype
+    distribution: str,
+    key: Any,
+    shape: Shape,
+    variance: Value,
+    dtype: np.dtype,
 ) -> Value:
     """Return numbers of a distribution, with the variance."""
     is_real = dtypes.issubdtype(dtype, np.floating)
@@ -231,7 +282,12 @@ def variance_scaling(
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Draw with the variance that the shape asks for."""
         shape = requests.shape_of_request(shape)
         dtype = _dtype(dtype, default)
@@ -250,11 +306,19 @@ def variance_scaling(
     return init
 
 
-def _preset(scale: float, mode: str, distribution: str, title: str) -> Any:
+def _preset(
+    scale: float,
+    mode: str,
+    distribution: str,
+    title: str,
+) -> Any:
     """Return a `variance_scaling` with its first arguments fixed."""
 
     def initializer(
-        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
+        in_axis: Axes = -2,
+        out_axis: Axes = -1,
+        batch_axis: Axes = (),
+        dtype: Any = None,
     ) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
@@ -285,7 +349,12 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Draw a matrix and give it the shape."""
         dtype = _dtype(dtype, default)
         shape = requests.shape_of_request(shape)
@@ -316,7 +385,12 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     """
     default = dtype
 
-    def init(key: Any, shape: Shape, dtype: Any = None, out_sharding: Any = None) -> Value:
+    def init(
+        key: Any,
+        shape: Shape,
+        dtype: Any = None,
+        out_sharding: Any = None,
+    ) -> Value:
         """Put an orthogonal matrix into the middle."""
         dtype = _dtype(dtype, default)
         shape = requests.shape_of_request(shape)

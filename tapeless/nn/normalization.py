@@ -36,7 +36,12 @@ def _inexact(name: str, x: Any) -> Value:
     return promote_args_inexact(name, x)[0]
 
 
-def _maximum(x: Value, axis: Axis, where: Any, keepdims: bool) -> Value:
+def _maximum(
+    x: Value,
+    axis: Axis,
+    where: Any,
+    keepdims: bool,
+) -> Value:
     """Return the maximum inside the mask; minus infinity where there is nothing."""
     return reductions.max(x, axis, where=where, initial=-np.inf, keepdims=keepdims)
 
@@ -102,14 +107,17 @@ def logsumexp(
     highest = _maximum(lax.real(x) if is_complex else x, axes, where, False)
     finite = lax.select_n(lax.is_finite(highest), lax.full_like(highest, 0), highest)
     shift = lax.stop_gradient(finite)
-    powers = lax.exp(lax.sub(x, _spread(shift, typeof(x).shape, axes)))
+    shifted = lax.sub(x, _spread(shift, typeof(x).shape, axes))
+    powers = lax.exp(shifted)
     if weights is not None:
         powers = lax.mul(powers, weights)
     total = reductions.sum(powers, axes, where=where)
     sign = lax.sign(total)
     if return_sign or not np.issubdtype(typeof(total).dtype, np.complexfloating):
         total = lax.abs(total)
-    result = lax.add(lax.log(total), lax.convert_element_type(shift, typeof(total).dtype))
+    log_total = lax.log(total)
+    shift = lax.convert_element_type(shift, typeof(total).dtype)
+    result = lax.add(log_total, shift)
     if keepdims:
         result, sign = (_spread(v, typeof(x).shape, axes) for v in (result, sign))
     if return_sign:
@@ -132,10 +140,16 @@ def _zero(x: Value) -> Any:
 def _spread(x: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
     """Put axes of extent 1 back where axes were reduced."""
     kept = tuple(i for i in range(len(shape)) if i not in axes)
-    return lax.broadcast_in_dim(x, tuple(1 if i in axes else n for i, n in enumerate(shape)), kept)
+    spread = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return lax.broadcast_in_dim(x, spread, kept)
 
 
-def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Value:
+def logmeanexp(
+    x: Any,
+    axis: Axis = None,
+    where: Any = None,
+    keepdims: bool = False,
+) -> Value:
     """Return log(mean(exp(x))) over axes.
 
     >>> import numpy as np

@@ -4,6 +4,7 @@ from tapeless.random.basic import *
 from tapeless.random.choosing import *
 from tapeless.random.continuous import *
 from tapeless.random.counting import *
+from tapeless.random.gamma_samples import *
 from tapeless.random.gammas import *
 from tapeless.random.keys import *
 from tapeless.random.vectors import *

@@ -62,7 +62,13 @@ Shape = tuple[int, ...]
 _UINT_OF_BITS = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def bits(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return random bits as unsigned integers.
 
     dtype: uint8, uint16, uint32 (the default; uint64 in 64-bit mode) or uint64.
@@ -97,7 +103,13 @@ def uniform(
 
 
 @functools.partial(jit, static_argnums=(1, 2))
-def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any) -> Value:
+def _uniform(
+    key: Value,
+    shape: Shape,
+    dtype: np.dtype,
+    minval: Any,
+    maxval: Any,
+) -> Value:
     """Make uniform numbers out of mantissa bits."""
     low, high = (convert_element_type(asarray(x), dtype) for x in (minval, maxval))
     low, high = (broadcast_to_rank(x, len(shape)) for x in (low, high))
@@ -120,7 +132,13 @@ def _uniform(key: Value, shape: Shape, dtype: np.dtype, minval: Any, maxval: Any
 uniform_of = _uniform
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def normal(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return numbers from the standard normal distribution.
 
     dtype: float, or complex (with variance 1, half in each part).
@@ -157,7 +175,13 @@ def _normal_real(key: Value, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def randint(
-    key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return integers uniform in [minval, maxval).
 
@@ -190,7 +214,13 @@ def _integers(x: Any) -> Value:
 
 
 @functools.partial(jit, static_argnums=(1, 4))
-def _randint(key: Value, shape: Shape, minval: Any, maxval: Any, dtype: np.dtype) -> Value:
+def _randint(
+    key: Value,
+    shape: Shape,
+    minval: Any,
+    maxval: Any,
+    dtype: np.dtype,
+) -> Value:
     """Reduce two random words per element to the span of the range."""
     check_shape("randint", shape, np.shape(minval), np.shape(maxval))
     info = dtypes.iinfo(dtype)

@@ -64,7 +64,12 @@ def bernoulli(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _bernoulli(key: Value, p: Value, shape: Shape, mode: str) -> Value:
+def _bernoulli(
+    key: Value,
+    p: Value,
+    shape: Shape,
+    mode: str,
+) -> Value:
     """Compare a uniform number with the probability."""
     dtype = typeof(p).dtype
     if mode == "low":
@@ -74,7 +79,13 @@ def _bernoulli(key: Value, p: Value, shape: Shape, mode: str) -> Value:
     return fine < p - high
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def rademacher(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return 1 or -1, each with probability 1/2.
 
     >>> from tapeless.random.keys import key
@@ -133,7 +144,12 @@ def categorical(
 
 
 def _categories_without_replacement(
-    key: Value, logits: Value, axis: int, shape: Shape, lead: Shape, mode: str | None
+    key: Value,
+    logits: Value,
+    axis: int,
+    shape: Shape,
+    lead: Shape,
+    mode: str | None,
 ) -> Value:
     """Return the indices of the largest noisy logits."""
     aval = typeof(logits)
@@ -163,7 +179,12 @@ def _shuffle(key: Value, x: Value, axis: int) -> Value:
 
 
 def permutation(
-    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
+    key: Any,
+    x: Any,
+    axis: int = 0,
+    independent: bool = False,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return `x` in a random order along an axis, or range(x) for an integer.
 
@@ -236,7 +257,14 @@ def choice(
     return shaping.reshape(drawn, (*rest[:axis], *shape, *rest[axis + 1 :]))
 
 
-def _places(key: Value, n: int, shape: Shape, replace: bool, p: Any, mode: str | None) -> Value:
+def _places(
+    key: Value,
+    n: int,
+    shape: Shape,
+    replace: bool,
+    p: Any,
+    mode: str | None,
+) -> Value:
     """Return indices below `n`: of `shape`, or flat ones without replacement."""
     if p is None:
         return randint(key, shape, 0, n)

@@ -54,7 +54,13 @@ def tiny_of(dtype: np.dtype) -> Any:
     return dtypes.finfo(dtype).tiny
 
 
-def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def exponential(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return numbers of the density exp(-x), x >= 0.
 
     >>> from tapeless.random.keys import key
@@ -72,7 +78,13 @@ def _exponential(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
-def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def laplace(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return numbers of the density exp(-|x|) / 2.
 
     >>> from tapeless.random.keys import key
@@ -91,7 +103,13 @@ def _laplace(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
-def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def logistic(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return numbers of the distribution function 1 / (1 + exp(-x)).
 
     >>> from tapeless.random.keys import key
@@ -109,7 +127,13 @@ def _logistic(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
-def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def cauchy(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return numbers of the density 1 / (pi (1 + x**2)).
 
     >>> from tapeless.random.keys import key
@@ -154,7 +178,12 @@ def gumbel(
 
 
 @functools.partial(jit, static_argnums=(1, 2, 3))
-def _gumbel(key: Value, shape: Shape, dtype: np.dtype, mode: str) -> Value:
+def _gumbel(
+    key: Value,
+    shape: Shape,
+    dtype: np.dtype,
+    mode: str,
+) -> Value:
     """-log(-log(u))."""
     if mode == "low":
         u = uniform_of(key, shape, dtype, minval=tiny_of(dtype), maxval=1.0)
@@ -192,7 +221,13 @@ def truncated_normal(
 
 
 @functools.partial(jit, static_argnums=(3, 4))
-def _truncated_normal(key: Value, lower: Any, upper: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _truncated_normal(
+    key: Value,
+    lower: Any,
+    upper: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Invert the distribution function between its values at the ends."""
     lower, upper = (lax.convert_element_type(x, dtype) for x in (lower, upper))
     root = dtype.type(np.sqrt(2))
@@ -226,7 +261,13 @@ def lognormal(
     return ufuncs.exp(drawn * convert(sigma, dtype))
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Value:
+def maxwell(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Value:
     """Return the lengths of vectors of three normal numbers.
 
     >>> from tapeless.random.keys import key
@@ -250,7 +291,12 @@ def norm(x: Value) -> Value:
 
 
 def pareto(
-    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    b: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the density b / x**(b + 1), x >= 1.
 
@@ -264,7 +310,12 @@ def pareto(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _pareto(key: Value, b: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _pareto(
+    key: Value,
+    b: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """exp(e / b), e exponential."""
     b = lax.convert_element_type(b, dtype)
     e = exponential(key, shape, dtype)
@@ -272,7 +323,12 @@ def _pareto(key: Value, b: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def rayleigh(
-    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    scale: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return the lengths of vectors of two normal numbers, times `scale`.
 
@@ -286,7 +342,12 @@ def rayleigh(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _rayleigh(key: Value, scale: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _rayleigh(
+    key: Value,
+    scale: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """scale sqrt(-2 log u)."""
     u = uniform(key, shape, dtype)
     scale = broadcast_to(lax.convert_element_type(scale, dtype), shape)
@@ -323,7 +384,12 @@ def triangular(
 
 
 def wald(
-    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    mean: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the inverse Gaussian distribution of unit shape (Michael et al., 1976).
 
@@ -337,7 +403,12 @@ def wald(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _wald(key: Value, mean: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _wald(
+    key: Value,
+    mean: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Solve for the smaller root, and choose between it and its partner."""
     key_root, key_choice = split_in(key, 2)
     mean = broadcast_to(lax.convert_element_type(mean, dtype), shape)
@@ -353,7 +424,11 @@ def _wald(key: Value, mean: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+    key: Any,
+    scale: Any,
+    concentration: Any,
+    shape: Any = (),
+    dtype: Any = None,
 ) -> Value:
     """Return scale e**(1 / concentration), e exponential.
 
@@ -368,7 +443,11 @@ def weibull_min(
 
 @functools.partial(jit, static_argnums=(3, 4))
 def _weibull_min(
-    key: Value, scale: Any, concentration: Any, shape: Shape, dtype: np.dtype
+    key: Value,
+    scale: Any,
+    concentration: Any,
+    shape: Shape,
+    dtype: np.dtype,
 ) -> Value:
     """Raise an exponential number to a power."""
     u = uniform(key, shape, dtype, 0, 1)

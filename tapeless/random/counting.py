@@ -94,7 +94,12 @@ def _int_dtype(name: str, dtype: Any) -> np.dtype:
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _poisson(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Value:
+def _poisson(
+    key: Value,
+    lam: Value,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Count small means, reject for large ones."""
     is_small = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, np.float32(10)))
     small = lax.select(is_small, lam, lax.full_like(lam, 0))
@@ -105,7 +110,12 @@ def _poisson(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Value:
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _poisson_knuth(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Value:
+def _poisson_knuth(
+    key: Value,
+    lam: Value,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Count the uniform numbers whose product is above exp(-lam)."""
     limit = dtype.type(dtypes.iinfo(dtype).max)
 
@@ -127,7 +137,12 @@ def _poisson_knuth(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Val
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _poisson_rejection(key: Value, lam: Value, shape: Shape, dtype: np.dtype) -> Value:
+def _poisson_rejection(
+    key: Value,
+    lam: Value,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Transformed rejection (algorithm PTRS)."""
     log_lam = lax.log(lam)
     b = 0.931 + 2.53 * lax.sqrt(lam)
@@ -163,7 +178,12 @@ def _poisson_rejection(key: Value, lam: Value, shape: Shape, dtype: np.dtype) ->
 
 
 def geometric(
-    key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    p: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return the number of trials up to the first success, each of probability p.
 
@@ -177,7 +197,12 @@ def geometric(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _geometric(key: Value, p: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _geometric(
+    key: Value,
+    p: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """floor(log u / log(1 - p)) + 1."""
     (p,) = floats_of(p)
     u = uniform(key, shape, typeof(p).dtype)
@@ -196,7 +221,13 @@ def floats_of(*parameters: Any) -> list[Value]:
     ]
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Value:
+def binomial(
+    key: Any,
+    n: Any,
+    p: Any,
+    shape: Any = None,
+    dtype: Any = None,
+) -> Value:
     """Return the number of successes among `n` trials of probability `p`, as floats.
 
     >>> from tapeless.random.keys import key
@@ -209,7 +240,13 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     return _binomial(typed, n, p, shape, dtype)
 
 
-def _binomial(key: Value, n: Any, p: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _binomial(
+    key: Value,
+    n: Any,
+    p: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Draw the rarer side: by gaps where it is rare, by rejection elsewhere."""
     n = broadcast_to(lax.convert_element_type(n, dtype), shape)
     p = broadcast_to(p, shape)
@@ -234,7 +271,13 @@ def _binomial(key: Value, n: Any, p: Any, shape: Shape, dtype: np.dtype) -> Valu
     return lax.select(keeps_side, drawn, whole - drawn)
 
 
-def _binomial_gaps(key: Value, n: Value, p: Value, shape: Shape, dtype: np.dtype) -> Value:
+def _binomial_gaps(
+    key: Value,
+    n: Value,
+    p: Value,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Count the geometric gaps between successes that fit into the trials."""
     log_failure = lax.log1p(lax.neg(p))
     limit = dtype.type(dtypes.finfo(dtype).max)
@@ -257,7 +300,13 @@ def _binomial_gaps(key: Value, n: Value, p: Value, shape: Shape, dtype: np.dtype
     return lax.while_loop(is_unfinished, add_gap, start)[1] - 1.0
 
 
-def _binomial_rejection(key: Value, n: Value, p: Value, shape: Shape, dtype: np.dtype) -> Value:
+def _binomial_rejection(
+    key: Value,
+    n: Value,
+    p: Value,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Transformed rejection (algorithm BTRS)."""
     spread = lax.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
@@ -294,7 +343,12 @@ def _binomial_rejection(key: Value, n: Value, p: Value, shape: Shape, dtype: np.
     return lax.while_loop(is_unfinished, draw, start)[1]
 
 
-def _log_ratio(n: Value, mode: Value, odds: Value, k: Value) -> Value:
+def _log_ratio(
+    n: Value,
+    mode: Value,
+    odds: Value,
+    k: Value,
+) -> Value:
     """Return the logarithm of the probability of k, relative to that of the mode."""
     result = (mode + 0.5) * lax.log((mode + 1.0) / (odds * (n - mode + 1.0)))
     result = result + (n + 1.0) * lax.log((n - mode + 1.0) / (n - k + 1.0))
@@ -326,7 +380,13 @@ def _multinomial_batch(shape: Any, *parameters: Shape) -> Shape:
 
 
 def multinomial(
-    key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
+    key: Any,
+    n: Any,
+    p: Any,
+    *,
+    shape: Any = None,
+    dtype: Any = None,
+    unroll: int | bool = 1,
 ) -> Value:
     """Return counts of categories among `n` trials: p (..., k) -> (*shape, k), as floats.
 

@@ -31,12 +31,24 @@ class RandomGamma(Primitive):
 
     name = "random_gamma"
 
-    def abstract(self, keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> tuple:
+    def abstract(
+        self,
+        keys: ShapedArray,
+        a: ShapedArray,
+        *,
+        log_space: bool,
+    ) -> tuple:
         if a.shape[: len(keys.shape)] != keys.shape:
             raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short()}")
         return (ShapedArray(a.shape, a.dtype),)
 
-    def jvp(self, primals: Values, tangents: Sequence[Any], *, log_space: bool) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Any],
+        *,
+        log_space: bool,
+    ) -> tuple:
         keys, a = primals
         out = self.bind(keys, a, log_space=log_space)[0]
         if isinstance(tangents[1], Zero):
@@ -58,19 +70,30 @@ class RandomGamma(Primitive):
         return (out,), (lax.mul(tangents[1], lax.reshape(slopes, shape)),)
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence[int | None], *, log_space: bool
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        log_space: bool,
     ) -> tuple:
         keys, a = (batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True))
         return self.bind(keys, a, log_space=log_space), (0,)
 
-    def decompose(self, keys: Value, a: Value, *, log_space: bool) -> tuple[Value, ...]:
+    def decompose(
+        self,
+        keys: Value,
+        a: Value,
+        *,
+        log_space: bool,
+    ) -> tuple[Value, ...]:
         """Draw each element with a key of its own."""
         aval = typeof(a)
         n_keys = math.prod(typeof(keys).shape)
         n_each = math.prod(aval.shape[len(typeof(keys).shape) :])
         children = lax.random_split(lax.reshape(keys, (n_keys,)), (n_each,))
         flat = (lax.reshape(children, (n_keys * n_each,)), lax.reshape(a, (n_keys * n_each,)))
-        drawn = lax.map(lambda pair: _sample(*pair, log_space), flat)
+        drawn = lax.map(lambda pair: _sample(pair[0], pair[1], log_space), flat)
         return (lax.reshape(drawn, aval.shape),)
 
 
@@ -80,53 +103,62 @@ random_gamma_p = RandomGamma()
 def _sample(key: Value, a: Value, log_space: bool) -> Value:
     """Draw one gamma number: keys (), a () -> ()."""
     dtype = typeof(a).dtype
-    one = dtype.type(1)
-    is_large = lax.ge(a, one)
-    raised = lax.select(is_large, a, lax.add(a, one))
-    d = lax.sub(raised, dtype.type(1 / 3))
-    c = lax.div(dtype.type(1 / 3), lax.sqrt(d))
+    third = dtype.type(1 / 3)
+    is_large = a >= 1
+    raised = lax.select(is_large, a, a + 1)
+    d = raised - third
     key_loop, key_boost = split_in(key, 2)
+    cube = _accepted_cube(key_loop, d, third / lax.sqrt(d))
+    u = uniform(key_boost, (), dtype)
+    if not log_space:
+        boost = lax.pow(1 - u, 1 / a)
+        boost = lax.select(is_large, lax.full_like(boost, 1), boost)
+        return d * cube * boost
+    log_u = lax.log1p(-u)
+    no_boost = is_large | (log_u == 0)
+    log_boost = log_u * (1 / a)
+    log_boost = lax.select(no_boost, lax.full_like(log_boost, 0), log_boost)
+    return lax.log(d) + lax.log(cube) + log_boost
+
+
+def _accepted_cube(key: Value, d: Value, c: Value) -> Value:
+    """Draw (1 + c x)**3 for normal numbers x until one is accepted."""
+    dtype = typeof(d).dtype
 
     def is_rejected(carry: tuple) -> Value:
         """Squeeze test first: it decides nearly always."""
         _, square, cube, u = carry
-        fourth = lax.mul(square, square)
-        outside = lax.ge(u, lax.sub(one, lax.mul(dtype.type(0.0331), fourth)))
-        bound = lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
-        bound = lax.add(lax.mul(square, dtype.type(0.5)), bound)
-        return lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
+        squeeze = 1 - dtype.type(0.0331) * (square * square)
+        bound = d * (1 - cube + lax.log(cube))
+        bound = square * dtype.type(0.5) + bound
+        return (u >= squeeze) & (lax.log(u) >= bound)
 
     def draw(carry: tuple) -> tuple:
         """Propose the cube of a normal number that is shifted above 0."""
         key, key_x, key_u = split_in(carry[0], 3)
         x, v = _shifted_normal(key_x, c)
         u = uniform(key_u, (), dtype)
-        return key, lax.mul(x, x), lax.mul(lax.mul(v, v), v), u
+        return key, x * x, v * v * v, u
 
     # The first numbers are such that they are rejected.
-    start = (key_loop, dtype.type(0), one, dtype.type(2))
-    _, _, cube, _ = lax.while_loop(is_rejected, draw, start)
-    u = uniform(key_boost, (), dtype)
-    if not log_space:
-        boost = lax.pow(lax.sub(one, u), lax.div(one, a))
-        return lax.mul(lax.mul(d, cube), lax.select(is_large, lax.full_like(boost, 1), boost))
-    log_u = lax.log1p(lax.neg(u))
-    no_boost = lax.bitwise_or(is_large, lax.eq(log_u, dtype.type(0)))
-    log_boost = lax.mul(log_u, lax.div(one, a))
-    log_boost = lax.select(no_boost, lax.full_like(log_boost, 0), log_boost)
-    return lax.add(lax.add(lax.log(d), lax.log(cube)), log_boost)
+    start = (key, dtype.type(0), dtype.type(1), dtype.type(2))
+    return lax.while_loop(is_rejected, draw, start)[2]
 
 
 def _shifted_normal(key: Value, c: Value) -> tuple[Value, Value]:
     """Draw normal numbers x until 1 + c x is positive; return both."""
     dtype = typeof(c).dtype
 
+    def is_negative(carry: tuple) -> Value:
+        """Go on while the number is not positive."""
+        return carry[2] <= 0
+
     def draw(carry: tuple) -> tuple:
         """Draw the next."""
         key, subkey = split_in(carry[0], 2)
         x = normal(subkey, (), dtype)
-        return key, x, lax.add(dtype.type(1), lax.mul(x, c))
+        return key, x, 1 + x * c
 
     start = (key, dtype.type(0), dtype.type(-1))
-    _, x, v = lax.while_loop(lambda carry: lax.le(carry[2], dtype.type(0)), draw, start)
+    _, x, v = lax.while_loop(is_negative, draw, start)
     return x, v

@@ -62,7 +62,13 @@ def check_method(name: str, method: str) -> None:
 
 
 def _gamma_like(
-    name: str, key: Any, a: Any, shape: Any, dtype: Any, method: str, log_space: bool
+    name: str,
+    key: Any,
+    a: Any,
+    shape: Any,
+    dtype: Any,
+    method: str,
+    log_space: bool,
 ) -> Value:
     """Check a request for gamma numbers or their logarithms, and draw them."""
     typed, _ = one_key(name, key)
@@ -72,7 +78,13 @@ def _gamma_like(
 
 
 @functools.partial(jit, static_argnums=(2, 3, 4))
-def _gamma(key: Value, a: Any, shape: Shape, dtype: np.dtype, log_space: bool) -> Value:
+def _gamma(
+    key: Value,
+    a: Any,
+    shape: Shape,
+    dtype: np.dtype,
+    log_space: bool,
+) -> Value:
     """Stretch the shapes a over the result."""
     a = lax.convert_element_type(a, dtype)
     if typeof(a).shape != shape:
@@ -141,7 +153,13 @@ def beta(
 
 
 @functools.partial(jit, static_argnums=(3, 4))
-def _beta(key: Value, a: Any, b: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _beta(
+    key: Value,
+    a: Any,
+    b: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Divide a gamma number by the sum of two, by their logarithms."""
     a, b = lax.convert_element_type(a, dtype), lax.convert_element_type(b, dtype)
     key_a, key_b = split_in(key, 2)
@@ -174,7 +192,12 @@ def chisquare(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _chisquare(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _chisquare(
+    key: Value,
+    df: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Twice a gamma number of shape df / 2."""
     half = lax.convert_element_type(df, dtype) / dtype.type(2)
     return lax.exp(loggamma(key, half, shape, dtype)) * dtype.type(2)
@@ -201,7 +224,13 @@ def f(
 
 
 @functools.partial(jit, static_argnums=(3, 4))
-def _f(key: Value, dfnum: Any, dfden: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _f(
+    key: Value,
+    dfnum: Any,
+    dfden: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Divide two chi-square numbers."""
     dfden, dfnum = lax.convert_element_type(dfden, dtype), lax.convert_element_type(dfnum, dtype)
     key_below, key_above = split_in(key, 2)
@@ -211,7 +240,12 @@ def _f(key: Value, dfnum: Any, dfden: Any, shape: Shape, dtype: np.dtype) -> Val
 
 
 def t(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    df: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return numbers of Student's t distribution.
 
@@ -225,7 +259,12 @@ def t(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _t(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _t(
+    key: Value,
+    df: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Divide a normal number by the root of a gamma number."""
     df = lax.convert_element_type(df, dtype)
     key_normal, key_gamma = split_in(key, 2)
@@ -236,7 +275,12 @@ def _t(key: Value, df: Any, shape: Shape, dtype: np.dtype) -> Value:
 
 
 def dirichlet(
-    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    alpha: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return vectors of positive numbers with sum 1: alpha (..., n) -> (*shape, n).
 
@@ -256,14 +300,23 @@ def dirichlet(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _dirichlet(key: Value, alpha: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _dirichlet(
+    key: Value,
+    alpha: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Normalise gamma numbers, by their logarithms."""
     alpha = lax.convert_element_type(alpha, dtype)
     return softmax(loggamma(key, alpha, (*shape, typeof(alpha).shape[-1]), dtype), -1)
 
 
 def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
+    key: Any,
+    loc: Any,
+    scale: Any,
+    shape: Any = (),
+    dtype: Any = None,
 ) -> Value:
     """Return loc + scale s m: m of the Maxwell distribution, s = -1 or 1.
 
@@ -278,7 +331,13 @@ def double_sided_maxwell(
 
 
 @functools.partial(jit, static_argnums=(3, 4))
-def _double_sided_maxwell(key: Value, loc: Any, scale: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _double_sided_maxwell(
+    key: Value,
+    loc: Any,
+    scale: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Give a Maxwell number a sign."""
     full = (*shape, *np.broadcast_shapes(np.shape(loc), np.shape(scale)))
     key_size, key_sign = split_in(key, 2)
@@ -289,7 +348,12 @@ def _double_sided_maxwell(key: Value, loc: Any, scale: Any, shape: Shape, dtype:
 
 
 def generalized_normal(
-    key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    p: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the density proportional to exp(-|x|**p).
 
@@ -303,7 +367,12 @@ def generalized_normal(
 
 
 @functools.partial(jit, static_argnums=(2, 3))
-def _generalized_normal(key: Value, p: Any, shape: Shape, dtype: np.dtype) -> Value:
+def _generalized_normal(
+    key: Value,
+    p: Any,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Give a power of a gamma number a sign."""
     keys = lax.random_split(key, (2,))
     g = gamma(keys[0], arithmetic.divide(1, p), shape, dtype)
@@ -312,7 +381,13 @@ def _generalized_normal(key: Value, p: Any, shape: Shape, dtype: np.dtype) -> Va
 
 
 def ball(
-    key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    d: int,
+    p: Any = 2,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Value:
     """Return points uniform in the unit ball of the p-norm: (*shape, d).
 
@@ -326,7 +401,13 @@ def ball(
 
 
 @functools.partial(jit, static_argnums=(2, 3, 4))
-def _ball(key: Value, p: Any, d: int, shape: Shape, dtype: np.dtype) -> Value:
+def _ball(
+    key: Value,
+    p: Any,
+    d: int,
+    shape: Shape,
+    dtype: np.dtype,
+) -> Value:
     """Scale vectors by their norm and an exponential number (Barthe et al., 2005)."""
     key_vector, key_size = split_in(key, 2)
     g = generalized_normal(key_vector, p, (*shape, d), dtype)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tapeless.random.requests import check_raw, is_key, one_key
 from tapeless.runtime.array import Array
 
 __all__ = [
+    "Key",
     "PRNGKey",
     "clone",
     "fold_in",
@@ -38,6 +39,8 @@ __all__ = [
     "wrap_key_data",
 ]
 
+# For annotations: an array of keys.
+Key = NewType("Key", Array)
 _IMPLEMENTATIONS = {"threefry2x32": threefry_prng_impl}
 
 
@@ -129,7 +132,8 @@ def key_impl(keys: Any) -> str:
     >>> key_impl(key(0))
     'threefry2x32'
     """
-    return typeof(keys).dtype.impl if is_key(keys) else threefry_prng_impl.name
+    dtype: dtypes.Dtype = typeof(keys).dtype
+    return dtype.impl if isinstance(dtype, dtypes.KeyDtype) else threefry_prng_impl.name
 
 
 def key_dtype(impl_spec: Any = None) -> Any:

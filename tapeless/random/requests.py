@@ -119,12 +119,18 @@ def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
         )
 
 
-def check_dtype(name: str, dtype: Any, default: Any, kind: Any, words: str) -> np.dtype:
+def check_dtype(
+    name: str,
+    dtype: Any,
+    default: Any,
+    kind: Any,
+    words: str,
+) -> np.dtype:
     """Return the dtype asked for, or the default; raise ValueError if it is of another kind."""
     if dtype is None:
         return dtypes.canonicalize_dtype(default)
     canonical = dtypes.check_user_dtype_supported(dtype, name)
-    if not dtypes.issubdtype(canonical, kind):
+    if not isinstance(canonical, np.dtype) or not dtypes.issubdtype(canonical, kind):
         raise ValueError(
             f"dtype argument to `{name}` must be {words}, got {dtypes.dtype_name(canonical)}"
         )

@@ -74,7 +74,12 @@ def _vector_shape(mean: Shape, cov: Shape, shape: Any) -> Shape:
 
 @functools.partial(jit, static_argnums=(3, 4, 5))
 def _multivariate_normal(
-    key: Value, mean: Value, cov: Value, shape: Shape, dtype: np.dtype, method: str
+    key: Value,
+    mean: Value,
+    cov: Value,
+    shape: Shape,
+    dtype: np.dtype,
+    method: str,
 ) -> Value:
     """Multiply normal numbers by a root of the covariance: mean + root z."""
     if method == "cholesky":
@@ -111,7 +116,13 @@ def orthogonal(
 
 
 @functools.partial(jit, static_argnums=(1, 2, 3, 4))
-def _orthogonal(key: Value, n: int, shape: Shape, dtype: np.dtype, m: int) -> Value:
+def _orthogonal(
+    key: Value,
+    n: int,
+    shape: Shape,
+    dtype: np.dtype,
+    m: int,
+) -> Value:
     """Take the QR decomposition of normal numbers, with the diagonal of R made positive."""
     z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
     q, r = linalg.qr(z, full_matrices=False)

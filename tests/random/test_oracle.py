@@ -1,0 +1,140 @@
+"""Random functions print as in JAX, fail as in JAX, and agree over many draws."""
+
+import importlib
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tapeless
+from tests.random import golden
+from tests.random.agreement import check_agreement
+from tests.random.table import ROWS
+
+pytestmark = pytest.mark.oracle
+
+MANY = [
+    (row.name, row.dtypes[-1])
+    for row in ROWS.values()
+    if row.agreement == "draws" or row.name in ("normal", "truncated_normal", "gumbel", "uniform")
+]
+TEXTS = {
+    "split": lambda r, k: r.split(k),
+    "fold_in": lambda r, k: r.fold_in(k, 3),
+    "uniform": lambda r, k: r.uniform(k, (3,)),
+    "uniform-scalar": lambda r, k: r.uniform(k),
+    "normal": lambda r, k: r.normal(k, (3,)),
+    "normal-complex": lambda r, k: r.normal(k, (3,), "complex64"),
+    "normal-bfloat16": lambda r, k: r.normal(k, (3,), "bfloat16"),
+    "randint": lambda r, k: r.randint(k, (3,), 0, 10),
+    "randint-uint8": lambda r, k: r.randint(k, (3,), 0, 10, "uint8"),
+    "bernoulli": lambda r, k: r.bernoulli(k, 0.3, (3,)),
+    "categorical": lambda r, k: r.categorical(k, np.ones((2, 3), "f4")),
+    "categorical-once": lambda r, k: r.categorical(
+        k, np.ones((2, 3), "f4"), shape=(2, 2), replace=False
+    ),
+    "permutation": lambda r, k: r.permutation(k, 5),
+    "permutation-rows": lambda r, k: r.permutation(k, np.ones((3, 2), "f4")),
+    "choice": lambda r, k: r.choice(k, 5, (3,)),
+    "choice-once": lambda r, k: r.choice(k, 5, (3,), replace=False),
+    "choice-p": lambda r, k: r.choice(k, 3, (4,), p=np.ones(3, "f4")),
+    "exponential": lambda r, k: r.exponential(k, (3,)),
+    "truncated_normal": lambda r, k: r.truncated_normal(k, -1, 1, (3,)),
+    "gumbel": lambda r, k: r.gumbel(k, (3,)),
+    "gumbel-high": lambda r, k: r.gumbel(k, (3,), mode="high"),
+    "laplace": lambda r, k: r.laplace(k, (3,)),
+    "logistic": lambda r, k: r.logistic(k, (3,)),
+    "cauchy": lambda r, k: r.cauchy(k, (3,)),
+    "gamma": lambda r, k: r.gamma(k, 2.0, (3,)),
+    "beta": lambda r, k: r.beta(k, 2.0, 3.0, (3,)),
+    "poisson": lambda r, k: r.poisson(k, 2.0, (3,)),
+    "rademacher": lambda r, k: r.rademacher(k, (3,)),
+    "t": lambda r, k: r.t(k, 2.0, (3,)),
+    "f": lambda r, k: r.f(k, 2.0, 3.0),
+    "chisquare": lambda r, k: r.chisquare(k, 2.0),
+    "dirichlet": lambda r, k: r.dirichlet(k, np.ones(3, "f4")),
+    "geometric": lambda r, k: r.geometric(k, 0.5, (2,)),
+    "triangular": lambda r, k: r.triangular(k, 0.0, 0.5, 1.0),
+    "wald": lambda r, k: r.wald(k, 1.0),
+    "generalized_normal": lambda r, k: r.generalized_normal(k, 2.0),
+    "weibull_min": lambda r, k: r.weibull_min(k, 1.0, 2.0),
+    "pareto": lambda r, k: r.pareto(k, 2.0),
+    "rayleigh": lambda r, k: r.rayleigh(k, 2.0),
+    "lognormal": lambda r, k: r.lognormal(k, 2.0),
+}
+ERRORS = {
+    "gamma-method": lambda r, k: r.gamma(k, 2.0, method="foo"),
+    "bernoulli-mode": lambda r, k: r.bernoulli(k, 0.5, mode="foo"),
+    "gumbel-mode": lambda r, k: r.gumbel(k, mode="foo"),
+    "categorical-draws": lambda r, k: r.categorical(k, np.ones(3), shape=(4,), replace=False),
+    "covariance": lambda r, k: r.multivariate_normal(k, np.zeros(2), np.eye(3)),
+    "mean": lambda r, k: r.multivariate_normal(k, np.zeros(()), np.eye(3)),
+    "covariance-rank": lambda r, k: r.multivariate_normal(k, np.zeros(2), np.zeros(2)),
+    "method": lambda r, k: r.multivariate_normal(k, np.zeros(2), np.eye(2), method="foo"),
+    "permutation-axis": lambda r, k: r.permutation(k, np.arange(3), axis=2),
+    "permutation-float": lambda r, k: r.permutation(k, 2.0),
+    "choice-p": lambda r, k: r.choice(k, 5, p=np.ones(3, "f4")),
+    "choice-axis": lambda r, k: r.choice(k, np.ones((2, 3)), axis=2),
+    "choice-empty": lambda r, k: r.choice(k, 0),
+    "choice-large": lambda r, k: r.choice(k, 5, (6,), replace=False),
+    "dirichlet-rank": lambda r, k: r.dirichlet(k, 1.0),
+    "dirichlet-dtype": lambda r, k: r.dirichlet(k, np.ones(3), dtype=int),
+    "gamma-dtype": lambda r, k: r.gamma(k, 2.0, (3,), int),
+    "gamma-shape": lambda r, k: r.gamma(k, np.ones(3), (2,)),
+    "geometric-dtype": lambda r, k: r.geometric(k, 0.5, dtype=float),
+    "bernoulli-dtype": lambda r, k: r.bernoulli(k, np.complex64(1)),
+    "normal-shape": lambda r, k: r.normal(k, (2, 3.5)),
+    "normal-dtype": lambda r, k: r.normal(k, (3,), int),
+    "uniform-shape": lambda r, k: r.uniform(k, (3,), minval=np.zeros(2, "f4")),
+    "randint-shape": lambda r, k: r.randint(k, (3,), np.zeros(2, "i4"), 10),
+    "randint-dtype": lambda r, k: r.randint(k, (3,), 0, 10, float),
+    "key-array": lambda r, k: r.key(np.arange(3)),
+    "key-key": lambda r, k: r.key(k),
+    "keys": lambda r, k: r.normal(r.split(k), (3,)),
+    "words": lambda r, k: r.wrap_key_data(k),
+    "nothing": lambda r, k: r.normal(None),
+    "number": lambda r, k: r.split(0),
+    "fold_in-negative": lambda r, k: r.fold_in(k, -1),
+    "bits-dtype": lambda r, k: r.bits(k, (2,), "float32"),
+}
+
+
+@pytest.fixture(scope="module")
+def jax() -> ModuleType:
+    """JAX itself."""
+    module = importlib.import_module("jax")
+    module.config.update("jax_pprint_use_color", False)
+    return module
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_programs_print_alike(jax: ModuleType, name: str) -> None:
+    """The same equations in the same order."""
+    texts = [
+        str(s.make_jaxpr(lambda k, s=s: TEXTS[name](s.random, k))(s.random.key(0)))
+        for s in (tapeless, jax)
+    ]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_alike(jax: ModuleType, name: str) -> None:
+    """Class and words."""
+    caught = []
+    for system in (tapeless, jax):
+        with pytest.raises(Exception) as error:  # noqa: PT011 - compared with each other
+            ERRORS[name](system.random, system.random.key(0))
+        caught.append((type(error.value).__name__, str(error.value)))
+    assert caught[0] == caught[1]
+
+
+@pytest.mark.parametrize(("name", "dtype"), MANY, ids=["-".join(case) for case in MANY])
+def test_many_draws_agree(jax: ModuleType, name: str, dtype: str) -> None:
+    """As the table says, over 20,000 draws."""
+    want, got = (golden.draw(s, name, dtype, (100, 200), 7) for s in (jax, tapeless))
+    check_agreement(name, want, got)
+
+
+def test_names_are_those_of_jax(jax: ModuleType) -> None:
+    """Every public name of jax.random is there."""
+    assert {n for n in dir(jax.random) if n[0] != "_"} <= set(dir(tapeless.random))
