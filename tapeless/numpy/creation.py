@@ -531,7 +531,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """Return the array of an object with the DLPack protocol.
+    """Return the array of an object with the DLPack protocol; the elements are copied.
 
     >>> import tapeless.numpy as jnp
     >>> import numpy

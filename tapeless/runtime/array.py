@@ -188,8 +188,13 @@ class Array(AnyArray):
         return memoryview(self._value)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """Return a DLPack capsule over the same memory."""
-        return self._value.__dlpack__(**options)
+        """Return a DLPack capsule over the same memory, or over a copy.
+
+        The protocol before version 1 cannot say that memory is read-only: its consumers get a copy.
+        """
+        version = options.get("max_version") or (0, 0)
+        value = self._value if version[0] >= 1 else self._value.copy()
+        return value.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the DLPack name of the CPU."""

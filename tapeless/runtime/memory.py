@@ -124,11 +124,12 @@ def view(
     """Return the NumPy array over memory at `address`; it keeps `owner` alive."""
     if 0 in shape:
         result = np.empty(shape, dtype)
-    else:
-        n_bytes = math.prod(shape) * dtype.itemsize
-        memory: Any = (ctypes.c_char * n_bytes).from_address(address)
-        memory.owner = owner
-        # NumPy lets nobody set the flag of an array over memory that is read-only itself.
-        result = np.ndarray(shape, dtype, memory if writable else memoryview(memory).toreadonly())
-    result.flags.writeable = writable
-    return result
+        result.flags.writeable = writable
+        return result
+    n_bytes = math.prod(shape) * dtype.itemsize
+    memory: Any = (ctypes.c_char * n_bytes).from_address(address)
+    memory.owner = owner
+    if writable:
+        return np.ndarray(shape, dtype, memory)
+    # NumPy lets nobody set the flag of an array over memory that is read-only itself.
+    return np.frombuffer(memoryview(memory).toreadonly(), dtype).reshape(shape)

@@ -7,6 +7,7 @@ signal has a negative return code: that is a crash, which no exception can hide.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -39,8 +40,9 @@ class Child:
             stdin=subprocess.DEVNULL,
             text=True,
             env=variables,
+            start_new_session=True,
         )
-        self._watch = threading.Timer(limit, self.process.kill)
+        self._watch = threading.Timer(limit, self.kill)
         self._watch.start()
 
     def __enter__(self) -> Child:
@@ -50,8 +52,13 @@ class Child:
     def __exit__(self, *exception: object) -> None:
         """Leave nothing behind."""
         self._watch.cancel()
-        self.process.kill()
+        self.kill()
         self.process.communicate()
+
+    def kill(self) -> None:
+        """End the program and its children."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def line(self) -> str:
         """Return the next line that it prints; an ended program fails the test."""

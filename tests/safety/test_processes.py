@@ -1,0 +1,158 @@
+"""Processes: fork after use, multiprocessing, and values that travel between processes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import numpy as jnp
+from tests.safety.children import run_program
+
+USED = """
+f = jax.jit(lambda x: jnp.sin(x) + 1)
+shared = jax.jit(lambda x: jnp.sin(x).sum())
+x = jnp.ones(1_000_000)
+expected = [float(f(1.0)), float(shared(x)), 2.0]
+def work(_=None):
+    return [float(f(1.0)), float(shared(x)), float(jax.jit(lambda y: jnp.cos(y) * 2)(0.0))]
+"""
+
+FORK = """
+def in_child():
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)  # ends a child that hangs
+        try:
+            os.write(write, repr(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    text = os.read(read, 1000).decode()
+    os.close(read)
+    _, status = os.waitpid(pid, 0)
+    assert status == 0 and text == repr(expected), (status, text, expected)
+"""
+
+
+def test_a_forked_child_runs_compiles_and_uses_its_own_workers() -> None:
+    run_program(USED + FORK + "for _ in range(3): in_child()\nassert work() == expected")
+
+
+def test_fork_while_other_threads_compute_and_compile() -> None:
+    run_program(
+        USED
+        + FORK
+        + """
+going = True
+def loop():
+    while going:
+        work()
+threads = [threading.Thread(target=loop) for _ in range(3)]
+for thread in threads: thread.start()
+time.sleep(0.2)
+for _ in range(5): in_child()
+going = False
+for thread in threads: thread.join()
+"""
+    )
+
+
+def test_a_child_of_a_child_works() -> None:
+    run_program(
+        USED + FORK + "plain = work\nwork = lambda: (in_grandchild(), plain())[1]\n"
+        "def in_grandchild():\n    global work\n    work = plain\n    in_child()\nin_child()"
+    )
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(method: str, tmp_path: object) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""
+import multiprocessing
+import numpy as np
+import tapeless as jax
+from tapeless import numpy as jnp
+
+f = jax.jit(lambda x: jnp.sin(x) * 2)
+
+def work(x):
+    assert isinstance(x, jax.Array)
+    return {{"y": f(x)}}
+
+if __name__ == "__main__":
+    inputs = [jnp.arange(3.0) + n for n in range(4)]
+    expected = [f(x) for x in inputs]
+    with multiprocessing.get_context({method!r}).Pool(2) as pool:
+        found = pool.map(work, inputs)
+    assert all((a == b["y"]).all() and type(b["y"]) is type(a) for a, b in zip(expected, found))
+    print("well")
+"""
+    )
+    text = f"import runpy\nrunpy.run_path({str(program)!r}, run_name='__main__')"
+    if method == "fork":
+        assert run_program(text) == "well"
+    else:
+        assert (
+            run_program(f"os.execv(sys.executable, [sys.executable, {str(program)!r}])") == "well"
+        )
+
+
+TREE = {"a": jnp.arange(3.0), "b": [jnp.ones((2, 0), int), (jnp.asarray(True), None)]}
+
+
+@pytest.mark.parametrize(
+    "through",
+    [
+        *(lambda x, n=n: pickle.loads(pickle.dumps(x, n)) for n in range(6)),
+        lambda x: cloudpickle.loads(cloudpickle.dumps(x)),
+        copy.deepcopy,
+    ],
+    ids=[*(f"pickle{n}" for n in range(6)), "cloudpickle", "deepcopy"],
+)
+def test_arrays_and_trees_travel(through: object) -> None:
+    found = through(TREE)
+    assert jax.tree.structure(found) == jax.tree.structure(TREE)
+    assert through(jax.tree.structure(TREE)) == jax.tree.structure(TREE)
+    for ours, theirs in zip(jax.tree.leaves(TREE), jax.tree.leaves(found), strict=True):
+        assert isinstance(theirs, jax.Array)
+        assert ours is not theirs
+        assert jax.typeof(ours) == jax.typeof(theirs)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64", "int4", "float8_e4m3fn"])
+def test_every_kind_of_dtype_travels(dtype: str) -> None:
+    x = jnp.arange(4).astype(dtype)
+    found = pickle.loads(pickle.dumps(x))
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(np.asarray(found, np.complex64), np.asarray(x, np.complex64))
+
+
+def test_weak_types_and_keys_travel() -> None:
+    weak = pickle.loads(pickle.dumps(jnp.asarray(2.0)))
+    assert jax.typeof(weak).weak_type
+    key = jax.random.key(7)
+    found = pickle.loads(pickle.dumps(key))
+    assert found.dtype == key.dtype
+    assert jax.random.normal(found) == jax.random.normal(key)
+
+
+def test_jitted_functions_travel_by_cloudpickle_and_can_be_copied() -> None:
+    f = jax.jit(lambda x: jnp.sin(x) + 1)
+    assert cloudpickle.loads(cloudpickle.dumps(f))(0.0) == 1
+    assert cloudpickle.loads(cloudpickle.dumps(jax.grad(lambda x: x * x)))(1.0) == 2
+    assert copy.deepcopy(f)(0.0) == 1
+
+
+def test_a_copy_is_not_changed_by_donation_of_the_original() -> None:
+    x = jnp.arange(1000.0)
+    y = copy.deepcopy(x)
+    jax.jit(lambda x: x * 2, donate_argnums=0)(x)
+    np.testing.assert_array_equal(y, np.arange(1000.0, dtype=np.float32))
