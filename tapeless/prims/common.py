@@ -33,7 +33,7 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values, registry
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Value, context, under
 
 __all__ = [
     "Int",
@@ -198,7 +198,7 @@ def replaced(items: Sequence, position: int, item: Any) -> tuple:
 
 def instantiate(x: Value | Zero) -> Value:
     """Return `x` itself, or an array of zeros for a `Zero`."""
-    return zeros(x.aval) if isinstance(x, Zero) else x
+    return under(context.trace.linear_side(), zeros, x.aval) if isinstance(x, Zero) else x
 
 
 def no_tangents(outs: Values) -> tuple[Zero, ...]:

@@ -65,6 +65,10 @@ class SplitTrace(Trace):
         staged_outs = self.staged.process(staged_prim, inputs, staged_params)
         return tuple(merge(split.unknown_outputs, known_outs, staged_outs))
 
+    def linear_side(self) -> Trace:
+        """Return the staged program: a zero tangent that is made there is no residual."""
+        return self.staged
+
     def run_known(
         self, split: Split, known: Sequence[Value]
     ) -> tuple[Sequence[Value], Sequence[Value]]:
