@@ -97,7 +97,8 @@ def find_module(name: str) -> types.ModuleType | object:
 def names_of(module: str) -> list[str]:
     """Return the public names of a module of the installed JAX."""
     found = find_module(module)
-    names = [name for name in dir(found) if not name.startswith("_")]
+    # pytest adds names that start with "@" to modules whose assertions it rewrites.
+    names = [name for name in dir(found) if not name.startswith(("_", "@"))]
     if module in DEFINED_HERE_ONLY:
         values = {name: getattr(found, name) for name in names}
         names = [
