@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, convert, value_of
@@ -67,13 +68,28 @@ def einsum(
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
     text, arrays = _parse(subscripts, operands)
+    how = (precision, preferred_element_type, _dot_general, out_sharding)
+    return _einsum(text, _path(optimize), how, *arrays)
+
+
+@functools.partial(jit, static_argnums=(0, 1, 2), inline=True)
+def _einsum(text: str, path: Any, how: tuple, *operands: Value) -> Value:
+    """Contract step by step.
+
+    how: precision, preferred dtype, what multiplies, and the sharding of the result.
+    """
+    precision, preferred, product, out_sharding = how
+    arrays = list(operands)
     shapes = tuple(typeof(each).shape for each in arrays)
-    contractions = _contractions(text, shapes, _path(optimize))
-    dtype, weak = result_type_of_product("einsum", preferred_element_type, *arrays)
+    contractions = _contractions(text, shapes, path)
+    dtype, weak = result_type_of_product("einsum", preferred, *arrays)
     multiply = functools.partial(
-        _dot_general, precision=precision, preferred_element_type=dtype, out_sharding=out_sharding
+        product,
+        precision=precision,
+        preferred_element_type=dtype,
+        out_sharding=out_sharding,
     )
-    if len(arrays) == 1 and preferred_element_type is not None:
+    if len(arrays) == 1 and preferred is not None:
         arrays = [convert(arrays[0], dtype, weak)]
     for positions, summed, equation in contractions:
         names, result = equation.split("->")

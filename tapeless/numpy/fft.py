@@ -126,13 +126,26 @@ def _nd(
         raise ValueError(f"{_full(name)} does not support repeated axes. Got axes {axes}.")
     if len(axes) > 3:
         return _by_parts(name, kind, x, s, axes, norm)
+    return _transformed(x, kind, not name.startswith("i"), s, axes, norm)
+
+
+@functools.partial(jit, static_argnums=(1, 2, 3, 4, 5), inline=True)
+def _transformed(
+    x: Value,
+    kind: Any,
+    forward: bool,
+    s: tuple[int, ...] | None,
+    axes: tuple[int, ...],
+    norm: Norm,
+) -> Value:
+    """Transform up to three axes."""
     ends = tuple(range(x.ndim - len(axes), x.ndim))
     x = moveaxis(x, axes, ends)
     lengths = _lengths(kind, x.shape, len(axes), s)
     if s is not None:
         x = _fitted(x, kind, lengths)
     out = _transform(x, kind, lengths)
-    factor = _factor(typeof(out).dtype, not name.startswith("i"), lengths, norm)
+    factor = _factor(typeof(out).dtype, forward, lengths, norm)
     if factor is not None:
         out = arithmetic.multiply(out, factor)
     return moveaxis(out, ends, axes)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
+from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
@@ -78,6 +79,12 @@ def bincount(
         weights = np.array(1, dtypes.default_int_dtype())
     elif typeof(value_of(weights)).shape != aval.shape:
         raise ValueError("shape of weights must match shape of x.")
+    return _counted(x, weights, length)
+
+
+@functools.partial(jit, static_argnames=("length",), inline=True)
+def _counted(x: Value, weights: Value, length: int) -> Value:
+    """Add weights up at the places `x`."""
     counts: Any = zeros(length, typeof(value_of(weights)).dtype)
     return counts.at[clip(asarray(x), 0)].add(weights)
 
@@ -105,11 +112,23 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         if typeof(x).size == 0:
             ends = asarray(np.array([0, 1], dtype))
         else:
-            ends = array([reductions.min(x), reductions.max(x)], dtype)
+            ends = _range(x)
     else:
         ends = asarray(range, dtype)
     if ends.shape != (2,):
         raise ValueError(f"`range` must be either None or a sequence of scalars, got {range}")
+    return _even_edges(ends, count, dtype)
+
+
+@functools.partial(jit, inline=True)
+def _range(x: Value) -> Value:
+    """Return the extremes: (n,) -> (2,)."""
+    return array([reductions.min(x), reductions.max(x)], typeof(x).dtype)
+
+
+@functools.partial(jit, static_argnames=("count", "dtype"), inline=True)
+def _even_edges(ends: Value, count: int, dtype: Any) -> Value:
+    """Return the edges of bins between two ends; around them, where they are equal."""
     low, high = (
         where(
             arithmetic.equal(reductions.ptp(ends), 0),
@@ -150,6 +169,12 @@ def histogram(
             raise ValueError("weights should have the same shape as a.")
         x, weights = promote_dtypes_inexact(value_of(a), value_of(weights))
     edges = histogram_bin_edges(x, bins, range, weights)
+    return _histogram(x, weights, edges, bool(density)), edges
+
+
+@functools.partial(jit, static_argnames=("density",), inline=True)
+def _histogram(x: Value, weights: Value, edges: Value, density: bool) -> Value:
+    """Add weights up in the bins between edges."""
     x, weights = ravel(x), ravel(weights)
     last = typeof(edges).shape[0] - 1
     place = searchsorted(edges, x, side="right")
@@ -159,7 +184,7 @@ def histogram(
     if density:
         share = arithmetic.divide(counts, diff(edges))
         counts = arithmetic.divide(share, reductions.sum(counts))
-    return counts, edges
+    return counts
 
 
 def histogram2d(

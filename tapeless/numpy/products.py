@@ -51,6 +51,13 @@ Axes = int | Sequence[int] | Sequence[Sequence[int]]
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
+_TYPES = ("precision", "preferred_element_type")
+# Compiled where they are called outside of transformations; inside, no call shows in the program.
+_inlined = functools.partial(jit, inline=True)
+_typed = functools.partial(_inlined, static_argnames=_TYPES)
+_placed = functools.partial(_inlined, static_argnames=(*_TYPES, "out_sharding"))
+
+
 def result_type_of_product(name: str, preferred: Any, *args: Value) -> tuple[Any, bool]:
     """Return the dtype of a product and whether it is weak."""
     if preferred is None:
@@ -68,6 +75,7 @@ def _product(
     return convert(result, dtype, weak)
 
 
+@_placed
 def dot(
     a: Any,
     b: Any,
@@ -94,6 +102,7 @@ def dot(
     return _product("dot", a, b, numbers, precision, preferred_element_type, out_sharding)
 
 
+@_placed
 def matmul(
     a: Any,
     b: Any,
@@ -201,6 +210,7 @@ def _plan_matmul(a: Any, b: Any) -> _MatmulPlan:
         ) from None
 
 
+@_typed
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Value:
     """Return the product of the flattened operands, the first one conjugated: (n,), (n,) -> ().
 
@@ -217,6 +227,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     )
 
 
+@functools.partial(_inlined, static_argnames=("axis", *_TYPES))
 def vecdot(
     x1: Any,
     x2: Any,
@@ -272,6 +283,7 @@ def vecmat(x1: Any, x2: Any, /) -> Value:
     return vectorize(matmul, signature="(n),(n,m)->(m)")(x1, x2)
 
 
+@_typed
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Value:
     """Return the product over the last axes of both: (i, n), (j, n) -> (i, j).
 
@@ -289,6 +301,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return _product("inner", a, b, numbers, precision, preferred_element_type)
 
 
+@functools.partial(_inlined, static_argnames=("out",))
 def outer(a: Any, b: Any, out: None = None) -> Value:
     """Return the products of all pairs of elements, the operands flattened: (n,), (m,) -> (n, m).
 
@@ -325,6 +338,26 @@ def tensordot(
     check_arraylike("tensordot", a, b)
     a, b = value_of(a), value_of(b)
     contract = _tensordot_axes(axes, typeof(a).shape, typeof(b).shape)
+    return _tensordot(
+        a,
+        b,
+        contract=contract,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+        out_sharding=out_sharding,
+    )
+
+
+@functools.partial(_inlined, static_argnames=("contract", *_TYPES, "out_sharding"))
+def _tensordot(
+    a: Value,
+    b: Value,
+    contract: tuple[tuple[int, ...], tuple[int, ...]],
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: Any,
+) -> Value:
+    """Contract pairs of axes."""
     numbers = (contract, ((), ()))
     return _product("tensordot", a, b, numbers, precision, preferred_element_type, out_sharding)
 

@@ -16,7 +16,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 from tapeless.numpy import arithmetic, reductions
 from tapeless.numpy.choice import nonzero, where
 from tapeless.numpy.common import (
@@ -29,7 +29,7 @@ from tapeless.numpy.common import (
     value_of,
 )
 from tapeless.numpy.creation import full, ones, zeros
-from tapeless.numpy.cumulative import cumsum
+from tapeless.numpy.cumulative import cumsum, diff
 from tapeless.numpy.histograms import bincount
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
@@ -38,6 +38,7 @@ from tapeless.numpy.sorting import lexsort, searchsorted
 from tapeless.prims.compare import eq, ne
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.sort import sort
+from tapeless.runtime.array import Array, array_from_numpy
 
 __all__ = [
     "intersect1d",
@@ -127,6 +128,14 @@ def _selected(mask: Value, size: int | None, fill: Any = None) -> Value:
     return nonzero(mask, size=size, fill_value=fill)[0]
 
 
+def _at(x: Value, places: Value, size: int | None) -> Value:
+    """Return the slices at places; by NumPy where a program would serve one size only."""
+    if size is None and type(x) is Array and context.trace is context.base:
+        found = np.asarray(x)[np.asarray(places)]
+        return array_from_numpy(found, x.aval.weak_type)
+    return get_item(x, places)
+
+
 def _filled(values: Value, mask: Value, size: int | None, fill: Any) -> Value:
     """Put `fill` where selected values were missing; without it they repeat the first."""
     if size is None or fill is None:
@@ -140,6 +149,28 @@ def _filled(values: Value, mask: Value, size: int | None, fill: Any) -> Value:
 def _count(mask: Value) -> Value:
     """Return how often the mask holds."""
     return reductions.sum(convert(mask, _I32))
+
+
+@jit
+def _numbers(mask: Value, places: Value) -> Value:
+    """Return, in the original order, which of the distinct elements each element is."""
+    number = arithmetic.subtract(cumsum(convert(mask, _I32)), 1)
+    inverse: Any = zeros(typeof(places).shape, _I32)
+    return inverse.at[places].set(number)
+
+
+def _counts(mask: Value, chosen: Value) -> Value:
+    """Return how far apart the selected positions are, the last one from the end."""
+    n = typeof(mask).shape[0]
+    if type(chosen) is Array and context.trace is context.base:
+        return asarray(np.diff(np.asarray(chosen), append=n).astype(_I32))
+    return diff(chosen, append=n)
+
+
+@functools.partial(jit, static_argnames=("size",))
+def _sized_counts(mask: Value, size: int) -> Value:
+    """Return how often each of the first `size` distinct elements occurs."""
+    return bincount(arithmetic.subtract(cumsum(convert(mask, _I32)), 1), length=size)
 
 
 def unique(
@@ -184,17 +215,15 @@ def unique(
         first = chosen
     else:
         chosen = _selected(mask, size)
-        values = _filled(get_item(line, chosen), mask, size, fill_value)
-        first = get_item(places, chosen)
+        values = _filled(_at(line, chosen, size), mask, size, fill_value)
+        first = _at(places, chosen, size)
     results = [moveaxis(values, 0, axis)]
     if return_index:
         results.append(first)
-    number = arithmetic.subtract(cumsum(convert(mask, _I32)), 1)
     if return_inverse:
-        inverse: Any = zeros(typeof(places).shape, _I32)
-        results.append(reshape(inverse.at[places].set(number), shape))
+        results.append(reshape(_numbers(mask, places), shape))
     if return_counts:
-        results.append(bincount(number, length=typeof(chosen).shape[0]))
+        results.append(_counts(mask, chosen) if size is None else _sized_counts(mask, size))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -335,13 +364,13 @@ def intersect1d(
         outside = (full(size or 0, each, _I32) for each in (n, m))
         return (values, *outside) if return_indices else values
     chosen = _first_repeated(_selected(mask, size), mask, size)
-    values = get_item(line, chosen)
+    values = _at(line, chosen, size)
     results = [_filled(values, mask, size, fill_value)]
     if return_indices:
         other, _, other_places = _unique_sorted_mask(y, 0)
         second = arithmetic.minimum(searchsorted(other, values), m - 1)
-        results.append(_filled(get_item(places, chosen), mask, size, n))
-        results.append(_filled(get_item(other_places, second), mask, size, m))
+        results.append(_filled(_at(places, chosen, size), mask, size, n))
+        results.append(_filled(_at(other_places, second, size), mask, size, m))
     return tuple(results) if return_indices else results[0]
 
 
@@ -376,7 +405,7 @@ def setdiff1d(
     mask = arithmetic.bitwise_and(new, isin(line, ar2, invert=True))
     if typeof(line).shape[0] == 0:
         return full(size or 0, 0 if fill_value is None else fill_value, typeof(line).dtype)
-    values = get_item(line, _selected(mask, size))
+    values = _at(line, _selected(mask, size), size)
     return _filled(values, mask, size, 0 if fill_value is None else fill_value)
 
 
@@ -406,4 +435,4 @@ def setxor1d(
     if typeof(line).shape[0] == 0:
         return full(size or 0, 0 if fill_value is None else fill_value, typeof(line).dtype)
     chosen = _first_repeated(_selected(mask, size), mask, size)
-    return _filled(get_item(line, chosen), mask, size, fill_value)
+    return _filled(_at(line, chosen, size), mask, size, fill_value)
