@@ -1,0 +1,124 @@
+"""Loops as users write them: trees, weak types, bounds, and the words of their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
+
+ROWS = np.arange(3, dtype=np.float32)
+
+
+def test_trees_go_in_and_out():
+    step = lambda c, x: ({"s": c["s"] + x[0]}, (c["s"], x[1]))  # noqa: E731
+    carry, (before, same) = lax.scan(step, {"s": 0.0}, (ROWS, ROWS * 2))
+    assert carry == {"s": 3.0}
+    np.testing.assert_array_equal([0, 0, 1], before)
+    np.testing.assert_array_equal(ROWS * 2, same)
+
+
+def test_a_weak_carry_takes_the_dtype_of_the_result():
+    carry, _ = lax.scan(lambda c, x: (c + x, None), 0, ROWS)
+    assert (carry, carry.dtype) == (3.0, np.float32)
+    assert lax.while_loop(lambda c: c < 3, lambda c: c + np.float32(1), 0).dtype == np.float32
+    assert lax.fori_loop(0, 2, lambda i, c: c + np.float32(1), 0).dtype == np.float32
+
+
+def test_stacked_outputs_keep_weak_types():
+    _, ys = lax.scan(lambda c, x: (c, 2.0), 0.0, ROWS)
+    assert ys.weak_type
+
+
+def test_known_bounds_give_a_scan_and_others_a_while():
+    body = lambda i, c: c + i  # noqa: E731
+    known = jax.make_jaxpr(lambda c: lax.fori_loop(0, 3, body, c))(1.0)
+    unknown = jax.make_jaxpr(lambda n, c: lax.fori_loop(0, n, body, c))(3, 1.0)
+    assert [eqn.primitive.name for eqn in known.eqns] == ["scan"]
+    assert [eqn.primitive.name for eqn in unknown.eqns] == ["while"]
+    assert jax.grad(lambda c: lax.fori_loop(0, 3, lambda i, v: v * c, c))(2.0) == 32.0
+    assert lax.fori_loop(3, 0, body, 1.0) == 1.0
+
+
+def test_rows_are_mapped_one_by_one_or_in_blocks():
+    rows = np.arange(10, dtype=np.float32).reshape(5, 2)
+    f = lambda row: {"s": jnp.sum(row), "r": row * 2}  # noqa: E731
+    for size in (None, 2, 5, 7):
+        out = lax.map(f, rows, batch_size=size)
+        np.testing.assert_array_equal(rows.sum(1), out["s"])
+        np.testing.assert_array_equal(rows * 2, out["r"])
+
+
+def test_loops_run_in_python_when_jit_is_disabled():
+    seen = []
+    with jax.disable_jit():
+        lax.scan(lambda c, x: (seen.append(float(x)) or c, x), 0.0, ROWS)
+        lax.while_loop(lambda c: c < 2, lambda c: seen.append(c) or c + 1, 0)
+    assert seen == [0.0, 1.0, 2.0, 0, 1]
+
+
+CARRY = "scan body function carry input and carry output must have"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: lax.scan(lambda c, x: (jnp.ones(2), x), np.float32(0), ROWS),
+            TypeError,
+            f"{CARRY} equal types, but they differ:\n\nThe input carry c has type float32[] but "
+            "the corresponding output carry component has type float32[2], so the shapes do not "
+            "match.\n\nRevise the function so that all output types match the corresponding "
+            "input types.",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: ((1.0, 2.0), x), (1.0,), ROWS),
+            TypeError,
+            f"{CARRY} the same pytree structure, but they differ:\n\nThe input carry c is a tuple "
+            "of length 1 but the corresponding component of the carry output is a tuple of length "
+            "2, so the lengths do not match.\n\nRevise the function so that the carry output has "
+            "the same pytree structure as the carry input.",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: c, 0.0, ROWS),
+            TypeError,
+            "scan body output must be a pair, got ~float32[].",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: (c, x), 0.0, ROWS, length=4),
+            ValueError,
+            "scan got `length` argument of 4 which disagrees with leading axis sizes [3].",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: (c, x), 0.0, 3.0),
+            ValueError,
+            "scan got value with no leading axis to scan over: 3.0.",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: (c, x), 0.0, (ROWS, ROWS[:2])),
+            ValueError,
+            "scan got values with different leading axis sizes: 3, 2.",
+        ),
+        (
+            lambda: lax.scan(lambda c, x: (c, x), 0.0),
+            ValueError,
+            "scan got no values to scan over and `length` not provided.",
+        ),
+        (
+            lambda: lax.scan(3, 0.0, ROWS),
+            TypeError,
+            "lax.scan: f argument should be a callable.",
+        ),
+        (
+            lambda: lax.while_loop(3, lambda c: c, 0.0),
+            TypeError,
+            "lax.while_loop: body_fun and cond_fun arguments should be callable.",
+        ),
+    ],
+)
+def test_errors_are_those_of_jax(call, error, text):
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == text
