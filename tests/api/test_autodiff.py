@@ -1,0 +1,210 @@
+"""Differentiation as users call it: arguments, auxiliary results, complex numbers, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import numpy as jnp
+
+X = np.array([0.1, 0.2, 0.3], np.float32)
+FLOAT0 = np.zeros((), jax.float0)
+
+
+def test_argnums_choose_arguments_and_shape_the_result():
+    f = lambda x, y: x * x * y  # noqa: E731
+    assert jax.grad(f)(3.0, 2.0) == 12.0
+    assert jax.grad(f, 1)(3.0, 2.0) == 9.0
+    assert jax.grad(f, -1)(3.0, 2.0) == 9.0
+    assert jax.grad(f, (0, 1))(3.0, 2.0) == (12.0, 9.0)
+    assert jax.grad(f, (1,))(3.0, 2.0) == (9.0,)
+    assert jax.value_and_grad(f)(3.0, y=2.0) == (18.0, 12.0)
+
+
+def test_gradients_have_the_tree_of_the_argument():
+    tree = {"w": X, "b": (1.0, None)}
+    gradient = jax.grad(lambda t: jnp.sum(t["w"] * X) + t["b"][0] ** 2)(tree)
+    np.testing.assert_allclose(X, gradient["w"])
+    assert gradient["b"] == (2.0, None)
+
+
+def test_auxiliary_results_are_returned_as_they_are():
+    f = lambda x: (x * x, {"twice": 2 * x, "tag": 7})  # noqa: E731
+    assert jax.grad(f, has_aux=True)(3.0) == (6.0, {"twice": 6.0, "tag": 7})
+    (value, aux), gradient = jax.value_and_grad(f, has_aux=True)(3.0)
+    assert (value, aux["twice"], gradient) == (9.0, 6.0, 6.0)
+    value, back, aux = jax.vjp(f, 3.0, has_aux=True)
+    assert (value, back(1.0), aux["tag"]) == (9.0, (6.0,), 7)
+    assert jax.jvp(f, (3.0,), (1.0,), has_aux=True)[1] == 6.0
+    assert jax.linearize(f, 3.0, has_aux=True)[1](1.0) == 6.0
+
+
+def test_a_gradient_is_weak_where_its_argument_is():
+    gradient = jax.grad(lambda x: x * x)
+    assert gradient(2.0).weak_type
+    assert not gradient(jnp.float32(2)).weak_type
+    assert isinstance(jax.grad(lambda x: 3.0)(2.0), jax.Array)
+    assert isinstance(jax.grad(lambda x: x)(2.0), jax.Array)
+
+
+def test_integers_have_float0_gradients_where_they_are_allowed():
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs"):
+        jax.grad(lambda n: 2.0 * n)(3)
+    assert jax.grad(lambda n: 2.0 * n, allow_int=True)(3).dtype == jax.float0
+    tree = {"x": 2.0, "n": np.arange(3)}
+    gradient = jax.grad(lambda t: t["x"] * t["n"][2], allow_int=True)(tree)
+    assert gradient["x"] == 2.0
+    assert (gradient["n"].dtype, gradient["n"].shape) == (jax.float0, (3,))
+    assert jax.vjp(lambda x, n: x * n, 2.0, 3)[1](1.0)[0] == 3.0
+    assert jax.jvp(lambda x, n: x * n, (2.0, 3), (1.0, FLOAT0)) == (6.0, 3.0)
+
+
+def test_integer_results_take_any_cotangent_of_theirs():
+    _, back = jax.vjp(lambda x: (x * 2, jnp.int32(x)), 1.0)
+    assert back((1.0, FLOAT0)) == (2.0,)
+    assert back((1.0, 5)) == (2.0,)
+
+
+def test_complex_conventions():
+    assert jax.grad(lambda z: jnp.real(z * z))(1j) == 2j
+    assert jax.grad(lambda z: z * z, holomorphic=True)(1j) == 2j
+    value, back = jax.vjp(lambda z: z * (2 + 1j), 1.0 + 0j)
+    assert (value, back(1.0 + 0j)) == (2 + 1j, (2 + 1j,))
+    assert jax.jvp(lambda z: z * z, (1j,), (1.0 + 0j,))[1] == 2j
+
+
+def test_a_pullback_is_a_tree_of_its_residuals():
+    value, back = jax.vjp(lambda x: jnp.sum(jnp.sin(x)), X)
+    leaves, tree = jax.tree.flatten(back)
+    np.testing.assert_allclose(np.cos(X), leaves[0], rtol=1e-6)
+    (doubled,) = jax.tree.unflatten(tree, [2 * leaf for leaf in leaves])(1.0)
+    np.testing.assert_allclose(2 * np.cos(X), doubled, rtol=1e-6)
+    np.testing.assert_allclose(np.cos(X), jax.jit(lambda b: b(1.0)[0])(back), rtol=1e-6)
+    inside = jax.jit(lambda x: jax.vjp(lambda x: jnp.sum(jnp.sin(x)), x)[1])(X)
+    np.testing.assert_allclose(np.cos(X), inside(1.0)[0], rtol=1e-6)
+    assert repr(back).startswith("VJP(jaxpr={ lambda")
+
+
+def test_a_linearised_function_crosses_jit():
+    push = jax.jit(lambda x: jax.linearize(jnp.sin, x)[1])(X)
+    np.testing.assert_allclose(np.cos(X), push(np.ones(3, np.float32)), rtol=1e-6)
+
+
+def test_an_unused_argument_has_a_zero_gradient():
+    np.testing.assert_array_equal([0, 0, 0], jax.grad(lambda x, y: y, 0)(X, 1.0))
+
+
+def test_derivatives_run_once_per_call():
+    calls = []
+    gradient = jax.grad(lambda x: calls.append(1) or x * x)
+    gradient(1.0)
+    assert calls == [1]
+
+
+VJP_TREE = """unexpected tree structure.
+
+The argument to a VJP function returned by `jax.vjp` must match the pytree
+structure of the differentiated function {}.
+
+But the tree structures differ:
+  * out['b'] was a tuple of length 2 in the original output, but a tuple of length 1 here, so \
+the lengths do not match."""
+
+
+def pair(x):
+    """Return a tree."""
+    return {"a": x, "b": (x, x)}
+
+
+def test_a_cotangent_of_another_tree_is_refused_in_the_words_of_jax():
+    with pytest.raises(ValueError) as caught:
+        jax.vjp(pair, 1.0)[1]({"a": 1.0, "b": (1.0,)})
+    line = pair.__code__.co_firstlineno
+    assert str(caught.value).startswith(VJP_TREE.format(f"pair at {__file__}:{line}"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: jax.grad(lambda x: x)(X),
+            TypeError,
+            "Gradient only defined for scalar-output functions. Output had shape: (3,).",
+        ),
+        (
+            lambda: jax.grad(lambda x: x, 2)(1.0),
+            TypeError,
+            "differentiating with respect to argnums=2 requires at least 3 positional arguments "
+            "to be passed by the caller, but got only 1 positional arguments.",
+        ),
+        (
+            lambda: jax.grad(lambda x: x)(1j),
+            TypeError,
+            "grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            "but got complex64. For holomorphic differentiation, pass holomorphic=True.",
+        ),
+        (
+            lambda: jax.grad(lambda x: x, holomorphic=True)(1.0),
+            TypeError,
+            "grad with holomorphic=True requires inputs with complex dtype, but got float32.",
+        ),
+        (
+            lambda: jax.grad(lambda x: jnp.int32(x))(1.0),
+            TypeError,
+            "For differentiation of functions with integer outputs, use jax.vjp directly.",
+        ),
+        (
+            lambda: jax.jvp(lambda x: x, (1.0,), (1,)),
+            TypeError,
+            "Got primal dtype float32 and so expected tangent dtype float32, but got tangent "
+            "dtype int32 instead.",
+        ),
+        (
+            lambda: jax.jvp(lambda x: x, (1.0,), (X,)),
+            ValueError,
+            "jvp called with different primal and tangent shapes; Got primal shape () and tangent "
+            "shape as (3,)",
+        ),
+        (
+            lambda: jax.jvp(lambda x: x, 1.0, 1.0),
+            TypeError,
+            "primal and tangent arguments to jax.jvp must be tuples or lists; found float and "
+            "float.",
+        ),
+        (
+            lambda: jax.vjp(lambda x: x, 1.0)[1](X),
+            ValueError,
+            "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got float32[3], "
+            "but expected float32[] because the corresponding output of the differentiated "
+            "function had JAX type float32[]",
+        ),
+        (
+            lambda: jax.vjp(lambda x: (x, x), 1.0)[1](1.0, 1.0),
+            TypeError,
+            "was called with 2 arguments,\nbut functions returned by `jax.vjp` must be called "
+            "with a single argument",
+        ),
+        (
+            lambda: jax.linearize(lambda x: x, 1.0)[1](X),
+            ValueError,
+            "Got tangent aval float32[3] for primal aval ~float32[] but expected ~float32[].",
+        ),
+        (lambda: jax.grad(3), TypeError, "Expected a callable value, got 3"),
+        (
+            lambda: jax.grad(lambda x: (x, 1, 2), has_aux=True)(1.0),
+            TypeError,
+            "expected function with aux output to return a two-element tuple, but got type "
+            "<class 'tuple'>",
+        ),
+        (
+            lambda: jax.grad(lambda x: x)("a"),
+            TypeError,
+            "Argument 'a' of type <class 'str'> is not a valid JAX type",
+        ),
+    ],
+)
+def test_errors_are_those_of_jax(call, error, text):
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
