@@ -187,9 +187,7 @@ def _extreme(
     if initial is None:
         axes = canonicalize_axes(axis, aval.ndim)
         if 0 in [aval.shape[i] for i in axes]:
-            raise ValueError(
-                f"zero-size array to reduction operation {name} which has no identity"
-            )
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
                              f"where mask one has to specify 'initial'")  # fmt: skip
@@ -350,7 +348,9 @@ def _spread_weights(w: Value, shape: tuple[int, ...], axis: Axis) -> Value:
         raise ValueError("Axis must be specified when shapes of a and weights differ.")
     axes = canonicalize_axes(axis, len(shape))
     if own != tuple(shape[i] for i in axes):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
     return reshape(w, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
 
 
@@ -500,7 +500,9 @@ def _argument(
     return _kept(result, shape, (place,))
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+def argmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Value:
     """Return the position of the first maximum (of the first NaN, if there is one).
 
     >>> import numpy as np
@@ -510,7 +512,9 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _argument("argmax", a, axis, out, keepdims, reduce.argmax)
 
 
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+def argmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Value:
     """Return the position of the first minimum (of the first NaN, if there is one).
 
     >>> import numpy as np
@@ -566,7 +570,9 @@ def nanprod(
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
 
-def _nan_extreme(x: Value, axis: Axis, keepdims: bool, fill: Any, extreme: Callable, **rest: Any) -> Value:
+def _nan_extreme(
+    x: Value, axis: Axis, keepdims: bool, fill: Any, extreme: Callable, **rest: Any
+) -> Value:
     """Return an extreme over what is not NaN; NaN where nothing else is."""
     if not _inexact(x):
         return extreme(x, axis, keepdims=keepdims, **rest)
@@ -662,7 +668,9 @@ def nanstd(
     return sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
 
 
-def _nan_argument(a: Any, axis: int | None, keepdims: bool | None, fill: Any, find: Callable) -> Value:
+def _nan_argument(
+    a: Any, axis: int | None, keepdims: bool | None, fill: Any, find: Callable
+) -> Value:
     """Return the position of an extreme of what is not NaN; -1 where nothing else is."""
     x = value_of(a)
     if not _inexact(x):
@@ -673,7 +681,9 @@ def _nan_argument(a: Any, axis: int | None, keepdims: bool | None, fill: Any, fi
 
 
 @functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+def nanargmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Value:
     """Return the position of the maximum of what is not NaN.
 
     >>> import numpy as np
@@ -685,7 +695,9 @@ def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
 
 
 @functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
+def nanargmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Value:
     """Return the position of the minimum of what is not NaN.
 
     >>> import numpy as np
