@@ -39,8 +39,11 @@ __all__ = [
     "wrap_key_data",
 ]
 
-# For annotations: an array of keys.
 Key = NewType("Key", Array)
+Key.__doc__ = """The type of an array of keys, for annotations.
+
+>>> def draw(key: Key) -> Array: ...
+"""
 _IMPLEMENTATIONS = {"threefry2x32": threefry_prng_impl}
 
 
@@ -121,7 +124,12 @@ def key_data(keys: Any) -> Value:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Value:
-    """Return the typed keys with these words; the inverse of `key_data`."""
+    """Return the typed keys with these words; the inverse of `key_data`.
+
+    >>> wrap_key_data(np.array([0, 3], np.uint32))
+    Array((), dtype=key<fry>) overlaying:
+    [0 3]
+    """
     check_raw(key_bits_array)
     return bits.random_wrap(asarray(key_bits_array), impl=_implementation(impl))
 
@@ -137,7 +145,11 @@ def key_impl(keys: Any) -> str:
 
 
 def key_dtype(impl_spec: Any = None) -> Any:
-    """Return the dtype of the keys of a generator."""
+    """Return the dtype of the keys of a generator.
+
+    >>> key_dtype()
+    key<fry>
+    """
     return typeof(key(0, impl=impl_spec)).dtype
 
 
@@ -162,7 +174,11 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Value:
 
 
 def fold_in(key: Any, data: Any) -> Value:
-    """Return the key that the integer `data` names among the children of `key`."""
+    """Return the key that the integer `data` names among the children of `key`.
+
+    >>> fold_in(PRNGKey(42), 7)
+    Array([2547012911, 1371500959], dtype=uint32)
+    """
     typed, raw = one_key("fold_in", key)
     shape = np.shape(data)
     if shape:
@@ -180,7 +196,11 @@ def fold_in(key: Any, data: Any) -> Value:
 
 
 def clone(key: Any) -> Value:
-    """Return a key with the same bits, to be used again on purpose."""
+    """Return a key with the same bits, to be used again on purpose.
+
+    >>> clone(PRNGKey(3))
+    Array([0, 3], dtype=uint32)
+    """
     if is_key(key):
         return bits.random_clone(key)
     check_raw(key)
