@@ -77,7 +77,7 @@ def none_of(items: Sequence[Any]) -> Mask:
     return (False,) * len(items)
 
 
-def mapped_dims(batched: Mask) -> tuple[int | None, ...]:
+def mapped_dims(batched: Sequence[bool]) -> tuple[int | None, ...]:
     """Return the mapped axes of results: in front, where they are batched."""
     return tuple(0 if flag else None for flag in batched)
 

@@ -19,6 +19,9 @@ from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
     join_tangents,
+    linear_mask,
+    mapped_dims,
+    none_of,
     nonzero_mask,
     transposed_results,
 )
@@ -38,7 +41,7 @@ from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
 from tapeless.transforms.stage import stage_jaxpr
 from tapeless.transforms.transpose import transpose_jaxpr
-from tapeless.util.seqs import select
+from tapeless.util.seqs import invert, select, split, split_at
 
 __all__ = ["Cond", "cond_p"]
 
@@ -56,28 +59,37 @@ class Cond(ProgramPrimitive):
         """Return the branches, which take all operands but the index and return the results."""
         return [(branch, avals[1:], outs) for branch in params["branches"]]
 
-    def jvp(self, primals: Values, tangents: Sequence, *, branches: tuple, **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence,
+        *,
+        branches: tuple,
+        **params: Any,
+    ) -> tuple:
         """Branch between the programs of values and tangents."""
         nonzero = nonzero_mask(tangents)[1:]
         n_outs = len(branches[0].outvars)
-        none = (False,) * n_outs
+        none = none_of(branches[0].outvars)
         out = _union(jvp_jaxpr(branch, nonzero, none)[1] for branch in branches)
         with_tangents = tuple(jvp_jaxpr(branch, nonzero, out)[0] for branch in branches)
         given = select(tangents[1:], nonzero)
-        outs = self.bind(*primals, *given, branches=with_tangents, **params)
-        return outs[:n_outs], join_tangents(outs[n_outs:], out, branches[0].out_avals)
+        results = self.bind(*primals, *given, branches=with_tangents, **params)
+        outs, out_tangents = split_at(results, n_outs)
+        return outs, join_tangents(out_tangents, out, branches[0].out_avals)
 
     def transpose(
         self, cotangents: Sequence, args: Sequence, *, branches: tuple, **params: Any
     ) -> tuple:
         """Branch between the programs that run backwards."""
         index, *operands = args
-        linear = tuple(type(arg) is Linear for arg in operands)
+        linear = linear_mask(operands)
         nonzero = nonzero_mask(cotangents)
         returned = _union(transpose_jaxpr(branch, linear, nonzero)[1] for branch in branches)
         back = tuple(transpose_jaxpr(branch, linear, nonzero, returned)[0] for branch in branches)
-        values = [arg for arg in operands if type(arg) is not Linear]
-        outs = self.bind(index, *values, *select(cotangents, nonzero), branches=back, **params)
+        values = select(operands, invert(linear))
+        given = select(cotangents, nonzero)
+        outs = self.bind(index, *values, *given, branches=back, **params)
         return (None, *transposed_results(outs, linear, returned, operands))
 
     def batch(
@@ -88,22 +100,23 @@ class Cond(ProgramPrimitive):
         n_outs = len(branches[0].outvars)
         if dims[0] is None:
             batched = tuple(dim is not None for dim in dims[1:])
-            none = (False,) * n_outs
+            none = none_of(branches[0].outvars)
             out = _union(batch_jaxpr(branch, axis, batched, none)[1] for branch in branches)
             mapped = tuple(batch_jaxpr(branch, axis, batched, out)[0] for branch in branches)
             fronted = batch_to_front(operands, dims[1:])
             outs = self.bind(index, *fronted, branches=mapped, **params)
-            return outs, tuple(0 if flag else None for flag in out)
+            return outs, mapped_dims(out)
         return self._batch_by_select(axis, args, dims, branches), (0,) * n_outs
 
     def _batch_by_select(
         self, axis: Axis, args: Values, dims: Sequence, branches: tuple
     ) -> list[Value]:
         """Run every branch for all rows and select row by row."""
-        index, *operands = [
-            batch_dim_to(x, dim, 0, axis.size) for x, dim in zip(args, dims, strict=True)
-        ]
-        n_operands, n_outs = len(operands), len(branches[0].outvars)
+        fronted = []
+        for x, dim in zip(args, dims, strict=True):
+            fronted.append(batch_dim_to(x, dim, 0, axis.size))
+        index, *operands = fronted
+        everything = (True,) * len(operands), (True,) * len(branches[0].outvars)
         results = []
         for number, branch in enumerate(branches):
             if branch.effects and not all(effect.batchable for effect in branch.effects):
@@ -113,7 +126,7 @@ class Cond(ProgramPrimitive):
                 )
             mine = eq(index, np.int32(number))
             inputs = [_choose(mine, stop_gradient_p.bind(x)[0], x) for x in operands]
-            mapped, _ = batch_jaxpr(branch, axis, (True,) * n_operands, (True,) * n_outs)
+            mapped, _ = batch_jaxpr(branch, axis, *everything)
             results.append(eval_jaxpr(mapped, mapped.consts, *inputs))
         return [_choose(index, *cases) for cases in zip(*results, strict=True)]
 
@@ -121,20 +134,19 @@ class Cond(ProgramPrimitive):
         """Branch twice: once for what is known, once for the rest."""
         if unknown[0]:
             return None
-        n_outs = len(branches[0].outvars)
-        none = (False,) * n_outs
-        out = _union(split_jaxpr(branch, unknown[1:], none).unknown_outputs for branch in branches)
-        halves = [split_jaxpr(branch, unknown[1:], out) for branch in branches]
+        inputs = unknown[1:]
+        none = none_of(branches[0].outvars)
+        out = _union(split_jaxpr(branch, inputs, none).unknown_outputs for branch in branches)
+        halves = [split_jaxpr(branch, inputs, out) for branch in branches]
         slots = ResidualSlots(halves)
         known = tuple(slots.pad_known(number) for number in range(len(branches)))
-        known_operands = [i for i, flag in enumerate(unknown[1:]) if not flag]
-        unknown_operands = [i for i, flag in enumerate(unknown[1:]) if flag]
-        staged = tuple(
-            slots.pad_staged(number, len(known_operands)) for number in range(len(branches))
-        )
+        known_operands, unknown_operands = split(range(len(inputs)), inputs)
+        n_known = len(known_operands)
+        staged = tuple(slots.pad_staged(number, n_known) for number in range(len(branches)))
         n_residuals = len(slots.avals)
-        operands = (*known_operands, *unknown_operands)
-        positions = (n_residuals, *range(n_residuals), *(n_residuals + 1 + i for i in operands))
+        first = n_residuals + 1
+        operands = [first + i for i in (*known_operands, *unknown_operands)]
+        positions = (n_residuals, *range(n_residuals), *operands)
         return Split(
             (self, {"branches": known, **params}),
             (self, {"branches": staged, **params}),
@@ -143,9 +155,16 @@ class Cond(ProgramPrimitive):
             positions,
         )
 
-    def dce(self, used: Mask, n_inputs: int, *, branches: tuple, **params: Any) -> tuple:
+    def dce(
+        self,
+        used: Mask,
+        n_inputs: int,
+        *,
+        branches: tuple,
+        **params: Any,
+    ) -> tuple:
         """Shrink every branch to what is used; keep an operand if any branch needs it."""
-        nothing = (False,) * (n_inputs - 1)
+        nothing = none_of(branches[0].invars)
         needed = _union(dce_jaxpr(branch, used, nothing)[1] for branch in branches)
         shrunk = tuple(dce_jaxpr(branch, used, needed)[0] for branch in branches)
         return (True, *needed), {"branches": shrunk, **params}, used
@@ -160,9 +179,9 @@ class Cond(ProgramPrimitive):
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, branches: tuple, **params: Any) -> tuple:
         """Write a `case` whose regions use the operands where they are."""
         index, *operands = args
-        regions = [
-            b.region([], lambda branch=branch: b.inline(branch, operands)) for branch in branches
-        ]
+        regions = []
+        for branch in branches:
+            regions.append(b.region([], lambda branch=branch: b.inline(branch, operands)))
         return b.op("stablehlo.case", [index], outs, {}, regions)
 
 
@@ -203,12 +222,13 @@ class ResidualSlots:
         def run(*args: Value) -> list[Value]:
             """Run the known program and fill the slots."""
             outs = eval_jaxpr(half.known, half.known.consts, *args)
-            filled: dict[int, Value] = {
-                slot: value
-                for slot, value in zip(self.slot_of[number], outs[n_outs:], strict=True)
-                if slot is not None
-            }
-            slots = [filled[i] if i in filled else zeros(aval) for i, aval in enumerate(self.avals)]
+            slots: list[Value | None] = [None] * len(self.avals)
+            for slot, value in zip(self.slot_of[number], outs[n_outs:], strict=True):
+                if slot is not None:
+                    slots[slot] = value
+            for slot, aval in enumerate(self.avals):
+                if slots[slot] is None:
+                    slots[slot] = zeros(aval)
             return [*outs[:n_outs], *slots]
 
         return stage_jaxpr(run, half.known, half.known.in_avals)
@@ -220,11 +240,7 @@ class ResidualSlots:
 
         def run(*args: Value) -> tuple[Value, ...]:
             """Pick the residuals and run the staged program."""
-            slots, known, unknown = (
-                args[:n_slots],
-                args[n_slots : n_slots + n_known],
-                args[n_slots + n_known :],
-            )
+            slots, known, unknown = split_at(args, n_slots, n_known)
             residuals = []
             for slot, source in zip(self.slot_of[number], half.residual_inputs, strict=True):
                 if slot is not None:

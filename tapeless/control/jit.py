@@ -17,6 +17,9 @@ from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
     join_tangents,
+    linear_mask,
+    mapped_dims,
+    none_of,
     nonzero_mask,
     transposed_results,
 )
@@ -31,7 +34,7 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
 from tapeless.transforms.transpose import transpose_jaxpr
-from tapeless.util.seqs import select
+from tapeless.util.seqs import invert, select
 
 __all__ = ["Jit", "jit_p", "split_with_forwarding"]
 
@@ -60,19 +63,21 @@ class Jit(ProgramPrimitive):
         """Bind the program of values and tangents."""
         nonzero = nonzero_mask(tangents)
         n_outs = len(jaxpr.outvars)
-        tangent_jaxpr, nonzero_out = jvp_jaxpr(jaxpr, nonzero, (False,) * n_outs)
-        outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=tangent_jaxpr, **params)
+        given = select(tangents, nonzero)
+        tangent_jaxpr, nonzero_out = jvp_jaxpr(jaxpr, nonzero, none_of(jaxpr.outvars))
+        outs = self.bind(*primals, *given, jaxpr=tangent_jaxpr, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
 
     def transpose(
         self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any
     ) -> tuple:
         """Bind the program that runs backwards."""
-        linear = tuple(type(arg) is Linear for arg in args)
+        linear = linear_mask(args)
         nonzero = nonzero_mask(cotangents)
         back, returned = transpose_jaxpr(jaxpr, linear, nonzero)
-        values = [arg for arg in args if type(arg) is not Linear]
-        outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
+        values = select(args, invert(linear))
+        given = select(cotangents, nonzero)
+        outs = self.bind(*values, *given, jaxpr=back, **params)
         return transposed_results(outs, linear, returned, args)
 
     def batch(
@@ -81,13 +86,13 @@ class Jit(ProgramPrimitive):
         """Bind the program over batches."""
         batched = tuple(dim is not None for dim in dims)
         fronted = batch_to_front(args, dims)
-        mapped, out_batched = batch_jaxpr(jaxpr, axis, batched, (False,) * len(jaxpr.outvars))
+        mapped, out_batched = batch_jaxpr(jaxpr, axis, batched, none_of(jaxpr.outvars))
         outs = self.bind(*fronted, jaxpr=mapped, **params)
-        return outs, tuple(0 if flag else None for flag in out_batched)
+        return outs, mapped_dims(out_batched)
 
     def split(self, unknown: Mask, *, jaxpr: Jaxpr, **params: Any) -> Split:
         """Divide the program; a residual that is a known input is passed, not returned."""
-        halves = split_jaxpr(jaxpr, unknown, (False,) * len(jaxpr.outvars))
+        halves = split_jaxpr(jaxpr, unknown, none_of(jaxpr.outvars))
         return split_with_forwarding(self, halves, unknown, params)
 
     def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple | None:

@@ -17,6 +17,9 @@ from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
     join_tangents,
+    linear_mask,
+    mapped_dims,
+    none_of,
     nonzero_mask,
     transposed_results,
 )
@@ -32,7 +35,7 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
 from tapeless.transforms.transpose import transpose_jaxpr
-from tapeless.util.seqs import select
+from tapeless.util.seqs import invert, select
 
 __all__ = ["Remat", "remat_p", "saveable"]
 
@@ -60,19 +63,21 @@ class Remat(ProgramPrimitive):
         """Bind the program of values and tangents."""
         nonzero = nonzero_mask(tangents)
         n_outs = len(jaxpr.outvars)
-        with_tangents, nonzero_out = jvp_jaxpr(jaxpr, nonzero, (False,) * n_outs)
-        outs = self.bind(*primals, *select(tangents, nonzero), jaxpr=with_tangents, **params)
+        given = select(tangents, nonzero)
+        with_tangents, nonzero_out = jvp_jaxpr(jaxpr, nonzero, none_of(jaxpr.outvars))
+        outs = self.bind(*primals, *given, jaxpr=with_tangents, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
 
     def transpose(
         self, cotangents: Sequence, args: Sequence, *, jaxpr: Jaxpr, **params: Any
     ) -> tuple:
         """Bind the program that computes what it needs again and then runs backwards."""
-        linear = tuple(type(arg) is Linear for arg in args)
+        linear = linear_mask(args)
         nonzero = nonzero_mask(cotangents)
         back, returned = transpose_jaxpr(jaxpr, linear, nonzero)
-        values = [arg for arg in args if type(arg) is not Linear]
-        outs = self.bind(*values, *select(cotangents, nonzero), jaxpr=back, **params)
+        values = select(args, invert(linear))
+        given = select(cotangents, nonzero)
+        outs = self.bind(*values, *given, jaxpr=back, **params)
         return transposed_results(outs, linear, returned, args)
 
     def batch(
@@ -80,9 +85,9 @@ class Remat(ProgramPrimitive):
     ) -> tuple:
         """Bind the program over batches."""
         batched = tuple(dim is not None for dim in dims)
-        mapped, out = batch_jaxpr(jaxpr, axis, batched, (False,) * len(jaxpr.outvars))
+        mapped, out = batch_jaxpr(jaxpr, axis, batched, none_of(jaxpr.outvars))
         outs = self.bind(*batch_to_front(args, dims), jaxpr=mapped, **params)
-        return outs, tuple(0 if flag else None for flag in out)
+        return outs, mapped_dims(out)
 
     def split(self, unknown: Mask, *, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> Split:
         """Run the known half without storing its residuals; stage the whole."""
@@ -91,7 +96,7 @@ class Remat(ProgramPrimitive):
             raise NotImplementedError(
                 f"Effects not supported in AD of `checkpoint`/`remat`: {unrepeatable}"
             )
-        halves = split_jaxpr(jaxpr, unknown, (False,) * len(jaxpr.outvars))
+        halves = split_jaxpr(jaxpr, unknown, none_of(jaxpr.outvars))
         known = halves.known
         n_outs = len(known.outvars) - len(halves.residual_avals)
         saved = saveable(known, policy)
@@ -102,9 +107,7 @@ class Remat(ProgramPrimitive):
         n_saved = len(saved)
         known_inputs = [n_saved + i for i, flag in enumerate(unknown) if not flag]
         unknown_inputs = [n_saved + i for i, flag in enumerate(unknown) if flag]
-        staged, needed = dce_jaxpr(
-            staged, (True,) * len(staged.outvars), (False,) * len(staged.invars)
-        )
+        staged, needed = dce_jaxpr(staged, (True,) * len(staged.outvars), none_of(staged.invars))
         positions = select([*range(n_saved), *known_inputs, *unknown_inputs], needed)
         staged_params = {**params, "jaxpr": staged, "policy": policy, "differentiated": True}
         return Split(

@@ -25,6 +25,9 @@ from tapeless.control.common import (
     batch_to_front,
     fixed_point,
     join_tangents,
+    linear_mask,
+    mapped_dims,
+    none_of,
     nonzero_mask,
 )
 from tapeless.control.jit import jit_p
@@ -41,7 +44,7 @@ from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
 from tapeless.transforms.stage import stage_flat, stage_jaxpr
 from tapeless.transforms.transpose import backward
 from tapeless.util.cache import weak_identity_cache
-from tapeless.util.seqs import select, split_at
+from tapeless.util.seqs import invert, merge, select, split_at
 
 __all__ = ["Scan", "scan_p"]
 
@@ -60,58 +63,68 @@ class Scan(ProgramPrimitive):
         self, *avals: ShapedArray, jaxpr: Jaxpr, length: int, num_carry: int, **params: Any
     ) -> tuple[ShapedArray, ...]:
         """Return the carry types and the stacked output types."""
-        carry, ys = split_at(jaxpr.out_avals, num_carry)
-        return (*carry, *[y.update(shape=(length, *y.shape)) for y in ys])
+        carry, rows = split_at(jaxpr.out_avals, num_carry)
+        ys = [row.update(shape=(length, *row.shape)) for row in rows]
+        return (*carry, *ys)
 
     def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
         """Return the body: it takes consts, carry and slices, and returns the carry and slices."""
         sizes = params["num_consts"], params["num_carry"]
         consts, carry, xs = split_at(avals, *sizes)
-        ys = outs[params["num_carry"] :]
-        rows = [[x.update(shape=x.shape[1:]) for x in stacked] for stacked in (xs, ys)]
-        return [(params["jaxpr"], [*consts, *carry, *rows[0]], [*carry, *rows[1]])]
+        _, ys = split_at(outs, params["num_carry"])
+        x_rows = [x.update(shape=x.shape[1:]) for x in xs]
+        y_rows = [y.update(shape=y.shape[1:]) for y in ys]
+        in_avals = [*consts, *carry, *x_rows]
+        out_avals = [*carry, *y_rows]
+        return [(params["jaxpr"], in_avals, out_avals)]
 
-    def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> tuple:
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence,
+        **params: Any,
+    ) -> tuple:
         """Carry the tangents of consts, carry and slices through the loop."""
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         jaxpr = params["jaxpr"]
-        n_ys = len(jaxpr.outvars) - n_carry
+        none = none_of(jaxpr.outvars[n_carry:])
+        n_ys = len(none)
         nz_consts, nz_init, nz_xs = split_at(nonzero_mask(tangents), n_consts, n_carry)
 
         def step(carry: Mask) -> Mask:
             """Return which carries have a tangent after a step."""
             mask = (*nz_consts, *carry, *nz_xs)
-            return jvp_jaxpr(jaxpr, mask, (*carry, *(False,) * n_ys))[1][:n_carry]
+            _, nonzero = jvp_jaxpr(jaxpr, mask, (*carry, *none))
+            return nonzero[:n_carry]
 
         nz_carry = fixed_point(step, tuple(nz_init))
         nonzero = (*nz_consts, *nz_carry, *nz_xs)
-        body, nz_out = jvp_jaxpr(jaxpr, nonzero, (*nz_carry, *(False,) * n_ys))
+        body, nz_out = jvp_jaxpr(jaxpr, nonzero, (*nz_carry, *none))
         sizes = (n_consts, n_carry, len(nz_xs))
-        body = _interleave(body, sizes, tuple(map(sum, split_at(nonzero, n_consts, n_carry))))
+        tangent_sizes = (sum(nz_consts), sum(nz_carry), sum(nz_xs))
+        body = _interleave(body, sizes, tangent_sizes)
         body = _interleave_outputs(body, (n_carry, n_ys), sum(nz_carry))
-        given = [
-            instantiate(t) if flag else None for t, flag in zip(tangents, nonzero, strict=True)
-        ]
-        groups = zip(
-            split_at(primals, n_consts, n_carry), split_at(given, n_consts, n_carry), strict=True
-        )
-        args = [
-            x for values, tans in groups for x in (*values, *[t for t in tans if t is not None])
-        ]
+        given = [instantiate(tangent) for tangent in select(tangents, nonzero)]
+        args = _by_group(primals, given, sizes, tangent_sizes)
         new = {
             "jaxpr": body,
             "num_consts": n_consts + sum(nz_consts),
             "num_carry": n_carry + sum(nz_carry),
         }
         outs = self.bind(*args, **{**params, **new})
-        sizes_out = [n_carry, sum(nz_carry), n_ys]
-        carry, carry_tangents, ys, ys_tangents = split_at(outs, *sizes_out)
-        avals = self.abstract(**{**params})
-        return (*carry, *ys), join_tangents((*carry_tangents, *ys_tangents), nz_out, avals)
+        carry, carry_tangents, ys, ys_tangents = split_at(outs, n_carry, sum(nz_carry), n_ys)
+        out_tangents = (*carry_tangents, *ys_tangents)
+        avals = self.abstract(**params)
+        return (*carry, *ys), join_tangents(out_tangents, nz_out, avals)
 
-    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> tuple:
+    def transpose(
+        self,
+        cotangents: Sequence,
+        args: Sequence,
+        **params: Any,
+    ) -> tuple:
         """Run the loop backwards, accumulating the cotangents of linear consts."""
-        linear = tuple(type(arg) is Linear for arg in args)
+        linear = linear_mask(args)
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         carried = self.unknown_carries(linear, params)
         if not all(carried):
@@ -124,8 +137,8 @@ class Scan(ProgramPrimitive):
         body = transposed_body(params["jaxpr"], n_consts, n_carry, in_body, nonzero_ys)
         consts, _, xs = split_at(args, n_consts, n_carry)
         ct_consts = [zeros(arg.aval.tangent()) for arg in select(consts, lin_consts)]
-        values = select(consts, [not flag for flag in lin_consts])
-        stacked = select(xs, [not flag for flag in lin_xs])
+        values = select(consts, invert(lin_consts))
+        stacked = select(xs, invert(lin_xs))
         inputs = (
             *values,
             *ct_consts,
@@ -144,39 +157,44 @@ class Scan(ProgramPrimitive):
         results = iter([*out_consts, *select(out_carry, lin_init), *out_xs])
         return tuple(next(results) if flag else None for flag in linear)
 
-    def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        **params: Any,
+    ) -> tuple:
         """Keep one loop; the carry and the slices get a mapped axis."""
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         jaxpr = params["jaxpr"]
-        n_ys = len(jaxpr.outvars) - n_carry
+        none = none_of(jaxpr.outvars[n_carry:])
         batched = tuple(dim is not None for dim in dims)
         b_consts, b_init, b_xs = split_at(batched, n_consts, n_carry)
 
         def step(carry: Mask) -> Mask:
             """Return which carries are batched after a step."""
             mask = (*b_consts, *carry, *b_xs)
-            return batch_jaxpr(jaxpr, axis, mask, (*carry, *(False,) * n_ys))[1][:n_carry]
+            _, out_batched = batch_jaxpr(jaxpr, axis, mask, (*carry, *none))
+            return out_batched[:n_carry]
 
         b_carry = fixed_point(step, tuple(b_init))
         mask = (*b_consts, *b_carry, *b_xs)
-        body, out_batched = batch_jaxpr(jaxpr, axis, mask, (*b_carry, *(False,) * n_ys))
-        consts, init, xs = split_at(list(zip(args, dims, strict=True)), n_consts, n_carry)
-        fronted = batch_to_front([x for x, _ in consts], [dim for _, dim in consts])
-        carry = [
-            batch_dim_to(x, dim, 0, axis.size) if flag else x
-            for (x, dim), flag in zip(init, b_carry, strict=True)
-        ]
+        body, out_batched = batch_jaxpr(jaxpr, axis, mask, (*b_carry, *none))
         # A slice has its mapped axis in front, so that the stacked array has it second.
-        stacked = [x if dim is None else batch_dim_to(x, dim, 1, axis.size) for x, dim in xs]
-        outs = self.bind(*fronted, *carry, *stacked, **{**params, "jaxpr": body})
-        places = (0,) * n_carry + (1,) * n_ys
-        return outs, tuple(p if flag else None for p, flag in zip(places, out_batched, strict=True))
+        places = (*(0,) * (n_consts + n_carry), *(1,) * len(b_xs))
+        moved = []
+        for x, dim, place, flag in zip(args, dims, places, mask, strict=True):
+            moved.append(batch_dim_to(x, dim, place, axis.size) if flag else x)
+        outs = self.bind(*moved, **{**params, "jaxpr": body})
+        out_carry, out_ys = split_at(out_batched, n_carry)
+        return outs, (*mapped_dims(out_carry), *[1 if flag else None for flag in out_ys])
 
     def split(self, unknown: Mask, **params: Any) -> Split:
         """Run the known half of the body in one loop, the rest in another."""
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         u_consts, _, u_xs = split_at(unknown, n_consts, n_carry)
-        body_unknown = (*u_consts, *self.unknown_carries(unknown, params), *u_xs)
+        u_carry = self.unknown_carries(unknown, params)
+        body_unknown = (*u_consts, *u_carry, *u_xs)
         halves = _body_halves(params, body_unknown)
         return SplitScan(self, params, body_unknown, unknown, halves).split()
 
@@ -187,32 +205,45 @@ class Scan(ProgramPrimitive):
 
         def step(carry: Mask) -> Mask:
             """Return the carries that a step makes unknown."""
-            return _body_halves(params, (*u_consts, *carry, *u_xs)).unknown_outputs[:n_carry]
+            halves = _body_halves(params, (*u_consts, *carry, *u_xs))
+            return halves.unknown_outputs[:n_carry]
 
         return fixed_point(step, tuple(u_init))
 
-    def dce(self, used: Mask, n_inputs: int, **params: Any) -> tuple:
+    def dce(
+        self,
+        used: Mask,
+        n_inputs: int,
+        **params: Any,
+    ) -> tuple:
         """Drop outputs that nobody uses, and carries that serve only themselves."""
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         jaxpr = params["jaxpr"]
+        nothing = none_of(jaxpr.invars)
         used_carry, used_ys = split_at(used, n_carry)
 
         def step(carry: Mask) -> Mask:
             """Return the carries that a step needs for the carries `carry`."""
-            nothing = (False,) * n_inputs
-            needed = dce_jaxpr(jaxpr, (*carry, *used_ys), nothing)[1]
-            return needed[n_consts : n_consts + n_carry]
+            _, needed = dce_jaxpr(jaxpr, (*carry, *used_ys), nothing)
+            return tuple(needed[n_consts : n_consts + n_carry])
 
         kept = fixed_point(step, tuple(used_carry))
-        keep_inputs = (*(False,) * n_consts, *kept, *(False,) * (n_inputs - n_consts - n_carry))
+        no_consts, _, no_xs = split_at(nothing, n_consts, n_carry)
+        keep_inputs = (*no_consts, *kept, *no_xs)
         body, needed = dce_jaxpr(jaxpr, (*kept, *used_ys), keep_inputs)
         new = {"jaxpr": body, "num_consts": sum(needed[:n_consts]), "num_carry": sum(kept)}
         return needed, {**params, **new}, (*kept, *used_ys)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple[ShapedArray, ...],
+        **params: Any,
+    ) -> tuple:
         """Write a native loop: carries in place, slices read and outputs stored in place."""
-        n_consts, n_carry, jaxpr = params["num_consts"], params["num_carry"], params["jaxpr"]
-        consts, init, xs = split_at(args, n_consts, n_carry)
+        n_carry, jaxpr = params["num_carry"], params["jaxpr"]
+        consts, init, xs = split_at(args, params["num_consts"], n_carry)
         carry = b.carries(init)
         ys = [b.buffer(aval) for aval in outs[n_carry:]]
 
@@ -220,35 +251,42 @@ class Scan(ProgramPrimitive):
             """Write one iteration."""
             slices = [b.row(x, i) for x in xs]
             results = b.inline(jaxpr, [*consts, *b.read_carries(carry), *slices])
-            for y, value in zip(ys, results[n_carry:], strict=True):
-                b.assign_row(y, i, value)
-            b.update_carries(carry, results[:n_carry])
+            new, rows = split_at(results, n_carry)
+            for y, row in zip(ys, rows, strict=True):
+                b.assign_row(y, i, row)
+            b.update_carries(carry, new)
 
         b.loop(params["length"], step, independent=False, reverse=params["reverse"])
         return (*b.read_carries(carry), *ys)
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple[ShapedArray, ...],
+        **params: Any,
+    ) -> tuple:
         """Write a loop over a counter, the carry and the stacked outputs."""
         n_carry, length, jaxpr = params["num_carry"], params["length"], params["jaxpr"]
         consts, init, xs = split_at(args, params["num_consts"], n_carry)
         counter = ShapedArray((), np.dtype(np.int32))
-        start = [b.constant(0, counter), *init, *[b.constant(0, out) for out in outs[n_carry:]]]
+        empty = [b.constant(0, out) for out in outs[n_carry:]]
+        start = [b.constant(0, counter), *init, *empty]
 
         def step(i: Any, *state: Any) -> list:
             """Run the body on the slices at the counter, and put its outputs there."""
             carry, stacked = split_at(state, n_carry)
             place = i
             if params["reverse"]:
-                place = b.op("stablehlo.subtract", [b.constant(length - 1, counter), i], [counter])[
-                    0
-                ]
+                last = b.constant(length - 1, counter)
+                (place,) = b.op("stablehlo.subtract", [last, i], [counter])
             slices = [b.row(x, place) for x in xs]
             results = b.inline(jaxpr, [*consts, *carry, *slices])
-            ys = [
-                b.put_row(y, row, place) for y, row in zip(stacked, results[n_carry:], strict=True)
-            ]
-            after = b.op("stablehlo.add", [i, b.constant(1, counter)], [counter])
-            return [*after, *results[:n_carry], *ys]
+            new, rows = split_at(results, n_carry)
+            ys = [b.put_row(y, row, place) for y, row in zip(stacked, rows, strict=True)]
+            one = b.constant(1, counter)
+            after = b.op("stablehlo.add", [i, one], [counter])
+            return [*after, *new, *ys]
 
         def condition(i: Any, *state: Any) -> Any:
             """Count to the length."""
@@ -351,8 +389,8 @@ class SplitScan:
         known = self.halves.known
         n_outs = len(known.outvars) - self.n_residuals
         residuals = known.outvars[n_outs:]
-        invariant = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "invariant"]
-        stacked = [var for var, kind in zip(residuals, kinds, strict=True) if kind == "stacked"]
+        invariant = select(residuals, [kind == "invariant" for kind in kinds])
+        stacked = select(residuals, [kind == "stacked" for kind in kinds])
         # What has an effect stays in the loop; no invariant depends on it.
         quiet = [eqn for eqn in known.eqns if not eqn.effects]
         hoisted, needed = dce_jaxpr(
@@ -361,13 +399,11 @@ class SplitScan:
             (False,) * len(known.invars),
         )
         body = known.replace(outvars=(*known.outvars[:n_outs], *stacked))
-        n_known_carry = sum(
-            not f for f in self.body_unknown[self.n_consts : self.n_consts + self.n_carry]
-        )
-        in_avals = [
-            aval for aval, flag in zip(self.argument_avals(), self.unknown, strict=True) if not flag
-        ]
-        used = [not u for b, u in zip(self.unknown, self.body_unknown, strict=True) if not b]
+        _, unknown_carry, _ = split_at(self.body_unknown, self.n_consts, self.n_carry)
+        n_known_carry = sum(invert(unknown_carry))
+        is_known = invert(self.unknown)
+        in_avals = select(self.argument_avals(), is_known)
+        used = select(invert(self.body_unknown), is_known)
         params = {
             **self.params,
             "jaxpr": body,
@@ -378,8 +414,11 @@ class SplitScan:
         def run(*args: Value) -> list[Value]:
             """Compute the hoisted residuals, then run the loop."""
             inputs = select(args, used)
-            once = jit_p.bind(*select(inputs, needed), name="hoisted", jaxpr=hoisted, inline=True)
-            outs = self.prim.bind(*inputs, **params) if body.outvars or body.effects else ()
+            given = select(inputs, needed)
+            once = jit_p.bind(*given, name="hoisted", jaxpr=hoisted, inline=True)
+            outs: Sequence[Value] = ()
+            if body.outvars or body.effects:
+                outs = self.prim.bind(*inputs, **params)
             return [*outs[:n_outs], *once, *outs[n_outs:]]
 
         return stage_flat(run, in_avals, "scan")
@@ -395,24 +434,40 @@ class SplitScan:
 
 def _body_halves(params: dict, unknown: Mask) -> SplitJaxpr:
     """Return the split of the body for these unknown inputs; unknown carries stay unknown."""
-    jaxpr, n_consts, n_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
-    carry = unknown[n_consts : n_consts + n_carry]
-    return split_jaxpr(jaxpr, unknown, (*carry, *(False,) * (len(jaxpr.outvars) - n_carry)))
+    jaxpr, n_carry = params["jaxpr"], params["num_carry"]
+    _, carry, _ = split_at(unknown, params["num_consts"], n_carry)
+    none = none_of(jaxpr.outvars[n_carry:])
+    return split_jaxpr(jaxpr, unknown, (*carry, *none))
 
 
 def _interleave(body: Jaxpr, sizes: tuple[int, ...], tangent_sizes: tuple[int, ...]) -> Jaxpr:
     """Sort (*primals, *tangents) of three groups into (primals, tangents) per group."""
-    n_primals = sum(sizes)
-    primals = split_at(body.invars[:n_primals], *sizes[:-1])
-    tangents = split_at(body.invars[n_primals:], *tangent_sizes[:-1])
-    ordered = [var for p, t in zip(primals, tangents, strict=True) for var in (*p, *t)]
-    return body.replace(invars=ordered)
+    primals, tangents = split_at(body.invars, sum(sizes))
+    return body.replace(invars=_by_group(primals, tangents, sizes, tangent_sizes))
+
+
+def _by_group(
+    primals: Sequence, tangents: Sequence, sizes: tuple[int, ...], tangent_sizes: tuple[int, ...]
+) -> list:
+    """Sort primals and tangents of three groups into (primals, tangents) per group."""
+    ordered = []
+    primal_groups = split_at(primals, *sizes[:-1])
+    tangent_groups = split_at(tangents, *tangent_sizes[:-1])
+    for own, other in zip(primal_groups, tangent_groups, strict=True):
+        ordered += [*own, *other]
+    return ordered
 
 
 def _interleave_outputs(body: Jaxpr, sizes: tuple[int, int], n_carry_tangents: int) -> Jaxpr:
     """Sort the outputs (carry, ys, carry tangents, ys tangents) by group."""
     carry, ys, carry_tangents, ys_tangents = split_at(body.outvars, *sizes, n_carry_tangents)
-    return body.replace(outvars=(*carry, *carry_tangents, *ys, *ys_tangents))
+    ordered = (*carry, *carry_tangents, *ys, *ys_tangents)
+    return body.replace(outvars=ordered)
+
+
+def _placeholders(avals: Sequence[ShapedArray], linear: Sequence[bool]) -> list[Linear]:
+    """Return the placeholders of the inputs that are linear."""
+    return [Linear(aval) for aval in select(avals, linear)]
 
 
 @weak_identity_cache
@@ -425,28 +480,21 @@ def transposed_body(
     """
     lin_consts, _, lin_xs = split_at(linear, n_consts, n_carry)
     in_consts, in_carry, in_xs = split_at(jaxpr.in_avals, n_consts, n_carry)
-    values = select(in_consts, [not flag for flag in lin_consts])
+    values = select(in_consts, invert(lin_consts))
     ct_consts = [aval.tangent() for aval in select(in_consts, lin_consts)]
     ct_carry = [aval.tangent() for aval in in_carry]
     out_ys = jaxpr.out_avals[n_carry:]
     ct_ys = [aval.tangent() for aval in select(out_ys, nonzero_ys)]
-    others = select(in_xs, [not flag for flag in lin_xs])
+    others = select(in_xs, invert(lin_xs))
     sizes = [len(values), len(ct_consts), n_carry, len(ct_ys)]
 
     def run(*inputs: Value) -> list[Value]:
         """Transpose one step."""
         fixed, sums, carry, given, slices = split_at(inputs, *sizes)
-        fixed_iter, given_iter, slice_iter = iter(fixed), iter(given), iter(slices)
-        args = [
-            Linear(a) if f else next(fixed_iter) for a, f in zip(in_consts, lin_consts, strict=True)
-        ]
+        args = merge(lin_consts, fixed, _placeholders(in_consts, lin_consts))
         args += [Linear(aval) for aval in in_carry]
-        args += [Linear(a) if f else next(slice_iter) for a, f in zip(in_xs, lin_xs, strict=True)]
-        cts = [*carry]
-        cts += [
-            next(given_iter) if f else Zero(a.tangent())
-            for a, f in zip(out_ys, nonzero_ys, strict=True)
-        ]
+        args += merge(lin_xs, slices, _placeholders(in_xs, lin_xs))
+        cts = [*carry, *join_tangents(given, nonzero_ys, out_ys)]
         results = select(backward(jaxpr, jaxpr.consts, args, cts), linear)
         new_consts, new_carry, new_xs = split_at(results, len(ct_consts), n_carry)
         sums = [add_tangents(old, new) for old, new in zip(sums, new_consts, strict=True)]
@@ -462,16 +510,16 @@ def _transpose_after_split(
     split = prim.split(linear, **params)
     assert split.known is not None, "an input that is not linear leaves nothing to run"
     known_prim, known_params = split.known
-    outs = known_prim.bind(*[arg for arg in args if type(arg) is not Linear], **known_params)
+    outs = known_prim.bind(*select(args, invert(linear)), **known_params)
     residuals = outs[len(outs) - split.n_residuals :]
     available = (*residuals, *args)
     staged_prim, staged_params = split.staged
     cts = select(cotangents, split.unknown_outputs)
-    results = staged_prim.transpose(cts, [available[i] for i in split.staged_args], **staged_params)
-    by_argument = {
-        i - split.n_residuals: ct for i, ct in zip(split.staged_args, results, strict=True)
-    }
-    return tuple(by_argument.get(i) if flag else None for i, flag in enumerate(linear))
+    inputs = [available[position] for position in split.staged_args]
+    results = staged_prim.transpose(cts, inputs, **staged_params)
+    by_argument = dict(zip(split.staged_args, results, strict=True))
+    first = split.n_residuals
+    return tuple(by_argument.get(first + i) if flag else None for i, flag in enumerate(linear))
 
 
 scan_p = Scan()
