@@ -204,7 +204,7 @@ class JitFunction:
     def _flat_key(
         self, args: tuple, kwargs: dict, leaves: list[Value], tokens: tuple
     ) -> tuple | None:
-        """Return the key of a route for a call whose arguments are leaves, or static by position."""
+        """Return the key of a route for a call whose arguments are leaves or static."""
         static = self.static.positions(len(args)) if args and self.is_static else ()
         if self.is_static and (kwargs or not self.mask_is_whole):
             return None
@@ -354,11 +354,13 @@ def _on_device(args: Sequence[Any]) -> Sequence[Any]:
     """
     if context.trace is not context.base or config.current.jax_disable_jit:
         return args
-    known = [
-        array_from_numpy(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x
-        for x in args
-    ]
+    known = [array_from_numpy(x) if _is_plain(x) else x for x in args]
     return args if all(map(operator.is_, known, args)) else known
+
+
+def _is_plain(x: Any) -> bool:
+    """Tell whether `x` is a NumPy array of numbers as the machine has them."""
+    return type(x) is np.ndarray and x.dtype.kind in "biufc" and x.dtype.isnative
 
 
 def trace_program(

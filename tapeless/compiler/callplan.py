@@ -15,8 +15,8 @@ import re
 __all__ = ["PLAN", "RUN_TEXT", "SCALARS", "STACK_ARENA", "with_fields"]
 
 # The fields of a plan.  `consts` points to addresses, `kinds` to one number per argument (0: an
-# Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval, place),
-# `sources` to the captured Arrays, `tokens` to the tokens of the arguments.
+# Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval,
+# place), `sources` to the captured Arrays, `tokens` to the tokens of the arguments.
 PLAN = (
     "entry", "n_consts", "n_args", "n_blocks", "n_results", "arena", "release", "failed",
     "consts", "kinds", "sizes", "results", "sources", "tokens", "single",

@@ -163,8 +163,8 @@ nothing:
   ret ptr null
 }
 
-; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; those
-; that the mask names are static: they are their own tokens, and no leaves.
+; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; what
+; the mask names is static: its own token, and no leaf.
 define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves) {
 entry:
   br label %test
@@ -479,8 +479,8 @@ _WORDS = {
 def stub_text() -> str:
     """Return the LLVM text of the module.
 
-    Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a builtin
-    function, and `process`, `call` and `call_static`, of methods.
+    Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a
+    builtin function, and `process`, `call` and `call_static`, of methods.
     """
     text = _DECLARED + with_fields(RUN_TEXT + _DOORS)
     table = f"getelementptr ([{len(OBJECTS)} x ptr], ptr @objects, i64 0, i64 "

@@ -30,7 +30,7 @@ from tapeless.compiler.prune import prune
 from tapeless.compiler.rows import fuse_rows
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from tapeless.kernel.build import KernelBuilder
+from tapeless.kernel.build import SHORT_AXIS, KernelBuilder
 from tapeless.kernel.carry import Carries
 from tapeless.kernel.graph import loads_in
 from tapeless.kernel.ir import Buffer, Scalar
@@ -186,7 +186,7 @@ class ProgramBuilder(KernelBuilder):
         """
         shared = self._taken_over(programs, operands, avals)
         results = [
-            self.writable(operands[shared[k]]) if k in shared else self.buffer(aval)
+            self.writable(operands[shared[k]]) if k in shared else self._result_of_branches(aval)
             for k, aval in enumerate(avals)
         ]
         inputs = list(operands)
@@ -208,6 +208,10 @@ class ProgramBuilder(KernelBuilder):
 
         self.switch(which, [lambda program=program: write(program) for program in programs])
         return results
+
+    def _result_of_branches(self, aval: ShapedArray) -> KernelValue:
+        """Make memory that each branch writes: by a loop, not a line per element, if it has many."""
+        return self.buffer(aval, "temp" if aval.size > SHORT_AXIS else "")
 
     def _taken_over(
         self,

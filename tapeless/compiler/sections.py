@@ -1,9 +1,9 @@
 """Sections: long programs are written as several functions.
 
 LLVM's time for one function grows faster than its length, so that a program of a thousand unrolled
-steps would take minutes.  The body is therefore cut into sections of some dozens of statements, each
-a function of its own that the entry calls in order.  What a section computes it finds in the buffers
-and the arena, as any later statement would.
+steps would take minutes.  The body is therefore cut into sections of some dozens of statements,
+each a function of its own that the entry calls in order.  What earlier sections computed is in the
+buffers and the arena, where any later statement finds it.
 
 Invariant: a local buffer, which is a stack slot of its function, is used in one section only.
 """

@@ -90,9 +90,9 @@ class KernelBuilder(FoldNodes):
         element = self.const(value, aval.dtype)
         return KernelValue(self, aval, pull=lambda index: element)
 
-    def buffer(self, aval: ShapedArray) -> KernelValue:
-        """Make fresh memory, of undefined contents."""
-        value = KernelValue(self, aval, buffer=self.new_buffer(aval))
+    def buffer(self, aval: ShapedArray, space: str = "") -> KernelValue:
+        """Make fresh memory, of undefined contents, in `space`."""
+        value = KernelValue(self, aval, buffer=self.new_buffer(aval, space))
         self._version[value.memory] = self.epoch
         return value
 

@@ -153,7 +153,10 @@ class Array(AnyArray):
             held = self._numpy
         except AttributeError:
             return False
-        return sys.getrefcount(held) > _ONE_OWNER
+        root = held.base  # what NumPy lets all views of `held` refer to
+        return sys.getrefcount(held) > _ONE_OWNER or (
+            root is not None and sys.getrefcount(root) > _ONE_OWNER
+        )
 
     def is_shared(self) -> bool:
         """Tell whether anything else refers to the memory: a view, or another Array."""
@@ -292,6 +295,7 @@ def _references_of_one_owner() -> int:
     return sys.getrefcount(held)
 
 
+_NEVER_NARROWED = 4  # bytes of a dtype, up to which the 64-bit switch does not touch it
 _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
 
@@ -312,7 +316,8 @@ def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
     """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
     own = value.dtype
-    dtype = dtypes.canonicalize_dtype(own)
+    short = own.itemsize <= _NEVER_NARROWED
+    dtype = own if short else dtypes.canonicalize_dtype(own)
     aval = ShapedArray(value.shape, dtype, weak_type)
     if dtype is own and value.nbytes <= memory.SMALL:
         data = value.tobytes()
@@ -338,6 +343,7 @@ def _checked_int(x: int, dtype: np.dtype) -> int:
     """Return `x`, or raise OverflowError if it does not fit."""
     if not ml_dtypes.iinfo(dtype).min <= x <= ml_dtypes.iinfo(dtype).max:
         raise OverflowError(
-            f"An overflow was encountered while parsing an argument to a jitted computation, whose value is {x}."
+            "An overflow was encountered while parsing an argument to a jitted computation, "
+            f"whose value is {x}."
         )
     return x

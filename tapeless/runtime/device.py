@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Tracer
+from tapeless.core.trace import Tracer, current_trace
 from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
 from tapeless.runtime.topology import CpuDevice, cpu_device
@@ -105,9 +105,9 @@ def _on_device(x: Any, place: Any) -> Any:
     if isinstance(x, Tracer):
         return x
     array = as_array(x)
-    if place is None or (array is not x and isinstance(place, CpuDevice)):
-        return array
-    return array.placed(place if isinstance(place, Sharding) else None)
+    if place is not None and (array is x or not isinstance(place, CpuDevice)):
+        array = array.placed(place if isinstance(place, Sharding) else None)
+    return current_trace().constant(array)
 
 
 def _checked_place(place: Any, x: Any) -> Any:

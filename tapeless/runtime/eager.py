@@ -1,10 +1,10 @@
 """Eager evaluation: an operation outside any transformation is a compiled program of one equation.
 
-There is one implementation of each operation, the compiler's.  The base trace keeps the programs by
-operation, parameters and operand types, so that the second `a + b` of its kind is a dictionary look
-up and a native call.  Programs are shared by what they do (`structure.py`): a body that is made anew
-for each call is traced anew but not compiled anew.  Operations whose parameters are Python functions (custom derivatives that have
-not been staged) are evaluated by calling them.
+There is one implementation of each operation, the compiler's.  The base trace keeps the programs
+by operation, parameters and operand types, so that the second `a + b` of its kind is a dictionary
+look up and a native call.  Programs are shared by what they do (`structure.py`): a body that is
+made anew for each call is traced anew but not compiled anew.  Operations whose parameters are
+Python functions (custom derivatives that have not been staged) are evaluated by calling them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
-from tapeless.runtime.array import Array, array_of
+from tapeless.runtime.array import Array, array_of, as_array
 from tapeless.runtime.executable import Executable, Template, usable_donations
 from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util.cache import bounded_cache, weak_identity_cache
@@ -60,6 +60,10 @@ class EvalTrace(Trace):
             fastcall.route_operation(prim, args, params, executable)
         return executable(args)
 
+    def constant(self, x: Value) -> Array:
+        """Return the value as an Array."""
+        return as_array(x)
+
     def array(self, elements: np.ndarray, aval: ShapedArray) -> Array:
         """Return an Array with a copy of the elements."""
         return array_of(elements, aval.strong())
@@ -90,7 +94,7 @@ def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> 
 def _operation_with_programs(
     prim: Primitive, avals: tuple[ShapedArray, ...], params: dict
 ) -> Executable:
-    """Return the compiled form of an operation such as `scan`, whose programs may be new objects."""
+    """Return the compiled form of an operation, such as `scan`, that contains programs."""
     found = parameters_key(params)
     if found is None:
         return one_operation(prim, avals, tuple(params.items()), config.trace_context())

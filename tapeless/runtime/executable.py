@@ -1,8 +1,8 @@
 """Compiled programs as Python calls them: buffers in, native code, Arrays out.
 
 An `Executable` belongs to one jaxpr.  It holds the native program, the captured arrays that are its
-hidden leading inputs, and the types of its outputs.  A call allocates the outputs and the arena from
-the pool, hands over one table of addresses and runs without the interpreter lock.
+hidden leading inputs, and the types of its outputs.  A call allocates the outputs and the arena
+from the pool, hands over one table of addresses and runs without the interpreter lock.
 
 The arena is returned to the pool when the call ends, however it ends.
 """
@@ -166,7 +166,7 @@ class Executable:
 
 
 def usable_donations(jaxpr: Jaxpr, donated: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Return which donated arguments have a result of their type to make room for; warn of others."""
+    """Return which donated arguments have a result of their type; warn of the others."""
     if not any(donated):
         return ()
     wanted = Counter((aval.shape, aval.dtype) for aval in jaxpr.out_avals)

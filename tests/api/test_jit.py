@@ -1,4 +1,4 @@
-"""jit: signatures, static and donated arguments, keywords, trees; the native way and the Python way."""
+"""jit: signatures, static and donated arguments, trees; on the native and the Python way."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_text_of_the_stages():
     """Lowered is StableHLO, compiled is a listing of loops."""
     lowered, compiled = stages()
     assert "stablehlo.dot_general" in lowered.as_text()
-    assert 'jax.result_info = "result[\'product\']"' in lowered.as_text()
+    assert "jax.result_info = \"result['product']\"" in lowered.as_text()
     assert "for i" in compiled.as_text()
 
 

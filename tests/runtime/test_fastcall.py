@@ -1,0 +1,119 @@
+"""The call stub: it counts references right, raises what programs raise, and gives up cleanly."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless.runtime import fastcall
+from tapeless.runtime.array import Array
+
+jnp = jax.numpy
+
+
+@pytest.fixture(autouse=True)
+def linked():
+    """Link the stub."""
+    fastcall.install()
+
+
+def counts(*things):
+    """Return reference counts."""
+    gc.collect()
+    return [sys.getrefcount(thing) for thing in things]
+
+
+def test_the_stub_is_in_place_and_can_be_switched_off():
+    """Methods are C functions, and Python functions while switched off."""
+    native = type(jax.jit(jnp.sin)).__call__
+    assert type(native).__name__ == "method_descriptor"
+    with fastcall.switched_off():
+        assert type(type(jax.jit(jnp.sin)).__call__).__name__ == "function"
+    assert type(jax.jit(jnp.sin)).__call__ is native
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        lambda x: (x,),
+        lambda x: (2.5,),
+        lambda x: (10**6,),
+        lambda x: (np.float32(2.5),),
+        lambda x: ({"a": x, "b": 1.5},),
+    ],
+)
+def test_references_are_balanced(args):
+    """After ten thousand calls arguments, types and settings have the references of before."""
+    x = jnp.arange(5.0)
+    given = args(x)
+    f = jax.jit(lambda tree: jax.tree.map(lambda leaf: (leaf, leaf * 2), tree))
+    for _ in range(200):
+        f(*given)
+    watched = (x, x.aval, x.block, jax.config.trace_context(), f, f.routes, Array, float)
+    before = counts(*watched)
+    for _ in range(10_000):
+        f(*given)
+    assert counts(*watched) == before
+
+
+def test_eager_references_are_balanced():
+    """The same for operations outside of jit."""
+    x = jnp.arange(5.0)
+    for _ in range(200):
+        x + x
+        x * 2.0
+    watched = (x, x.aval, x.block, jax.lax.add_p, fastcall.operations)
+    before = counts(*watched)
+    for _ in range(10_000):
+        x + x
+        x * 2.0
+    assert counts(*watched) == before
+
+
+def test_large_results_go_through_the_pool():
+    """Results above the small size are right and are freed."""
+    x = jnp.ones(1 << 16)
+    f = jax.jit(lambda x: (x + 1, x * 2))
+    for _ in range(50):
+        one, two = f(x)
+    assert float(one.sum()) == float(two.sum()) == 2.0 * (1 << 16)
+
+
+def test_errors_of_host_functions_come_through():
+    """What a callback raises reaches the caller at every call, and right calls follow."""
+
+    def host(x):
+        """Refuse negative numbers."""
+        if x < 0:
+            raise ValueError("negative")
+        return np.asarray(x)
+
+    f = jax.jit(lambda x: jax.pure_callback(host, jax.ShapeDtypeStruct((), "float32"), x))
+    for _ in range(3):
+        assert f(1.0) == 1.0
+        with pytest.raises(Exception, match="negative"):
+            f(-1.0)
+
+
+def test_deleted_arguments_are_refused():
+    """A deleted array raises also where a route is known."""
+    f = jax.jit(lambda x: x + 1)
+    x = jnp.ones(3)
+    f(x)
+    f(x)
+    x.delete()
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        f(x)
+
+
+def test_many_leaves():
+    """A thousand arguments and results."""
+    xs = [jnp.float32(k) for k in range(1000)]
+    f = jax.jit(lambda *xs: tuple(x + 1 for x in xs))
+    for _ in range(3):
+        outs = f(*xs)
+    assert [float(out) for out in outs] == [k + 1.0 for k in range(1000)]
