@@ -18,7 +18,7 @@ from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, current_trace
 from tapeless.prims.common import instantiate, is_float0, scalar_like
 from tapeless.runtime.array import as_array
 from tapeless.transforms.jvp import jvp_flat
@@ -140,7 +140,9 @@ def materialized(tangent: Any) -> Value:
     if type(tangent) is not Zero:
         return tangent
     dense = instantiate(tangent)
-    return as_array(dense) if not is_float0(tangent.aval) and not tangent.aval.shape else dense
+    if is_float0(tangent.aval) or tangent.aval.shape:
+        return dense
+    return current_trace().constant(dense)
 
 
 def _is_float0(x: Any) -> bool:
@@ -562,7 +564,7 @@ def _seed(value: Any, pullback: VJP, holomorphic: bool) -> Any:
             f"jax.jacobian to differentiate a function with a non-scalar output."
         )
     check_grad_output(aval.dtype, holomorphic, "grad")
-    return _one(aval)
+    return current_trace().constant(_one(aval))
 
 
 @bounded_cache(64)

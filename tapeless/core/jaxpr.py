@@ -24,7 +24,6 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS, Effects
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import Source
-from tapeless.core.trace import Tracer
 
 __all__ = [
     "NO_DEBUG_INFO",
@@ -249,15 +248,11 @@ class Builder:
     def constant(self, x: Any) -> Atom:
         """Return the atom of a value from outside: a literal, or a constant variable.
 
-        A concrete scalar is a literal, whatever holds it.  A value that is captured twice gets one
-        variable; `consts` keeps it alive, so that its id stays its own.
+        A value that is captured twice gets one variable; `consts` keeps it alive, so that its id
+        stays its own.
         """
         if is_literal_value(x):
             return Literal(x if not isinstance(x, np.ndarray) else x[()], typeof(x))
-        aval = typeof(x)
-        if aval.shape == () and isinstance(aval.dtype, np.dtype) and not isinstance(x, Tracer):
-            scalar = np.asarray(x)[()]
-            return Literal(scalar.item() if aval.weak_type else scalar, aval)
         var = self.const_vars.get(id(x))
         if var is None:
             var = Var(typeof(x))
@@ -270,6 +265,11 @@ class Builder:
         self.eqns.append(eqn)
 
     def build(self, outs: Sequence[Atom]) -> Jaxpr:
-        """Return the finished program."""
-        constvars = tuple(self.const_vars.values())
-        return Jaxpr(constvars, self.invars, outs, self.eqns, self.consts, self.debug)
+        """Return the finished program, without the constants that nothing uses."""
+        constants = list(zip(self.const_vars.values(), self.consts, strict=True))
+        if constants:
+            used = {atom for eqn in self.eqns for atom in eqn.invars}.union(outs)
+            constants = [(var, value) for var, value in constants if var in used]
+        constvars = tuple(var for var, _ in constants)
+        consts = [value for _, value in constants]
+        return Jaxpr(constvars, self.invars, outs, self.eqns, consts, self.debug)

@@ -94,6 +94,10 @@ class Trace:
         """Return where zero tangents are made that an operation needs as arrays."""
         return self
 
+    def constant(self, x: Value) -> Value:
+        """Return a concrete value as an Array or, while a program is written, a tracer for it."""
+        return self.parent.constant(x)
+
     def owns(self, x: object) -> bool:
         """Tell whether `x` is a tracer of this trace."""
         return isinstance(x, Tracer) and x.tag is self.tag

@@ -238,8 +238,11 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
         if kind in _PYTHON_SCALARS and dtypes.python_scalar_dtype(scalar) == dtype:
             return x if kind is scalar else scalar(x)
         return conversion.convert(x, dtype, weak_type)
-    if type(x) is np.ndarray and x.dtype == dtype:
-        return x
+    if type(x) is np.ndarray:
+        if x.dtype == dtype:
+            return x
+        if x.ndim and context.trace is not context.base:
+            return conversion.convert(context.trace.constant(x), dtype)
     # A value that is not an Array has no extended dtype.
     element: Any = dtype
     with np.errstate(all="ignore"):
@@ -432,14 +435,14 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
     """Return the Array of a Python scalar: weak, unless it is a bool or the dtype is given."""
     if dtype is not None and isinstance(dtype, np.dtype):
         if isinstance(x, complex) and not dtypes.issubdtype(dtype, np.complexfloating):
-            return array_from_numpy(np.asarray(x).astype(dtype))
-        return array_from_numpy(np.asarray(x, dtype))
+            return _new_array(np.asarray(x).astype(dtype))
+        return _new_array(np.asarray(x, dtype))
     kind = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
     try:
         value = np.asarray(x, kind)
     except OverflowError:
         raise OverflowError(f"Python int {x} too large to convert to {kind}") from None
-    return array_from_numpy(value, not isinstance(x, bool))
+    return _new_array(value, not isinstance(x, bool))
 
 
 def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
@@ -450,9 +453,15 @@ def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
             "numeric types are supported by JAX."
         )
     if dtype is None or value.dtype == dtype:
-        return array_from_numpy(value)
+        return _new_array(value)
     with np.errstate(all="ignore"):
-        return array_from_numpy(value.astype(dtype))
+        return _new_array(value.astype(dtype))
+
+
+def _new_array(value: np.ndarray, weak_type: bool = False) -> Array:
+    """Return an Array of these elements, or a tracer for it while a program is written."""
+    out = array_from_numpy(value, weak_type)
+    return out if context.trace is context.base else context.trace.constant(out)
 
 
 def _array_of_sequence(x: Sequence, dtype: Any) -> Array:

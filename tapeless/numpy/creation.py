@@ -82,7 +82,7 @@ def filled(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = Fa
     if context.trace is context.base and isinstance(dtype, np.dtype):
         scalar = np.asarray(number).astype(dtype)
         return array_from_numpy(np.broadcast_to(scalar, shape), weak_type)
-    return broadcast(convert(number, dtype, weak_type), shape)
+    return asarray(broadcast(convert(number, dtype, weak_type), shape))
 
 
 def _dtype_argument(name: str, dtype: Any) -> Any:

@@ -54,6 +54,7 @@ __all__ = [
     "Tangents",
     "add_tangents",
     "apply",
+    "as_value",
     "batch_dim",
     "batch_dim_to",
     "broadcast_elements",
@@ -140,6 +141,12 @@ def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:
         if dtypes.python_scalar_dtype(kind) == aval.dtype:
             return kind(fill)
     return aval.dtype.type(fill)
+
+
+def as_value(x: Value) -> Value:
+    """Return `x` as an Array or tracer, which is what functions for users return."""
+    is_plain = isinstance(x, (bool, int, float, complex, np.generic, np.ndarray))
+    return context.trace.constant(x) if is_plain else x
 
 
 def const(x: Value, number: float) -> Value:

@@ -23,6 +23,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.jaxpr import Literal
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value, current_trace
@@ -33,6 +34,7 @@ from tapeless.prims.common import (
     Dims,
     Elementwise,
     Tangents,
+    as_value,
     dtype_of,
     is_float0,
     move_dim,
@@ -61,6 +63,15 @@ class ConvertElementType(Elementwise):
     def abstract(self, x: ShapedArray, **params: Any) -> Avals:
         """Return the new type; every dtype converts to every other."""
         return (ShapedArray(x.shape, params["new_dtype"], params["weak_type"]),)
+
+    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
+        """Convert a literal at once."""
+        atom = trace.atom(args[0])
+        if isinstance(atom, Literal):
+            constant = _converted(atom.val, params["new_dtype"], params["weak_type"])
+            if constant is not None:
+                return (trace.constant(constant),)
+        return trace.emit(self, args, params)
 
     def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Convert the tangent, unless an integer dtype cuts the dependence."""
@@ -101,21 +112,29 @@ convert_element_type_p = ConvertElementType()
 def convert(x: Value, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
     """Return `x` with this dtype and weakness: `x` itself if it has them."""
     if isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
-        is_staged = current_trace().parent is not None
-        if is_staged and isinstance(dtype, np.dtype) and dtype in _PLAIN_DTYPES:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                constant = np.asarray(x).astype(dtype)
-            if not weak_type:
-                return constant[()]
-            kind = dtypes.scalar_type_of(dtype)
-            if not constant.shape and dtypes.python_scalar_dtype(kind) == dtype:
-                return constant.item()
+        if current_trace().parent is not None:
+            constant = _converted(x, dtype, weak_type)
+            if constant is not None:
+                return constant
     else:
         aval = typeof(x)
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)[0]
+
+
+def _converted(x: Any, dtype: dtypes.Dtype, weak_type: bool) -> Any:
+    """Return a Python or NumPy value of this type, or None if there is none such."""
+    if not isinstance(dtype, np.dtype) or dtype not in _PLAIN_DTYPES:
+        return None
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        constant = np.asarray(x).astype(dtype)
+    if not weak_type:
+        return constant[()]
+    is_scalar = constant.shape == ()
+    kind = dtypes.scalar_type_of(dtype)
+    return constant.item() if is_scalar and dtypes.python_scalar_dtype(kind) == dtype else None
 
 
 def convert_element_type(operand: Value, new_dtype: object) -> Value:
@@ -133,7 +152,7 @@ def convert_element_type(operand: Value, new_dtype: object) -> Value:
             np.exceptions.ComplexWarning,
             stacklevel=2,
         )
-    return convert(operand, dtype)
+    return as_value(convert(operand, dtype))
 
 
 class BitcastConvertType(Primitive):

@@ -32,6 +32,7 @@ from tapeless.prims.common import (
     Int,
     Tangents,
     apply,
+    as_value,
     batch_dim,
     inserted,
     move_dim,
@@ -200,7 +201,7 @@ def broadcast_in_dim(
     target = shape_argument(shape)
     dims = tuple(broadcast_dimensions)
     if target == shape_of(operand) and dims == tuple(range(len(target))):
-        return operand
+        return as_value(operand)
     return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims, sharding=None)[
         0
     ]
@@ -209,7 +210,7 @@ def broadcast_in_dim(
 def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = None) -> Value:
     """Return `operand` repeated along new leading axes of these sizes."""
     if len(sizes) == 0:
-        return operand
+        return as_value(operand)
     shape = shape_of(operand)
     dims = tuple(range(len(sizes), len(sizes) + len(shape)))
     return broadcast_in_dim(operand, (*sizes, *shape), dims)
@@ -332,7 +333,7 @@ def reshape(
     dims = None if dimensions is None else tuple(map(operator.index, dimensions))
     in_order = dims is None or dims == tuple(range(len(shape)))
     if shape == sizes and in_order and shape:  # as in JAX, a scalar is reshaped
-        return operand
+        return as_value(operand)
     return reshape_p.bind(
         operand, new_sizes=sizes, dimensions=None if in_order else dims, sharding=None
     )[0]
@@ -400,7 +401,7 @@ def transpose(operand: Value, permutation: Sequence[int] | np.ndarray) -> Value:
     """Return `operand` with its axes in the order `permutation`."""
     order = tuple(map(operator.index, permutation))
     if order == tuple(range(len(order))) and len(order) == len(shape_of(operand)):
-        return operand
+        return as_value(operand)
     return transpose_p.bind(operand, permutation=order)[0]
 
 
@@ -450,14 +451,14 @@ def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
     """Return `array` without the axes `dimensions`, each of extent 1."""
     dims = _axes_argument(dimensions, len(shape_of(array)))
     if not dims:
-        return array
+        return as_value(array)
     return squeeze_p.bind(array, dimensions=dims)[0]
 
 
 def expand_dims(array: Value, dimensions: Sequence[int]) -> Value:
     """Return `array` with axes of extent 1 at the positions `dimensions` of the result."""
     if len(dimensions) == 0:
-        return array
+        return as_value(array)
     shape = shape_of(array)
     rank = len(shape) + len(dimensions)
     dims = _axes_argument(dimensions, rank)

@@ -5,19 +5,22 @@ idea: call it with tracers that stand for typed variables, under a trace that wr
 operation instead of doing it.  Because every operation goes to the current trace, also those whose
 operands are all constants are written down: nothing is done while staging.
 
-A value from outside becomes a constant of the program: a scalar is a literal, an array a constant
-variable.  A tracer of an enclosing transformation is a constant, too; the caller passes it as an
-argument (`Jaxpr.lift_consts`).  A tracer of a transformation that has ended is refused.
+A value from outside becomes a constant of the program: a Python or NumPy scalar is a literal, an
+array a constant variable.  What a function makes of such values (`constant`) is traced as well.  A
+tracer of an enclosing transformation is a constant, too; the caller passes it as an argument
+(`Jaxpr.lift_consts`).  A tracer of a transformation that has ended is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from tapeless.core import leaks
-from tapeless.core.aval import ShapedArray
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
-from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Var
+from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
@@ -115,6 +118,16 @@ class StageTrace(Trace):
     def new_input(self, aval: ShapedArray) -> StageTracer:
         """Add an input to the program."""
         return StageTracer(self, aval, self.builder.new_input(aval), UNKNOWN_SOURCE)
+
+    def constant(self, x: Value) -> StageTracer:
+        """Return a tracer for a concrete value that the function makes; a scalar is a literal."""
+        aval = typeof(x)
+        if aval.shape == () and isinstance(aval.dtype, np.dtype):
+            scalar = np.asarray(x)[()]
+            atom = Literal(scalar.item() if aval.weak_type else scalar, aval)
+        else:
+            atom = self.builder.constant(x)
+        return StageTracer(self, aval, atom, current_source())
 
     def emit(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[StageTracer, ...]:
         """Append one equation and return its results."""

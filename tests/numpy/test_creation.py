@@ -87,6 +87,47 @@ def test_equal_ratios():
     np.testing.assert_allclose(jnp.geomspace(-1, -8, 4), [-1, -2, -4, -8], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: jnp.array(2.0),
+        lambda: jnp.asarray(np.arange(3)),
+        lambda: jnp.zeros(()),
+        lambda: jnp.full((), 2),
+        lambda: jnp.ones_like(1.0),
+        lambda: jnp.float32(1),
+        lambda: jax.lax.convert_element_type(1, "float32"),
+        lambda: jax.lax.broadcast(1.0, ()),
+        lambda: jax.device_put(1.0),
+    ],
+)
+def test_arrays_made_while_a_program_is_written_are_traced(make):
+    kinds = []
+    jax.jit(lambda x: kinds.append(make()) or x)(1.0)
+    assert isinstance(kinds[0], jax.core.Tracer)
+    assert isinstance(make(), jax.Array) and not isinstance(make(), jax.core.Tracer)
+    assert jax.jit(make)().tolist() == make().tolist()
+
+
+def test_values_of_traced_constants_are_unknown():
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        jax.jit(lambda: float(jnp.array(2.0)))()
+    with pytest.raises(jax.errors.TracerArrayConversionError):
+        jax.jit(lambda: np.asarray(jnp.array([1, 2])))()
+    assert jax.grad(lambda x: x * float(jnp.array(2.0)))(1.0) == 2
+
+
+def test_constants_of_programs():
+    captured = jnp.array(2.0)
+    assert str(jax.make_jaxpr(lambda x: captured * x)(1.0)) == (
+        "{ lambda a:f32[]; b:f32[]. let c:f32[] = mul a b in (c,) }"
+    )
+    assert str(jax.make_jaxpr(lambda x: jnp.array(2) * x)(1.0)) == (
+        "{ lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }"
+    )
+    assert not jax.make_jaxpr(lambda x: (jnp.array([1, 2]), x)[1])(1.0).consts
+
+
 def test_conversions():
     x = jnp.array([1.7, -1.7, 0.0])
     same(jnp.astype(x, int), np.array([1, -1, 0]))

@@ -22,6 +22,10 @@ class ReferenceTrace(Trace):
         arrays = [np.asarray(arg).astype(typeof(arg).dtype) for arg in args]
         return tuple(np.asarray(out) for out in prim.reference(*arrays, **params))
 
+    def constant(self, x: Any) -> np.ndarray:
+        """Return the value as an array of its type."""
+        return np.asarray(x).astype(typeof(x).dtype)
+
 
 def reference_of(function: Callable[..., Any], *args: Any) -> Any:
     """Return what the function gives when NumPy evaluates its operations."""
