@@ -40,6 +40,9 @@ def cond(
     >>> cond(True, lambda x: x + 1, lambda x: x - 1, 10.0)
     Array(11., dtype=float32, weak_type=True)
     """
+    if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
+        if not callable(true_fun) or not callable(operands[0]):
+            return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
     if operand is not _NOT_GIVEN:
         if operands:
             raise TypeError(
@@ -54,6 +57,18 @@ def cond(
         return true_fun(*operands) if pred else false_fun(*operands)
     # The first branch runs for index 0, so that false comes first; messages name true first.
     return _branch("cond", index, [true_fun, false_fun], ["true_fun", "false_fun"], operands, True)
+
+
+def _cond_with_two_operands(
+    pred: Any, true_operand: Any, true_fun: Callable, false_operand: Any, false_fun: Callable
+) -> Any:
+    """Return `true_fun(true_operand)` or `false_fun(false_operand)`: the older signature."""
+    return cond(
+        pred,
+        lambda operands: true_fun(operands[0]),
+        lambda operands: false_fun(operands[1]),
+        (true_operand, false_operand),
+    )
 
 
 def _predicate(pred: Any) -> Value:

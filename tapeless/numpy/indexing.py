@@ -367,6 +367,9 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
         start = _INDEX_DTYPE.type(start) if isinstance(start, int) else _as_index(start)
         starts.append(_from_front(start, length))
         sizes.append(count)
+    kinds = {typeof(start).dtype for start in starts}
+    if len(kinds) > 1:
+        starts = [lax.convert_element_type(start, np.result_type(*kinds)) for start in starts]
     x = lax.dynamic_slice(x, starts, sizes, allow_negative_indices=False)
     x = lax.rev(x, backwards) if backwards else x
     return _drop_and_add(x, gone, entries)

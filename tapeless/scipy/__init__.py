@@ -1,6 +1,7 @@
 """`jax.scipy`: what SciPy has, for arrays and every transformation.  Names only."""
 
 from tapeless.scipy import linalg as linalg
+from tapeless.scipy import sparse as sparse
 from tapeless.scipy import special as special
 from tapeless.scipy import stats as stats
 from tapeless.util.names import listed_names, missing_attribute
