@@ -1,0 +1,82 @@
+"""A fixed budget of the fuzzer; the fuzzer's own claims; damaged cache files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import types
+from pathlib import Path
+
+import pytest
+
+import tapeless
+from tests.safety import fuzz
+from tests.safety.children import run_program
+
+SECONDS_LONG = float(os.environ.get("FUZZ_SECONDS", "600"))
+
+
+def run(seeds: range, count: int) -> fuzz.Report:
+    """Run some children."""
+    report = fuzz.Report()
+    for seed in seeds:
+        fuzz.fuzz(seed, count, report)
+    return report
+
+
+def test_nothing_that_a_user_can_pass_crashes_the_process() -> None:
+    report = run(range(1), 400)
+    assert report.tried == 400
+    assert not report.crashes, str(report)
+    assert not report.others, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS_LONG + 600)
+def test_nothing_crashes_for_long() -> None:
+    report = run(range(100, 100 + int(SECONDS_LONG / 15)), 400)
+    assert not report.crashes, str(report)
+    assert not report.others, str(report)
+
+
+def test_the_fuzzer_sees_crashes_hangs_and_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = fuzz.names_for(tapeless, tapeless.numpy)
+    assert fuzz.check("jnp.sin(A((3,), 'float32', 0))", names) is None
+    assert fuzz.check("jnp.sin('a')", names) is None
+    monkeypatch.setattr(fuzz, "LIMIT", 1)
+    assert "hang" in fuzz.check("[0 for _ in iter(int, 1)]", names)
+    assert "fault" in fuzz.check("nothing_of_this_name", names)
+    monkeypatch.setattr(fuzz, "sys", types.SimpleNamespace(executable="/bin/false"))
+    report = fuzz.Report()
+    fuzz.fuzz(0, 1, report)
+    assert len(report.crashes) == 1
+
+
+def test_expressions_depend_on_the_seed_alone() -> None:
+    first = list(itertools.islice(fuzz.expressions(3), 50))
+    assert first == list(itertools.islice(fuzz.expressions(3), 50))
+    assert first != list(itertools.islice(fuzz.expressions(4), 50))
+
+
+USE_CACHE = """
+f = jax.jit(lambda x: jnp.sin(x) * 3 + jnp.cumsum(x))
+print(float(f(jnp.ones(7))[6]))
+"""
+
+
+def test_damaged_cache_files_are_misses(tmp_path: Path) -> None:
+    expected = run_program(USE_CACHE, TAPELESS_CACHE_DIR=str(tmp_path))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    rng = random.Random(0)
+    damages = (
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: rng.randbytes(len(data)),
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+    )
+    for number, path in enumerate(sorted(files)):
+        path.write_bytes(damages[number % len(damages)](path.read_bytes()))
+    assert run_program(USE_CACHE, TAPELESS_CACHE_DIR=str(tmp_path)) == expected
+    assert all(len(path.read_bytes()) > 1000 for path in files)  # they were written again
