@@ -105,7 +105,12 @@ def check_grads(
     """
     step = eps or _EPS
 
-    def check(function: Callable, at: tuple, depth: int, where: str) -> None:
+    def check(
+        function: Callable,
+        at: tuple,
+        depth: int,
+        where: str,
+    ) -> None:
         """Check one function and, if `depth` allows, its derivatives."""
         suffix = f" of {where}" if where else ""
         if "fwd" in modes:
@@ -127,7 +132,11 @@ def check_grads(
     check(f, tuple(args), order, "")
 
 
-def _pulled(function: Callable, cotangent: Any, *args: Any) -> Any:
+def _pulled(
+    function: Callable,
+    cotangent: Any,
+    *args: Any,
+) -> Any:
     """Return the cotangents of the arguments."""
     return vjp(function, *args)[1](cotangent)
 
@@ -157,7 +166,12 @@ def _wide(x: Any) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _numerical_tangent(f: Callable, args: Sequence[Any], tangents: Any, eps: float) -> Any:
+def _numerical_tangent(
+    f: Callable,
+    args: Sequence[Any],
+    tangents: Any,
+    eps: float,
+) -> Any:
     """Return the central difference of `f` in a direction."""
 
     def moved(sign: float) -> Any:
@@ -192,7 +206,13 @@ def _check_dtypes(value: Any, tangent: Any) -> None:
         assert wanted == got, f"tangent of dtype {got} for a value whose tangents are {wanted}"
 
 
-def _check_close(a: Any, b: Any, atol: float | None, rtol: float | None, what: str) -> None:
+def _check_close(
+    a: Any,
+    b: Any,
+    atol: float | None,
+    rtol: float | None,
+    what: str,
+) -> None:
     """Raise AssertionError unless two trees agree within the tolerances."""
     for x, y in zip(tree_leaves(a), tree_leaves(b), strict=True):
         x, y = np.asarray(x), np.asarray(y)

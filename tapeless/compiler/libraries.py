@@ -1,7 +1,7 @@
 """Foreign libraries: where their routines are, and that they run on one thread.
 
-SciPy's modules that export BLAS and LAPACK are loaded from their files: importing them by name would
-import all of `scipy.linalg` first, which takes longer than most programs.
+SciPy's modules that export BLAS and LAPACK are loaded from their files: importing them by name
+would import all of `scipy.linalg` first, which takes longer than most programs.
 
 Compiled programs are parallel outside of library calls: the worker pool runs iterations, and each
 of them may call BLAS.  A BLAS with threads of its own would compete with the pool for the same

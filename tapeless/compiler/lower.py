@@ -210,7 +210,7 @@ class ProgramBuilder(KernelBuilder):
         return results
 
     def _result_of_branches(self, aval: ShapedArray) -> KernelValue:
-        """Make memory that each branch writes: by a loop, not a line per element, if it has many."""
+        """Make memory that each branch writes: by a loop, if it has many elements."""
         return self.buffer(aval, "temp" if aval.size > SHORT_AXIS else "")
 
     def _taken_over(

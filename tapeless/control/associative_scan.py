@@ -25,7 +25,12 @@ __all__ = ["associative_scan"]
 
 
 @api_boundary
-def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(
+    fn: Callable,
+    elems: Any,
+    reverse: bool = False,
+    axis: int = 0,
+) -> Any:
     """Return all prefixes of `elems` combined by `fn(earlier, later)`, which must be associative.
 
     elems: a tree of arrays of one length along `axis`; `fn` gets slices of it along that axis.
@@ -63,7 +68,11 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     return tree_unflatten(tree, _scan(combine, leaves, axis))
 
 
-def _scan(combine: Callable, elems: list[Value], axis: int) -> list[Value]:
+def _scan(
+    combine: Callable,
+    elems: list[Value],
+    axis: int,
+) -> list[Value]:
     """Return the prefixes of flat arrays along an axis."""
     n = typeof(elems[0]).shape[axis]
     if n < 2:
@@ -83,7 +92,11 @@ def _scan(combine: Callable, elems: list[Value], axis: int) -> list[Value]:
     return [_interleave(x, y, axis) for x, y in zip(even, odd, strict=True)]
 
 
-def _interleave(even: Value, odd: Value, axis: int) -> Value:
+def _interleave(
+    even: Value,
+    odd: Value,
+    axis: int,
+) -> Value:
     """Return the array whose elements are by turns of `even` and of `odd`."""
     aval = typeof(even)
     n_even, n_odd = aval.shape[axis], typeof(odd).shape[axis]

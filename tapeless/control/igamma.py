@@ -68,7 +68,11 @@ def widened(args: Sequence[Value]) -> list[Value]:
     return [convert(x, np.dtype(np.float64)) for x in full]
 
 
-def run_masked(active: Value, start: Sequence[Value], step: Callable) -> list[Value]:
+def run_masked(
+    active: Value,
+    start: Sequence[Value],
+    step: Callable,
+) -> list[Value]:
     """Repeat `step(count, *values) -> (is_done, *values)` for each element until it is done."""
 
     def body(carry: tuple) -> tuple:
@@ -115,11 +119,19 @@ def log_prefix(a: Value, x: Value) -> Value:
     return where(big, sub(add(body, half_log), mul(tail, inverse)), plain)
 
 
-def _series(active: Value, a: Value, x: Value) -> Value:
+def _series(
+    active: Value,
+    a: Value,
+    x: Value,
+) -> Value:
     """Return a P / f by its power series."""
     eps = const(a, float(np.finfo(np.float64).eps))
 
-    def step(count: Value, term: Value, total: Value) -> tuple[Value, ...]:
+    def step(
+        count: Value,
+        term: Value,
+        total: Value,
+    ) -> tuple[Value, ...]:
         """Add one term."""
         term = mul(term, div(x, add(a, count)))
         total = add(total, term)
@@ -128,7 +140,11 @@ def _series(active: Value, a: Value, x: Value) -> Value:
     return run_masked(active, (full_like(x, 1.0), full_like(x, 1.0)), step)[1]
 
 
-def _fraction(active: Value, a: Value, x: Value) -> Value:
+def _fraction(
+    active: Value,
+    a: Value,
+    x: Value,
+) -> Value:
     """Return Q / f by its continued fraction."""
     one, eps, tiny = (const(a, v) for v in (1.0, float(np.finfo(np.float64).eps), 1e-300))
 
@@ -138,7 +154,13 @@ def _fraction(active: Value, a: Value, x: Value) -> Value:
 
     first = away_from_zero(sub(add(x, one), a))
 
-    def step(count: Value, b: Value, c: Value, d: Value, value: Value) -> tuple[Value, ...]:
+    def step(
+        count: Value,
+        b: Value,
+        c: Value,
+        d: Value,
+        value: Value,
+    ) -> tuple[Value, ...]:
         """Multiply by the ratio of two convergents."""
         numerator = mul(count, sub(a, count))
         b = add(b, const(b, 2.0))
@@ -170,8 +192,24 @@ def _both(a: Value, x: Value) -> tuple[Value, Value]:
     lower = where(is_near, near, sub(one, far))
     upper = where(is_near, sub(one, near), far)
     return (
-        where(broken, math.nan, is_none, 0.0, is_all, 1.0, lower),
-        where(broken, math.nan, is_none, 1.0, is_all, 0.0, upper),
+        where(
+            broken,
+            math.nan,
+            is_none,
+            0.0,
+            is_all,
+            1.0,
+            lower,
+        ),
+        where(
+            broken,
+            math.nan,
+            is_none,
+            1.0,
+            is_all,
+            0.0,
+            upper,
+        ),
     )
 
 
@@ -197,7 +235,11 @@ class GammaDensity(Elementwise):
         lambda t, out, a, x: mul(mul(t, out), sub(div(sub(a, const(a, 1.0)), x), const(a, 1.0))),
     )
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(_density, *args),)
 
@@ -226,7 +268,11 @@ class IGamma(Elementwise):
         lambda t, out, a, x: mul(t, gamma_density(a, x)),
     )
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(lambda a, x: _both(a, x)[0], *args),)
 
@@ -243,7 +289,11 @@ class IGammaC(Elementwise):
         lambda t, out, a, x: neg(mul(t, gamma_density(a, x))),
     )
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(lambda a, x: _both(a, x)[1], *args),)
 
@@ -256,7 +306,11 @@ class IGammaGradA(Elementwise):
     name = "igamma_grad_a"
     accepts = (FLOAT,)
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(_slope_a, *args),)
 

@@ -41,7 +41,11 @@ def _stirling_tail(x: Value) -> Value:
     return mul(tail, inverse)
 
 
-def log_integrand(a: Value, b: Value, x: Value) -> Value:
+def log_integrand(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return log(x**a (1-x)**b / B(a, b))."""
     y = log1p(neg(x))
     small, large = min(a, b), max(a, b)
@@ -61,7 +65,11 @@ def _lgamma_difference(small: Value, large: Value) -> Value:
     return where(gt(large, const(large, 10.0)), add(growth, tails), plain)
 
 
-def _about_maximum(a: Value, b: Value, x: Value) -> Value:
+def _about_maximum(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return the logarithm of the integrand for a, b >= 10, whose big terms cancel.
 
     a log(x s/a) + b log((1-x) s/b) with s = a + b: each is close to zero near the maximum a/s.
@@ -76,7 +84,12 @@ def _about_maximum(a: Value, b: Value, x: Value) -> Value:
     return add(add(near, far), add(half_log, tails))
 
 
-def _fraction(active: Value, a: Value, b: Value, x: Value) -> Value:
+def _fraction(
+    active: Value,
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return the continued fraction, for x < (a+1)/(a+b+2)."""
     one, eps, tiny = (const(a, v) for v in (1.0, float(np.finfo(np.float64).eps), 1e-300))
 
@@ -84,12 +97,21 @@ def _fraction(active: Value, a: Value, b: Value, x: Value) -> Value:
         """Return the value, or a tiny one in place of zero."""
         return where(lt(abs(value), tiny), 1e-300, value)
 
-    def convergent(numerator: Value, c: Value, d: Value) -> tuple[Value, Value]:
+    def convergent(
+        numerator: Value,
+        c: Value,
+        d: Value,
+    ) -> tuple[Value, Value]:
         """Return what Lentz' method carries, one term further."""
         d = div(one, away_from_zero(add(one, mul(numerator, d))))
         return away_from_zero(add(one, div(numerator, c))), d
 
-    def step(m: Value, c: Value, d: Value, value: Value) -> tuple[Value, ...]:
+    def step(
+        m: Value,
+        c: Value,
+        d: Value,
+        value: Value,
+    ) -> tuple[Value, ...]:
         """Multiply by the ratios of two pairs of convergents: an even and an odd term."""
         end = add(a, add(m, m))
         even = div(mul(mul(m, sub(b, m)), x), mul(sub(end, one), end))
@@ -105,7 +127,11 @@ def _fraction(active: Value, a: Value, b: Value, x: Value) -> Value:
     return run_masked(active, (full_like(x, 1.0), start, start), step)[2]
 
 
-def _regularized(a: Value, b: Value, x: Value) -> Value:
+def _regularized(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return I(a, b, x) in float64."""
     zero, one, inf = (const(a, v) for v in (0.0, 1.0, math.inf))
     bad = bitwise_or(bitwise_or(ne(a, a), ne(b, b)), ne(x, x))
@@ -126,16 +152,32 @@ def _regularized(a: Value, b: Value, x: Value) -> Value:
     at = where(flipped, sub(one, x), x)
     part = div(mul(exp(log_integrand(a, b, x)), _fraction(active, low, high, at)), low)
     value = where(flipped, sub(one, part), part)
-    return where(bad, math.nan, is_none, 0.0, is_all, 1.0, value)
+    return where(
+        bad,
+        math.nan,
+        is_none,
+        0.0,
+        is_all,
+        1.0,
+        value,
+    )
 
 
-def _density(a: Value, b: Value, x: Value) -> Value:
+def _density(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return dI/dx."""
     rest = add(log(x), log1p(neg(x)))
     return exp(sub(log_integrand(a, b, x), rest))
 
 
-def _no_derivative(t: Value, out: Value, *args: Value) -> Zero:
+def _no_derivative(
+    t: Value,
+    out: Value,
+    *args: Value,
+) -> Zero:
     """Raise the error for a derivative that is not there."""
     raise ValueError("Betainc gradient with respect to a and b not supported.")
 
@@ -153,18 +195,30 @@ class BetaDensity(Elementwise):
         ),
     )
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(_density, *args),)
 
     @staticmethod
-    def numpy(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def numpy(
+        a: np.ndarray,
+        b: np.ndarray,
+        x: np.ndarray,
+    ) -> np.ndarray:
         """Compute with SciPy."""
         log_powers = (a - 1) * np.log(x) + (b - 1) * np.log1p(-x)
         return np.exp(log_powers - scipy_special.betaln(a, b))
 
 
-def _log_slope(a: Value, b: Value, x: Value) -> Value:
+def _log_slope(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return the derivative of the logarithm of the density by a."""
     return add(log(x), sub(digamma(add(a, b)), digamma(a)))
 
@@ -177,7 +231,11 @@ def _ratio(a: Value, x: Value) -> Value:
 beta_density_p = BetaDensity()
 
 
-def beta_density(a: Value, b: Value, x: Value) -> Value:
+def beta_density(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return x**(a-1) (1-x)**(b-1) / B(a, b), elementwise: (s), (s), (s) -> (s)."""
     return beta_density_p.bind(a, b, x)[0]
 
@@ -193,7 +251,11 @@ class RegularizedIncompleteBeta(Elementwise):
         lambda t, out, a, b, x: mul(t, beta_density(a, b, x)),
     )
 
-    def decompose(self, *args: Value, **params: object) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: object,
+    ) -> tuple:
         """Compute in float64."""
         return (in_float64(_regularized, *args),)
 
@@ -203,7 +265,11 @@ class RegularizedIncompleteBeta(Elementwise):
 regularized_incomplete_beta_p = RegularizedIncompleteBeta()
 
 
-def betainc(a: Value, b: Value, x: Value) -> Value:
+def betainc(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return the regularised incomplete beta function, elementwise: (s), (s), (s) -> (s).
 
     >>> betainc(np.float32(2), np.float32(3), np.float32(0.5))

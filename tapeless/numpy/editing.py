@@ -39,7 +39,12 @@ __all__ = ["delete", "insert", "resize", "trim_zeros"]
 _INT = np.dtype(np.int32)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+def insert(
+    arr: Any,
+    obj: Any,
+    values: Any,
+    axis: int | None = None,
+) -> Array:
     """Return the array with `values` inserted before the positions `obj` along an axis.
 
     arr: (n, m), obj: an integer, integers (k,), or a slice; values: broadcast to (k, m) ->
@@ -64,7 +69,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
 
 def _places_and_values(
-    obj: Any, new: Value, axis: int, length: int, rank: int
+    obj: Any,
+    new: Value,
+    axis: int,
+    length: int,
+    rank: int,
 ) -> tuple[Value, Value]:
     """Return the places as an array, and the values with the axis of insertion in front.
 
@@ -98,7 +107,11 @@ def _order(places: Value, length: int) -> Value:
 
 
 def delete(
-    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+    arr: Any,
+    obj: Any,
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
 ) -> Array:
     """Return the array without the slices at the positions `obj` along an axis.
 
@@ -146,7 +159,11 @@ def delete(
     return _keep(x, np.setdiff1d(np.arange(length), known), axis)
 
 
-def _keep(x: Value, rows: np.ndarray, axis: int) -> Value:
+def _keep(
+    x: Value,
+    rows: np.ndarray,
+    axis: int,
+) -> Value:
     """Return the slices at concrete positions."""
     return take_rows(x, asarray(rows, dtype=_INT), axis)
 
@@ -193,7 +210,11 @@ def resize(a: Any, new_shape: Any) -> Array:
     return lax.reshape(lax.slice(repeated, (0,), (total,)), wanted)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
+def trim_zeros(
+    filt: Any,
+    trim: str = "fb",
+    axis: Any = None,
+) -> Array:
     """Return the array without the zeros before ("f") the first, or after ("b") the last, nonzero.
 
     filt: concrete, (n,) -> (k,); of several axes, those of `axis` (default all) are trimmed

@@ -71,7 +71,11 @@ def _common(arrays: Sequence[Any], dtype: Any) -> list[Value]:
     return [asarray(each, dtype=dtype) for each in arrays]
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
+def concatenate(
+    arrays: Any,
+    axis: int | None = 0,
+    dtype: Any = None,
+) -> Array:
     """Return the arrays joined along an axis that they have; None flattens them first.
 
     arrays: (n, m), (k, m) -> (n + k, m)
@@ -107,7 +111,12 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     return concatenate(arrays, axis=axis)
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
+def stack(
+    arrays: Any,
+    axis: int = 0,
+    out: None = None,
+    dtype: Any = None,
+) -> Array:
     """Return arrays of one shape joined along a new axis.
 
     arrays: k arrays (n, m) -> (k, n, m) for axis 0
@@ -145,7 +154,11 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(lax.unstack(asarray(x), canonicalize_axis(axis, rank)))
 
 
-def _widened_rows(name: str, widen: Any, tup: Any) -> list[Value]:
+def _widened_rows(
+    name: str,
+    widen: Any,
+    tup: Any,
+) -> list[Value]:
     """Return the arrays of a sequence, each with axes added by `widen`."""
     return [widen(each) for each in _rows(name, tup)]
 
@@ -239,7 +252,11 @@ def _block(x: Any) -> tuple[Value, int]:
 
 
 @jit(static_argnames=("axis",))
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+def append(
+    arr: Any,
+    values: Any,
+    axis: int | None = None,
+) -> Array:
     """Return `values` joined to the end of `arr`; without an axis, both flattened.
 
     arr: (n,), values: (k,) -> (n + k,)
@@ -256,7 +273,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 # Splitting
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def split(
+    ary: Any,
+    indices_or_sections: Any,
+    axis: int = 0,
+) -> list[Array]:
     """Return the parts of an array along an axis: so many equal ones, or those between positions.
 
     ary: (n, m) -> k arrays (n / k, m)
@@ -268,7 +289,11 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def array_split(
+    ary: Any,
+    indices_or_sections: Any,
+    axis: int = 0,
+) -> list[Array]:
     """Return the parts of an array along an axis; as `split`, but parts may differ by one row.
 
     >>> import tapeless.numpy as jnp
@@ -278,7 +303,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def _split(name: str, ary: Any, where: Any, axis: int) -> list[Array]:
+def _split(
+    name: str,
+    ary: Any,
+    where: Any,
+    axis: int,
+) -> list[Array]:
     """Split into sections, or at indices."""
     check_arraylike(name, ary)
     x = asarray(ary)
@@ -302,7 +332,11 @@ def _split(name: str, ary: Any, where: Any, axis: int) -> list[Array]:
     return list(lax.split(x, sizes, axis))
 
 
-def _place(place: Any, length: int, name: str) -> int:
+def _place(
+    place: Any,
+    length: int,
+    name: str,
+) -> int:
     """Return a position as a number from 0 to the length, as slices understand it."""
     number = operator.index(concrete_value(place, f"in jax.numpy.{name} argument 1"))
     return min(max(number + length if number < 0 else number, 0), length)
@@ -415,7 +449,11 @@ def repeat(
     return take_rows(x, rows, axis)
 
 
-def _repeat_each(x: Value, count: int, axis: int) -> Value:
+def _repeat_each(
+    x: Value,
+    count: int,
+    axis: int,
+) -> Value:
     """Repeat every slice equally often, by a broadcast."""
     shape = typeof(x).shape
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
@@ -424,7 +462,11 @@ def _repeat_each(x: Value, count: int, axis: int) -> Value:
     return lax.reshape(out, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
 
 
-def _repeated_rows(counts: Value, length: int, total: int) -> Value:
+def _repeated_rows(
+    counts: Value,
+    length: int,
+    total: int,
+) -> Value:
     """Return which slice stands at each place: the number of slices that end at or before it.
 
     counts: (length,) -> (total,)
@@ -441,7 +483,11 @@ def _repeated_rows(counts: Value, length: int, total: int) -> Value:
     return lax.min(lax.cumsum(passed, 0), kind.type(max(length - 1, 0)))
 
 
-def take_rows(x: Value, rows: Value, axis: int) -> Value:
+def take_rows(
+    x: Value,
+    rows: Value,
+    axis: int,
+) -> Value:
     """Return the slices `rows` of `x` along an axis; they must be in bounds.
 
     x: (n, m), rows: (k,) -> (k, m) for axis 0
@@ -457,7 +503,11 @@ def take_rows(x: Value, rows: Value, axis: int) -> Value:
     return lax.gather(x, lax.expand_dims(rows, (1,)), numbers, sizes, mode="promise_in_bounds")
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+def roll(
+    a: Any,
+    shift: Any,
+    axis: Any = None,
+) -> Array:
     """Return the array with its elements moved along axes; what goes out comes in at the far end.
 
     a: (n, m) -> (n, m); without an axis, the flattened array is rolled
@@ -484,7 +534,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
 
 
 @jit(static_argnames=("shift", "axis"))
-def _roll_static(a: Value, shift: tuple[int, ...], axis: tuple[int, ...]) -> Value:
+def _roll_static(
+    a: Value,
+    shift: tuple[int, ...],
+    axis: tuple[int, ...],
+) -> Value:
     """Exchange the two parts of the array, along one axis after the other."""
     for amount, number in zip(shift, axis, strict=True):
         length = typeof(a).shape[number]
@@ -496,7 +550,11 @@ def _roll_static(a: Value, shift: tuple[int, ...], axis: tuple[int, ...]) -> Val
 
 
 @jit(static_argnames=("axis",))
-def _roll_dynamic(a: Value, shift: Value, axis: tuple[int, ...]) -> Value:
+def _roll_dynamic(
+    a: Value,
+    shift: Value,
+    axis: tuple[int, ...],
+) -> Value:
     """Cut a window out of two copies side by side, along one axis after the other."""
     if not dtypes.issubdtype(dtype_of(shift), np.integer):
         raise TypeError(f"roll: shift must be integers; got {dtype_of(shift)}")

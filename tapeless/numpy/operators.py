@@ -32,7 +32,11 @@ _LARGE = 3e38  # below the largest float32
 
 
 def _binary(
-    symbol: str, function: Callable, prim: Any, direct: frozenset, swapped: bool = False
+    symbol: str,
+    function: Callable,
+    prim: Any,
+    direct: frozenset,
+    swapped: bool = False,
 ) -> Callable:
     """Return the method of an operator.
 
@@ -57,7 +61,11 @@ def _binary(
     return operator
 
 
-def _constant(number: float, kind: type, aval: Any) -> Any:
+def _constant(
+    number: float,
+    kind: type,
+    aval: Any,
+) -> Any:
     """Return a Python number as a scalar of the array's dtype, where that changes nothing else."""
     dtype = aval.dtype
     if aval.weak_type:
@@ -69,7 +77,12 @@ def _constant(number: float, kind: type, aval: Any) -> Any:
     return None
 
 
-def _refuse(self: Any, other: Any, symbol: str, swapped: bool) -> Any:
+def _refuse(
+    self: Any,
+    other: Any,
+    symbol: str,
+    swapped: bool,
+) -> Any:
     """Return NotImplemented; raise TypeError for lists and the like."""
     if isinstance(other, (list, tuple, dict, set)):
         names = [type(self).__name__, type(other).__name__]

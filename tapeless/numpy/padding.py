@@ -42,7 +42,12 @@ _KEYWORDS = {
 Widths = tuple[tuple[int, int], ...]
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    **kwargs: Any,
+) -> Array:
     """Return the array with a margin along its axes.
 
     array: (n, m); pad_width: an integer for all sides, a pair for all axes, or a pair for each axis
@@ -81,7 +86,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     return _pad(x, values, widths, mode, stat_length, kind)
 
 
-def _pairs(value: Any, rank: int, name: str, integral: bool = False) -> Any:
+def _pairs(
+    value: Any,
+    rank: int,
+    name: str,
+    integral: bool = False,
+) -> Any:
     """Return a pair for each axis, of what is given for all sides, all axes, or each axis."""
     found = np.asarray(value)
     if integral and not np.issubdtype(found.dtype, np.integer):
@@ -120,7 +130,11 @@ def _pad(
     return array
 
 
-def _pad_constant(x: Value, widths: Widths, values: Any) -> Value:
+def _pad_constant(
+    x: Value,
+    widths: Widths,
+    values: Any,
+) -> Value:
     """Pad with one number, or with one after the other for different sides."""
     kind, rank = dtype_of(x), typeof(x).ndim
     values = asarray(values)
@@ -137,7 +151,13 @@ def _pad_constant(x: Value, widths: Widths, values: Any) -> Value:
 
 
 def _strips(
-    x: Value, axis: int, widths: tuple[int, int], mode: str, values: Any, lengths: Any, rank: int
+    x: Value,
+    axis: int,
+    widths: tuple[int, int],
+    mode: str,
+    values: Any,
+    lengths: Any,
+    rank: int,
 ) -> list[Value]:
     """Return what comes before and after along an axis."""
     if mode == "wrap":
@@ -156,12 +176,20 @@ def _strips(
     return [repeat(strip, widths[side], axis) for side, strip in enumerate(sides)]
 
 
-def _replaced(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+def _replaced(
+    shape: tuple[int, ...],
+    axis: int,
+    size: int,
+) -> tuple[int, ...]:
     """Return the shape with another extent of one axis."""
     return (*shape[:axis], size, *shape[axis + 1 :])
 
 
-def _edge(x: Value, axis: int, side: int) -> Value:
+def _edge(
+    x: Value,
+    axis: int,
+    side: int,
+) -> Value:
     """Return the first or the last slice along an axis."""
     length = typeof(x).shape[axis]
     return (
@@ -171,7 +199,12 @@ def _edge(x: Value, axis: int, side: int) -> Value:
     )
 
 
-def _wrapped(x: Value, axis: int, before: int, after: int) -> list[Value]:
+def _wrapped(
+    x: Value,
+    axis: int,
+    before: int,
+    after: int,
+) -> list[Value]:
     """Return parts of the array, continued periodically."""
     length = typeof(x).shape[axis]
     rows_before, rows_after = divmod(before, length), divmod(after, length)
@@ -184,14 +217,25 @@ def _wrapped(x: Value, axis: int, before: int, after: int) -> list[Value]:
     return [_joined(parts, axis, x) for parts in (first, last)]
 
 
-def _joined(parts: list[Value], axis: int, x: Value) -> Value:
+def _joined(
+    parts: list[Value],
+    axis: int,
+    x: Value,
+) -> Value:
     """Return arrays joined: a single one as it is; none, an empty part of `x`."""
     if not parts:
         return lax.slice_in_dim(x, 0, 0, axis=axis)
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 
-def _mirrored(x: Value, axis: int, before: int, after: int, mode: str, reflect_type: str) -> Value:
+def _mirrored(
+    x: Value,
+    axis: int,
+    before: int,
+    after: int,
+    mode: str,
+    reflect_type: str,
+) -> Value:
     """Grow the array at both ends by its mirror image, as often as needed."""
     if reflect_type not in ("even", "odd"):
         raise ValueError(f"reflect_type must be 'even' or 'odd', got {reflect_type}")
@@ -213,21 +257,37 @@ def _mirrored(x: Value, axis: int, before: int, after: int, mode: str, reflect_t
     return x
 
 
-def _end(ends: Any, axis: int, side: int) -> Any:
+def _end(
+    ends: Any,
+    axis: int,
+    side: int,
+) -> Any:
     """Return the end value of a side."""
     if typeof(ends).ndim == 0:
         return ends
     return lax.reshape(lax.slice(ends, (axis, side), (axis + 1, side + 1)), ())
 
 
-def _ramp(x: Value, axis: int, side: int, width: int, end: Any) -> Value:
+def _ramp(
+    x: Value,
+    axis: int,
+    side: int,
+    width: int,
+    end: Any,
+) -> Value:
     """Return equal steps from an end value to the edge, which is not included."""
     edge = lax.squeeze(_edge(x, axis, side), (axis,))
     steps = linspace(end, edge, num=width, endpoint=False, dtype=dtype_of(x), axis=axis)
     return steps if side == 0 else flip(steps, axis)
 
 
-def _statistic(x: Value, axis: int, side: int, mode: str, lengths: Any) -> Value:
+def _statistic(
+    x: Value,
+    axis: int,
+    side: int,
+    mode: str,
+    lengths: Any,
+) -> Value:
     """Return a statistic of the elements next to an edge, with extent 1 along the axis."""
     total = typeof(x).shape[axis]
     count = total if lengths is None else min(lengths[axis][side], total)
@@ -273,7 +333,12 @@ _REDUCTIONS: dict[str, Callable[[Value, int], Value]] = {
 }
 
 
-def _pad_by_function(x: Value, widths: Widths, function: Callable, kwargs: dict) -> Value:
+def _pad_by_function(
+    x: Value,
+    widths: Widths,
+    function: Callable,
+    kwargs: dict,
+) -> Value:
     """Pad with zeros and let a function rewrite each line along each axis."""
     padded = _pad_constant(x, widths, 0)
     for axis, pair in enumerate(widths):

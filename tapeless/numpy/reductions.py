@@ -1,8 +1,6 @@
 """Reductions: sums, products, extremes, truth, means and variances, over any axes.
 
-All follow one scheme, `_reduce`: convert, mask by `where`, reduce with the primitive, combine with
-`initial`, put axes of extent 1 back for `keepdims`.  Integers narrower than the default are summed
-in the default integer; floats of 16 bits are summed in float32 and rounded once.
+One scheme, `_reduce`: convert, mask by `where`, reduce, combine with `initial`, keep dimensions.
 """
 
 from __future__ import annotations

@@ -44,12 +44,21 @@ class SplitTrace(Trace):
 
     __slots__ = ("staged",)
 
-    def __init__(self, parent: Trace, staged: StageTrace) -> None:
+    def __init__(
+        self,
+        parent: Trace,
+        staged: StageTrace,
+    ) -> None:
         """A value is unknown if it is a tracer of `staged`."""
         super().__init__(parent, staged.tag)
         self.staged = staged
 
-    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
+    def process(
+        self,
+        prim: Primitive,
+        args: tuple[Value, ...],
+        params: dict,
+    ) -> tuple[Value, ...]:
         """Do it now, stage it, or let a primitive that contains programs do some of both."""
         tag = self.tag
         unknown = tuple(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
@@ -70,7 +79,9 @@ class SplitTrace(Trace):
         return self.staged
 
     def run_known(
-        self, split: Split, known: Sequence[Value]
+        self,
+        split: Split,
+        known: Sequence[Value],
     ) -> tuple[Sequence[Value], Sequence[Value]]:
         """Run the known half; return its outputs and its residuals."""
         if split.known is None:
@@ -96,7 +107,9 @@ class Linearized:
 
 
 def linearize_flat(
-    function: Callable[..., Sequence[Value]], primals: Sequence[Value], wanted: Mask | None = None
+    function: Callable[..., Sequence[Value]],
+    primals: Sequence[Value],
+    wanted: Mask | None = None,
 ) -> Linearized:
     """Linearise a flat function at `primals`, by the inputs `wanted` (default: all)."""
     staged = StageTrace(context.trace, "the linearised function", DebugInfo("linear"))
@@ -138,7 +151,11 @@ class SplitJaxpr:
 
 
 @weak_identity_cache
-def split_jaxpr(jaxpr: Jaxpr, unknown: Mask, forced: Mask) -> SplitJaxpr:
+def split_jaxpr(
+    jaxpr: Jaxpr,
+    unknown: Mask,
+    forced: Mask,
+) -> SplitJaxpr:
     """Divide a program by which inputs are unknown.
 
     forced: per output, whether it must come from the staged half even if it is known (carries).

@@ -24,15 +24,31 @@ __all__ = ["expm", "expm_frechet", "funm", "solve_sylvester", "sqrtm"]
 _PADE = {
     7: [17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1],
     13: [
-        64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
-        10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+        64764752532480000,
+        32382376266240000,
+        7771770303897600,
+        1187353796428800,
+        129060195264000,
+        10559470521600,
+        670442572800,
+        33522128640,
+        1323241920,
+        40840800,
+        960960,
+        16380,
+        182,
+        1,
     ],
-}  # fmt: skip
+}
 # The norm up to which the approximant is exact to rounding (Higham, 2005).
 _REACH = {7: 3.925724783138660, 13: 5.371920351148152}
 
 
-def _matrix_exponential(a: Value, upper_triangular: bool, max_squarings: int) -> Value:
+def _matrix_exponential(
+    a: Value,
+    upper_triangular: bool,
+    max_squarings: int,
+) -> Value:
     """Return exp of one matrix by scaling, a Pade approximant, and squaring: (n, n)."""
     order = 7 if jnp.finfo(a.dtype).bits <= 32 else 13
     size = jnp.abs(a).sum(axis=-2).max(initial=0.0)
@@ -56,7 +72,12 @@ def _matrix_exponential(a: Value, upper_triangular: bool, max_squarings: int) ->
     return jnp.where(n_squarings > max_squarings, jnp.nan, value)
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Value:  # noqa: N803
+def expm(
+    A: Any,
+    *,
+    upper_triangular: bool = False,
+    max_squarings: int = 16,
+) -> Value:  # noqa: N803
     """Return the exponential of matrices: (s, n, n) -> (s, n, n).
 
     upper_triangular: whether A is.  max_squarings: matrices that need more give NaN.
@@ -91,7 +112,11 @@ def expm_frechet(
     return (value, tangent) if compute_expm else tangent
 
 
-def funm(A: Any, func: Callable, disp: bool = True) -> Any:  # noqa: N803
+def funm(
+    A: Any,
+    func: Callable,
+    disp: bool = True,
+) -> Any:  # noqa: N803
     """Return func(A), func being a function of complex numbers: by Parlett's recurrence.
 
     disp: False also returns an estimate of the error.  A: (n, n), with distinct eigenvalues.

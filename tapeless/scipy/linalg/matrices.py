@@ -98,7 +98,11 @@ def circulant(c: Any) -> Value:
     return c[..., (np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
 
 
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Value:
+def convolution_matrix(
+    a: Any,
+    n: int,
+    mode: str = "full",
+) -> Value:
     """Return the matrix whose product with a vector of length n is the convolution with `a`.
 
     mode: "full", "same" or "valid", as in `convolve`.
@@ -127,7 +131,14 @@ def companion(a: Any) -> Value:
         raise ValueError(f"The length of `a` must be at least 2; got shape {a.shape}")
     n = a.shape[-1]
     first = -a[..., 1:] / a[..., :1]
-    rest = jnp.broadcast_to(jnp.eye(n - 2, n - 1, dtype=a.dtype), (*a.shape[:-1], n - 2, n - 1))
+    rest = jnp.broadcast_to(
+        jnp.eye(
+            n - 2,
+            n - 1,
+            dtype=a.dtype,
+        ),
+        (*a.shape[:-1], n - 2, n - 1),
+    )
     return jnp.concatenate([first[..., None, :], rest], axis=-2)
 
 
@@ -147,7 +158,18 @@ def fiedler_companion(a: Any) -> Value:
     a = a / a[0]
     n = a.shape[0] - 1
     c = jnp.zeros((n, n), a.dtype)
-    even, odd = np.arange(0, n, 2), np.arange(3, n, 2)
+    even, odd = (
+        np.arange(
+            0,
+            n,
+            2,
+        ),
+        np.arange(
+            3,
+            n,
+            2,
+        ),
+    )
     ahead = even[even + 2 < n]
     c = c.at[ahead, ahead + 2].set(1).at[odd, odd - 2].set(1)
     beside = even[even + 1 < n]
@@ -165,11 +187,25 @@ def hilbert(n: int) -> Value:
 
 def invhilbert(n: int) -> Value:
     """Return the inverse of `hilbert(n)`, whose elements are integers."""
-    values = [[_inverse_hilbert(n, i, j) for j in range(n)] for i in range(n)]
+    values = [
+        [
+            _inverse_hilbert(
+                n,
+                i,
+                j,
+            )
+            for j in range(n)
+        ]
+        for i in range(n)
+    ]
     return jnp.asarray(np.array(values, float))
 
 
-def _inverse_hilbert(n: int, i: int, j: int) -> int:
+def _inverse_hilbert(
+    n: int,
+    i: int,
+    j: int,
+) -> int:
     """Return one element of the inverse of the Hilbert matrix."""
     signed = (-1) ** (i + j) * (i + j + 1)
     return (
@@ -196,8 +232,29 @@ def helmert(n: int, full: bool = False) -> Value:
     """Return the Helmert matrix of contrasts: (n-1, n), or with `full` (n, n)."""
     i = np.arange(n)[:, None]
     j = np.arange(n)[None, :]
-    size = np.sqrt(np.where(i == 0, n, i * (i + 1.0)))
-    values = np.where(i == 0, 1.0, np.where(j < i, 1.0, np.where(j == i, -i, 0.0))) / size
+    size = np.sqrt(
+        np.where(
+            i == 0,
+            n,
+            i * (i + 1.0),
+        )
+    )
+    values = (
+        np.where(
+            i == 0,
+            1.0,
+            np.where(
+                j < i,
+                1.0,
+                np.where(
+                    j == i,
+                    -i,
+                    0.0,
+                ),
+            ),
+        )
+        / size
+    )
     return jnp.asarray(values if full else values[1:])
 
 
@@ -235,7 +292,12 @@ def leslie(f: Any, s: Any) -> Value:
     return first.at[..., rows + 1, rows].set(s)
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Value:
+def dft(
+    n: int,
+    scale: str | None = None,
+    *,
+    dtype: Any = None,
+) -> Value:
     """Return the matrix of the discrete Fourier transform.  scale: None, "sqrtn" or "n"."""
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")

@@ -29,7 +29,11 @@ def _square(x: Any) -> Value:
     return jnp.real(_dot(x, x))
 
 
-def _plus(x: Any, factor: Any, y: Any) -> Any:
+def _plus(
+    x: Any,
+    factor: Any,
+    y: Any,
+) -> Any:
     """Return x + factor y."""
     return tree_map(lambda a, b: a + factor * b, x, y)
 
@@ -44,7 +48,13 @@ def _as_function(A: Any) -> Callable:  # noqa: N803
     return lambda x: jnp.matmul(matrix, x, precision=lax.Precision.HIGHEST)
 
 
-def _prepared(A: Any, b: Any, x0: Any, maxiter: Any, M: Any) -> tuple:  # noqa: N803
+def _prepared(
+    A: Any,
+    b: Any,
+    x0: Any,
+    maxiter: Any,
+    M: Any,
+) -> tuple:  # noqa: N803
     """Return the maps, the right side, the start and the most steps."""
     b = tree_map(jnp.asarray, b)
     x0 = tree_map(jnp.zeros_like, b) if x0 is None else tree_map(jnp.asarray, x0)

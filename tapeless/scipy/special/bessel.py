@@ -39,37 +39,70 @@ def i1(x: Any) -> Value:
     return jnp.exp(jnp.abs(x)) * i1e(x)
 
 
-def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Value:
+def bessel_jn(
+    z: Any,
+    *,
+    v: int,
+    n_iter: int = 50,
+) -> Value:
     """Return J_0(z) ... J_v(z): (s) -> (v+1, s).
 
     By Miller's backward recurrence J_(n-1) = 2n/z J_n - J_(n+1) from order n_iter, which must be
     well above |z| and v; normalised by J_0 + 2 (J_2 + J_4 + ...) = 1.
     """
     (z,) = promote_args_inexact("bessel_jn", z)
-    safe = jnp.where(z == 0, 1, z)
+    safe = jnp.where(
+        z == 0,
+        1,
+        z,
+    )
     tiny = jnp.finfo(z.dtype).tiny ** 0.5
 
     def step(carry: tuple, n: Value) -> tuple:
         """Go one order down; rescale what became large."""
         above, here, total = carry
         below = 2 * n / safe * here - above
-        total = total + jnp.where(n % 2 == 1, 2 * below, 0)
-        factor = jnp.where(jnp.abs(below) > 1 / tiny, tiny, 1).astype(z.dtype)
+        total = total + jnp.where(
+            n % 2 == 1,
+            2 * below,
+            0,
+        )
+        factor = jnp.where(
+            jnp.abs(below) > 1 / tiny,
+            tiny,
+            1,
+        ).astype(z.dtype)
         carry = (here * factor, below * factor, total * factor)
         return carry, (below * factor, factor)
 
-    orders = jnp.arange(n_iter, 0, -1).astype(z.dtype)
+    orders = jnp.arange(
+        n_iter,
+        0,
+        -1,
+    ).astype(z.dtype)
     start = (jnp.zeros_like(z), jnp.full_like(z, tiny), jnp.zeros_like(z))
-    (_, first, total), (values, factors) = lax.scan(step, start, orders)
+    (_, first, total), (values, factors) = lax.scan(
+        step,
+        start,
+        orders,
+    )
     # A value was rescaled by all factors that came after it.
     later = jnp.flip(jnp.cumprod(jnp.flip(factors, 0), 0), 0) / factors
     normal = total - first
     result = jnp.flip((values * later)[-(v + 1) :], 0) / normal
     at_zero = jnp.zeros((v + 1,) + (1,) * z.ndim, z.dtype).at[0].set(1)
-    return jnp.where(z == 0, at_zero, result)
+    return jnp.where(
+        z == 0,
+        at_zero,
+        result,
+    )
 
 
-def _legendre(n_max: int, cosine: Value, sine: Value) -> list[list[Value]]:
+def _legendre(
+    n_max: int,
+    cosine: Value,
+    sine: Value,
+) -> list[list[Value]]:
     """Return the normalised associated Legendre functions P[n][m], 0 <= m <= n <= n_max."""
     table: list[list[Value]] = []
     for n in range(n_max + 1):
@@ -106,16 +139,41 @@ def sph_harm_y(
     if diff_n is not None:
         raise NotImplementedError("sph_harm_y: derivatives by diff_n; use jax.grad")
     n, m = jnp.asarray(n), jnp.asarray(m)
-    theta, phi = promote_args_inexact("sph_harm_y", theta, phi)
+    theta, phi = promote_args_inexact(
+        "sph_harm_y",
+        theta,
+        phi,
+    )
     if n_max is None:
         n_max = int(jnp.max(n))
-    n, m, theta, phi = jnp.broadcast_arrays(n, m, theta, phi)
-    table = _legendre(n_max, jnp.cos(theta), jnp.sin(theta))
+    n, m, theta, phi = jnp.broadcast_arrays(
+        n,
+        m,
+        theta,
+        phi,
+    )
+    table = _legendre(
+        n_max,
+        jnp.cos(theta),
+        jnp.sin(theta),
+    )
     flat = jnp.stack([value for row in table for value in row])
     order = jnp.abs(m)
     place = n * (n + 1) // 2 + order
-    value = jnp.take_along_axis(flat, place[None], axis=0)[0]
-    value = jnp.where((m < 0) & (order % 2 == 1), -value, value)
-    value = jnp.where(order > n, 0, value)
+    value = jnp.take_along_axis(
+        flat,
+        place[None],
+        axis=0,
+    )[0]
+    value = jnp.where(
+        (m < 0) & (order % 2 == 1),
+        -value,
+        value,
+    )
+    value = jnp.where(
+        order > n,
+        0,
+        value,
+    )
     angle = m * phi
     return lax.complex(value * jnp.cos(angle), value * jnp.sin(angle))

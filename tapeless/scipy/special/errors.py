@@ -72,9 +72,17 @@ def _erfcx(x: Value) -> Value:
     far_x = jnp.maximum(jnp.abs(x), 20.0)
     inverse = 0.5 / (far_x * far_x)
     far = horner(inverse, (1.0, -1.0, 3.0, -15.0, 105.0, -945.0)) / (far_x * _SQRT_PI)
-    value = jnp.where(jnp.abs(x) < 20, near, far)
+    value = jnp.where(
+        jnp.abs(x) < 20,
+        near,
+        far,
+    )
     negative = 2 * jnp.exp(x * x) - value
-    return jnp.where(x < 0, negative, value)
+    return jnp.where(
+        x < 0,
+        negative,
+        value,
+    )
 
 
 _erfcx_function = wide_function(
@@ -97,7 +105,11 @@ def erfcx(x: Any) -> Value:
 def _erfcinv(y: Value) -> Value:
     """Return the inverse of erfc: from a rational guess by Halley's method, on log erfc."""
     tail = jnp.minimum(y, 2 - y)
-    safe = jnp.clip(tail, 1e-300, 0.5)
+    safe = jnp.clip(
+        tail,
+        1e-300,
+        0.5,
+    )
     t = jnp.sqrt(-2 * jnp.log(safe / 2))
     top = 2.515517 + t * (0.802853 + t * 0.010328)
     bottom = 1 + t * (1.432788 + t * (0.189269 + t * 0.001308))
@@ -106,10 +118,30 @@ def _erfcinv(y: Value) -> Value:
         # Newton for log erfc(x) = log y, whose derivative is -2 / (sqrt(pi) erfcx(x)).
         slope = -2 / (_SQRT_PI * _erfcx(x))
         x = x - (jnp.log(lax.erfc(x)) - jnp.log(safe)) / slope
-    x = jnp.where(y > 1, -x, x)
-    value = jnp.where(tail > 0.5, lax.erf_inv(1 - y), x)
-    value = jnp.where(y == 0, jnp.inf, jnp.where(y == 2, -jnp.inf, value))
-    return jnp.where((y < 0) | (y > 2) | jnp.isnan(y), jnp.nan, value)
+    x = jnp.where(
+        y > 1,
+        -x,
+        x,
+    )
+    value = jnp.where(
+        tail > 0.5,
+        lax.erf_inv(1 - y),
+        x,
+    )
+    value = jnp.where(
+        y == 0,
+        jnp.inf,
+        jnp.where(
+            y == 2,
+            -jnp.inf,
+            value,
+        ),
+    )
+    return jnp.where(
+        (y < 0) | (y > 2) | jnp.isnan(y),
+        jnp.nan,
+        value,
+    )
 
 
 _erfcinv_function = wide_function(
@@ -169,7 +201,15 @@ def _log_ndtr(x: Value) -> Value:
     """Return log ndtr(x): by erfcx for negative x, where ndtr vanishes."""
     low = jnp.log(_erfcx(-jnp.minimum(x, 0) * math.sqrt(0.5)) / 2) - x * x / 2
     high = jnp.log1p(-lax.erfc(jnp.maximum(x, -1.0) * math.sqrt(0.5)) / 2)
-    return jnp.where(x < -1, low, jnp.where(jnp.isnan(x), x, high))
+    return jnp.where(
+        x < -1,
+        low,
+        jnp.where(
+            jnp.isnan(x),
+            x,
+            high,
+        ),
+    )
 
 
 _log_ndtr_function = wide_function(
@@ -215,19 +255,45 @@ def _upper_wofz(z: Value) -> Value:
     series = horner(ratio, _COEFFICIENTS)
     near = 2 * series / (bottom * bottom) + (1 / _SQRT_PI) / bottom
     # Laplace's continued fraction far away.
-    safe = jnp.where(jnp.abs(z) > 8, z, 10j)
+    safe = jnp.where(
+        jnp.abs(z) > 8,
+        z,
+        10j,
+    )
     fraction = safe
-    for k in range(12, 0, -1):
+    for k in range(
+        12,
+        0,
+        -1,
+    ):
         fraction = safe - (k / 2) / fraction
-    return jnp.where(jnp.abs(z) > 8, (1j / _SQRT_PI) / fraction, near)
+    return jnp.where(
+        jnp.abs(z) > 8,
+        (1j / _SQRT_PI) / fraction,
+        near,
+    )
 
 
 def _wofz(z: Value) -> Value:
     """Return w(z)."""
     is_lower = z.imag < 0
-    upper = _upper_wofz(jnp.where(is_lower, -z, z))
-    square = jnp.where(is_lower, z * z, 0)
-    return jnp.where(is_lower, 2 * jnp.exp(-square) - upper, upper)
+    upper = _upper_wofz(
+        jnp.where(
+            is_lower,
+            -z,
+            z,
+        )
+    )
+    square = jnp.where(
+        is_lower,
+        z * z,
+        0,
+    )
+    return jnp.where(
+        is_lower,
+        2 * jnp.exp(-square) - upper,
+        upper,
+    )
 
 
 _wofz_function = wide_function(
@@ -255,17 +321,33 @@ def _dawsn(x: Value) -> Value:
     middle = 2 * jnp.round(jnp.minimum(size, 50.0) / (2 * step))
     offset = jnp.minimum(size, 50.0) - middle * step
     total = jnp.zeros_like(x)
-    for n in range(-31, 32, 2):
+    for n in range(
+        -31,
+        32,
+        2,
+    ):
         total = total + jnp.exp(-((offset - n * step) ** 2)) / (middle + n)
     near = total / _SQRT_PI
     square = x * x
     small = jnp.ones_like(x)
-    for k in range(11, 0, -1):
+    for k in range(
+        11,
+        0,
+        -1,
+    ):
         small = 1 - small * square * (2 / (2 * k + 1))
     inverse = 1 / jnp.maximum(square, 25.0)
     far = 1 + inverse * (0.5 + inverse * (0.75 + inverse * (1.875 + inverse * 6.5625)))
-    value = jnp.where(size > 40, far / (2 * size), near)
-    return jnp.where(size < 0.4, x * small, jnp.sign(x) * value)
+    value = jnp.where(
+        size > 40,
+        far / (2 * size),
+        near,
+    )
+    return jnp.where(
+        size < 0.4,
+        x * small,
+        jnp.sign(x) * value,
+    )
 
 
 _dawsn_function = wide_function(
@@ -285,9 +367,21 @@ def _fresnel(x: Value) -> Value:
     """Return C(x) + i S(x) by (1 + i)/2 erf(z), z = sqrt(pi)/2 (1 - i) x."""
     size = jnp.abs(x)
     square = size * size
-    turns = jnp.where(jnp.isfinite(square), jnp.remainder(square, 4.0), 0.0) * (math.pi / 2)
+    turns = jnp.where(
+        jnp.isfinite(square),
+        jnp.remainder(square, 4.0),
+        0.0,
+    ) * (math.pi / 2)
     phase = jnp.cos(turns) + 1j * jnp.sin(turns)
-    argument = (_SQRT_PI / 2) * (1 + 1j) * jnp.where(jnp.isfinite(size), size, 1e30)
+    argument = (
+        (_SQRT_PI / 2)
+        * (1 + 1j)
+        * jnp.where(
+            jnp.isfinite(size),
+            size,
+            1e30,
+        )
+    )
     far = (1 + 1j) / 2 * (1 - phase * _upper_wofz(argument))
     # The series, for small x: sum of (i pi/2 x**2)**k / (k! (2k + 1)).
     t = 1j * (math.pi / 2) * jnp.minimum(square, 1.0)
@@ -295,7 +389,11 @@ def _fresnel(x: Value) -> Value:
     for k in range(1, 18):
         term = term * t / k
         total = total + term / (2 * k + 1)
-    value = jnp.where(size < 1, size * total, far)
+    value = jnp.where(
+        size < 1,
+        size * total,
+        far,
+    )
     return jnp.sign(x) * value
 
 
@@ -325,7 +423,11 @@ def _owens_integral(h: Value, a: Value) -> Value:
     """Return T(h, a) for h >= 0 and 0 <= a <= 1 by Gauss' rule."""
     end = jnp.minimum(a, 9.0 / jnp.maximum(h, 1e-300))
     total = jnp.zeros_like(h)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+    for node, weight in zip(
+        _NODES,
+        _WEIGHTS,
+        strict=True,
+    ):
         square = (end * (node + 1) / 2) ** 2
         total = total + weight * jnp.exp(-0.5 * h * h * (1 + square)) / (1 + square)
     return total * end / (4 * math.pi)
@@ -335,13 +437,38 @@ def _owens_t(h: Value, a: Value) -> Value:
     """Return T(h, a), by T(h, a) + T(a h, 1/a) = a product of normal distributions."""
     size, slope = jnp.abs(h), jnp.abs(a)
     is_steep = slope > 1
-    inner_h = jnp.where(is_steep, size * slope, size)
-    inner_h = jnp.where(jnp.isnan(inner_h), 0.0, inner_h)
-    inner_a = jnp.where(is_steep, 1 / jnp.where(is_steep, slope, 1.0), slope)
+    inner_h = jnp.where(
+        is_steep,
+        size * slope,
+        size,
+    )
+    inner_h = jnp.where(
+        jnp.isnan(inner_h),
+        0.0,
+        inner_h,
+    )
+    inner_a = jnp.where(
+        is_steep,
+        1
+        / jnp.where(
+            is_steep,
+            slope,
+            1.0,
+        ),
+        slope,
+    )
     part = _owens_integral(inner_h, inner_a)
     p, q = lax.erfc(size * math.sqrt(0.5)) / 2, lax.erfc(inner_h * math.sqrt(0.5)) / 2
-    value = jnp.where(is_steep, (p + q) / 2 - p * q - part, part)
-    return jnp.sign(a) * jnp.where(jnp.isnan(h), jnp.nan, value)
+    value = jnp.where(
+        is_steep,
+        (p + q) / 2 - p * q - part,
+        part,
+    )
+    return jnp.sign(a) * jnp.where(
+        jnp.isnan(h),
+        jnp.nan,
+        value,
+    )
 
 
 _owens_t_function = wide_function(

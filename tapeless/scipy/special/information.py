@@ -149,7 +149,14 @@ def logsumexp(
     >>> logsumexp(jnp.array([0.0, 0.0]))
     Array(0.6931472, dtype=float32)
     """
-    return nn_logsumexp(a, axis, b, keepdims, return_sign, where)
+    return nn_logsumexp(
+        a,
+        axis,
+        b,
+        keepdims,
+        return_sign,
+        where,
+    )
 
 
 def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:

@@ -27,10 +27,18 @@ _EULER = float(np.euler_gamma)
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def _power_series(active: Value, x: Value, first: Value) -> Value:
+def _power_series(
+    active: Value,
+    x: Value,
+    first: Value,
+) -> Value:
     """Return first + the sum of x**k / (k k!), k = 1, 2, ..."""
 
-    def step(k: Value, power: Value, total: Value) -> tuple:
+    def step(
+        k: Value,
+        power: Value,
+        total: Value,
+    ) -> tuple:
         """Add one term; power is x**k / k!."""
         power = power * x / k
         term = power / k
@@ -40,11 +48,21 @@ def _power_series(active: Value, x: Value, first: Value) -> Value:
     return run_masked(active, (jnp.ones_like(x), first), step)[1]
 
 
-def _expn_fraction(active: Value, n: Value, x: Value) -> Value:
+def _expn_fraction(
+    active: Value,
+    n: Value,
+    x: Value,
+) -> Value:
     """Return exp(x) E_n(x) by its continued fraction, for x > 1."""
     first = x + n
 
-    def step(k: Value, b: Value, c: Value, d: Value, value: Value) -> tuple:
+    def step(
+        k: Value,
+        b: Value,
+        c: Value,
+        d: Value,
+        value: Value,
+    ) -> tuple:
         """Multiply by the ratio of two convergents."""
         numerator = -k * (n - 1 + k)
         b = b + 2
@@ -57,14 +75,22 @@ def _expn_fraction(active: Value, n: Value, x: Value) -> Value:
     return run_masked(active, start, step)[3]
 
 
-def _expn_series(active: Value, n: Value, x: Value) -> Value:
+def _expn_series(
+    active: Value,
+    n: Value,
+    x: Value,
+) -> Value:
     """Return E_n(x) by its series, for 0 < x <= 1 and n = 1, 2, ..."""
     psi = lax.digamma(n) - jnp.log(x)
     sign = jnp.where((n - 1) % 2 == 0, 1.0, -1.0)
     single = sign * jnp.exp((n - 1) * jnp.log(x) - gammaln(n)) * psi
     start = jnp.where(n == 1, 0.0, -1 / jnp.where(n == 1, 1.0, 1 - n))
 
-    def step(k: Value, power: Value, total: Value) -> tuple:
+    def step(
+        k: Value,
+        power: Value,
+        total: Value,
+    ) -> tuple:
         """Add one term; power is (-x)**k / k!."""
         power = -power * x / k
         other = k - n + 1
@@ -89,7 +115,11 @@ def _expn(n: Value, x: Value) -> Value:
     return jnp.where((x < 0) | (n < 0) | jnp.isnan(x) | jnp.isnan(n), jnp.nan, value)
 
 
-def _no_derivative(t: Value, out: Value, *args: Value) -> Value:
+def _no_derivative(
+    t: Value,
+    out: Value,
+    *args: Value,
+) -> Value:
     """Refuse: the order is an integer, and parameters have no derivative here."""
     raise ValueError("this function has no derivative with respect to its order or parameters")
 
@@ -194,8 +224,18 @@ def sici(x: Any) -> tuple[Value, Value]:
     return _sine_integral(x), _cosine_integral(x)
 
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510,
-              43867 / 798, -174611 / 330)  # fmt: skip
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
 
 
 def _dilogarithm(z: Value) -> Value:
@@ -237,10 +277,19 @@ def spence(x: Any) -> Value:
     return _spence_function(x)
 
 
-def _kummer_series(active: Value, a: Value, b: Value, x: Value) -> Value:
+def _kummer_series(
+    active: Value,
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return the sum of (a)_k / (b)_k x**k / k!."""
 
-    def step(k: Value, term: Value, total: Value) -> tuple:
+    def step(
+        k: Value,
+        term: Value,
+        total: Value,
+    ) -> tuple:
         """Add one term."""
         term = term * (a + k - 1) / (b + k - 1) * x / k
         total = total + term
@@ -249,7 +298,11 @@ def _kummer_series(active: Value, a: Value, b: Value, x: Value) -> Value:
     return run_masked(active, (jnp.ones_like(x), jnp.ones_like(x)), step)[1]
 
 
-def _hyp1f1(a: Value, b: Value, x: Value) -> Value:
+def _hyp1f1(
+    a: Value,
+    b: Value,
+    x: Value,
+) -> Value:
     """Return 1F1: by its series, for negative x after Kummer's transformation."""
     is_negative = x < 0
     inner_a = jnp.where(is_negative, b - a, a)
@@ -270,15 +323,29 @@ _hyp1f1_function = wide_function(
 )
 
 
-def hyp1f1(a: Any, b: Any, x: Any) -> Value:
+def hyp1f1(
+    a: Any,
+    b: Any,
+    x: Any,
+) -> Value:
     """Return the confluent hypergeometric function 1F1(a, b, x); it is differentiable in x."""
     return _hyp1f1_function(a, b, x)
 
 
-def _gauss_series(active: Value, a: Value, b: Value, c: Value, x: Value) -> Value:
+def _gauss_series(
+    active: Value,
+    a: Value,
+    b: Value,
+    c: Value,
+    x: Value,
+) -> Value:
     """Return the sum of (a)_k (b)_k / (c)_k x**k / k!."""
 
-    def step(k: Value, term: Value, total: Value) -> tuple:
+    def step(
+        k: Value,
+        term: Value,
+        total: Value,
+    ) -> tuple:
         """Add one term."""
         term = term * (a + k - 1) * (b + k - 1) / (c + k - 1) * x / k
         total = total + term
@@ -294,7 +361,12 @@ def _gamma_quotient(top: tuple, bottom: tuple) -> Value:
     return jnp.where(jnp.isnan(sign), 0.0, sign * jnp.exp(logs))
 
 
-def _hyp2f1(a: Value, b: Value, c: Value, x: Value) -> Value:
+def _hyp2f1(
+    a: Value,
+    b: Value,
+    c: Value,
+    x: Value,
+) -> Value:
     """Return 2F1 for x < 1: by its series where |x| is small, else after a transformation."""
     is_negative = x < 0
     # Pfaff: 2F1(a, b, c, x) = (1-x)**-a 2F1(a, c-b, c, x/(x-1)), which brings x < 0 to (0, 1).
@@ -329,6 +401,11 @@ _hyp2f1_function = wide_function(
 )
 
 
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Value:
+def hyp2f1(
+    a: Any,
+    b: Any,
+    c: Any,
+    x: Any,
+) -> Value:
     """Return Gauss' hypergeometric function 2F1(a, b, c, x) for x <= 1; differentiable in x."""
     return _hyp2f1_function(a, b, c, x)

@@ -29,13 +29,23 @@ class WideFunction(Elementwise):
 
     accepts = (FLOAT + COMPLEX,)
 
-    def __init__(self, name: str, body: Callable, partials: Sequence, numpy: Callable) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: Callable,
+        partials: Sequence,
+        numpy: Callable,
+    ) -> None:
         """body: the function of float64 operands; numpy: a reference."""
         self.name, self.body, self.partials = name, body, tuple(partials)
         self.numpy_function = numpy
         super().__init__()
 
-    def decompose(self, *args: Value, **params: Any) -> tuple:
+    def decompose(
+        self,
+        *args: Value,
+        **params: Any,
+    ) -> tuple:
         """Compute in double precision."""
         dtype = typeof(args[0]).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)
@@ -45,7 +55,11 @@ class WideFunction(Elementwise):
             wide = np.dtype(np.complex128 if is_complex else np.float64)
             return (convert(self.body(*[convert(x, wide) for x in full]), dtype),)
 
-    def reference(self, *arrays: Any, **params: Any) -> tuple:
+    def reference(
+        self,
+        *arrays: Any,
+        **params: Any,
+    ) -> tuple:
         """Compute with the reference."""
         dtype = np.asarray(arrays[0]).dtype
         wide = [np.asarray(x).astype(np.promote_types(dtype, np.float64)) for x in arrays]
@@ -53,7 +67,11 @@ class WideFunction(Elementwise):
 
 
 def wide_function(
-    name: str, body: Callable, partials: Sequence, numpy: Callable, is_complex: bool = False
+    name: str,
+    body: Callable,
+    partials: Sequence,
+    numpy: Callable,
+    is_complex: bool = False,
 ) -> Callable[..., Value]:
     """Return the function of array-likes that applies the operation `name` to promoted operands."""
     prim = WideFunction(name, body, partials, numpy)

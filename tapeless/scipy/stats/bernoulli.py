@@ -12,15 +12,28 @@ from tapeless.scipy import special
 __all__ = ["cdf", "logpmf", "pmf", "ppf"]
 
 
-def logpmf(k: Any, p: Any, loc: Any = 0) -> Value:
+def logpmf(
+    k: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the logarithm of the probability of k."""
-    k, p, loc = promote_args_inexact("bernoulli.logpmf", k, p, loc)
+    k, p, loc = promote_args_inexact(
+        "bernoulli.logpmf",
+        k,
+        p,
+        loc,
+    )
     x = k - loc
     value = special.xlogy(x, p) + special.xlog1py(1 - x, -p)
     return jnp.where((x < 0) | (x > 1), -jnp.inf, value)
 
 
-def pmf(k: Any, p: Any, loc: Any = 0) -> Value:
+def pmf(
+    k: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of k."""
     return jnp.exp(logpmf(k, p, loc))
 

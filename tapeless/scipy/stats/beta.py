@@ -12,7 +12,13 @@ from tapeless.scipy import special
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density; -inf outside of the support."""
     x, a, b, loc, scale = promote_args_inexact("beta.logpdf", x, a, b, loc, scale)
     z = (x - loc) / scale
@@ -23,28 +29,58 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return jnp.where((a <= 0) | (b <= 0) | (scale <= 0), jnp.nan, value)
 
 
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
     return special.betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
 
 
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logcdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `cdf`."""
     return jnp.log(cdf(x, a, b, loc, scale))
 
 
-def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def sf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number above x."""
     x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
     return special.betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
 
 
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logsf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `sf`."""
     return jnp.log(sf(x, a, b, loc, scale))

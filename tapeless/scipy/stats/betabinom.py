@@ -12,7 +12,13 @@ from tapeless.scipy import special
 __all__ = ["logpmf", "pmf"]
 
 
-def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Value:
+def logpmf(
+    k: Any,
+    n: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the logarithm of the probability of k."""
     k, n, a, b, loc = promote_args_inexact("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k) - loc
@@ -22,6 +28,12 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Value:
     return jnp.where((a <= 0) | (b <= 0) | (n < 0), jnp.nan, value)
 
 
-def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Value:
+def pmf(
+    k: Any,
+    n: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of k."""
     return jnp.exp(logpmf(k, n, a, b, loc))

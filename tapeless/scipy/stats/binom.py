@@ -12,7 +12,12 @@ from tapeless.scipy import special
 __all__ = ["logpmf", "pmf"]
 
 
-def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Value:
+def logpmf(
+    k: Any,
+    n: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the logarithm of the probability of k."""
     k, n, p, loc = promote_args_inexact("binom.logpmf", k, n, p, loc)
     y = k - loc
@@ -21,6 +26,11 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Value:
     return jnp.where((y >= 0) & (y <= n), value, -jnp.inf)
 
 
-def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Value:
+def pmf(
+    k: Any,
+    n: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of k."""
     return jnp.exp(logpmf(k, n, p, loc))

@@ -34,7 +34,11 @@ def logpdf(x: Any, alpha: Any) -> Value:
     log_normal = special.gammaln(alpha).sum() - special.gammaln(alpha.sum())
     value = special.xlogy(power - 1, x).sum(axis=0) - log_normal
     inside = (x >= 0).all(axis=0) & (jnp.abs(x.sum(axis=0) - 1) < _TOLERANCE)
-    return jnp.where(inside, value, -jnp.inf)
+    return jnp.where(
+        inside,
+        value,
+        -jnp.inf,
+    )
 
 
 def pdf(x: Any, alpha: Any) -> Value:

@@ -11,44 +11,72 @@ from tapeless.numpy.common import promote_args_inexact
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density; -inf outside of the support."""
     x, loc, scale = promote_args_inexact("expon.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z < 0, -jnp.inf, -z - jnp.log(scale))
 
 
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     x, loc, scale = promote_args_inexact("expon.cdf", x, loc, scale)
     return -jnp.expm1(-jnp.maximum((x - loc) / scale, 0))
 
 
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logcdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `cdf`."""
     x, loc, scale = promote_args_inexact("expon.logcdf", x, loc, scale)
     z = jnp.maximum((x - loc) / scale, 0)
     return jnp.log(-jnp.expm1(-z))
 
 
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def sf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number above x."""
     x, loc, scale = promote_args_inexact("expon.sf", x, loc, scale)
     return jnp.exp(-jnp.maximum((x - loc) / scale, 0))
 
 
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logsf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `sf`."""
     x, loc, scale = promote_args_inexact("expon.logsf", x, loc, scale)
     return -jnp.maximum((x - loc) / scale, 0)
 
 
-def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def ppf(
+    q: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the inverse of `cdf`."""
     q, loc, scale = promote_args_inexact("expon.ppf", q, loc, scale)
     value = loc - scale * jnp.log1p(-q)

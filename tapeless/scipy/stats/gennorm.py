@@ -15,7 +15,11 @@ __all__ = ["cdf", "logpdf", "pdf"]
 
 def logpdf(x: Any, p: Any) -> Value:
     """Return the logarithm of the density."""
-    x, p = promote_args_inexact("gennorm.logpdf", x, p)
+    x, p = promote_args_inexact(
+        "gennorm.logpdf",
+        x,
+        p,
+    )
     return jnp.log(p / 2) - special.gammaln(1 / p) - jnp.abs(x) ** p
 
 
@@ -26,5 +30,9 @@ def pdf(x: Any, p: Any) -> Value:
 
 def cdf(x: Any, p: Any) -> Value:
     """Return the probability of a number up to x."""
-    x, p = promote_args_inexact("gennorm.cdf", x, p)
+    x, p = promote_args_inexact(
+        "gennorm.cdf",
+        x,
+        p,
+    )
     return 0.5 * (1 + jnp.sign(x) * special.gammainc(1 / p, jnp.abs(x) ** p))

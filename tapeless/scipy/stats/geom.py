@@ -12,7 +12,11 @@ from tapeless.scipy import special
 __all__ = ["logpmf", "pmf"]
 
 
-def logpmf(k: Any, p: Any, loc: Any = 0) -> Value:
+def logpmf(
+    k: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the logarithm of the probability of k."""
     k, p, loc = promote_args_inexact("geom.logpmf", k, p, loc)
     y = k - loc
@@ -20,6 +24,10 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Value:
     return jnp.where((y <= 0) | (y != jnp.floor(y)), -jnp.inf, value)
 
 
-def pmf(k: Any, p: Any, loc: Any = 0) -> Value:
+def pmf(
+    k: Any,
+    p: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of k."""
     return jnp.exp(logpmf(k, p, loc))

@@ -25,7 +25,12 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
     of the estimate; it scales the covariance of the sample.  weights: (n), of the points.
     """
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        bw_method: Any = None,
+        weights: Any = None,
+    ) -> None:
         """Estimate the covariance."""
         (sample,) = promote_args_inexact("gaussian_kde", dataset)
         if jnp.iscomplexobj(sample):
@@ -76,7 +81,11 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
         return (self.dataset, self.weights, self.covariance, self.inv_cov, self._factor), None
 
     @classmethod
-    def tree_unflatten(cls, aux_data: None, children: tuple) -> gaussian_kde:
+    def tree_unflatten(
+        cls,
+        aux_data: None,
+        children: tuple,
+    ) -> gaussian_kde:
         """Return the estimate of these arrays."""
         self = object.__new__(cls)
         self.dataset, self.weights, self.covariance, self.inv_cov, self._factor = children
@@ -118,7 +127,11 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
             raise ValueError(f"points have dimension {d}, dataset has dimension {self.d}")
         return points
 
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Value:
+    def integrate_gaussian(
+        self,
+        mean: Any,
+        cov: Any,
+    ) -> Value:
         """Return the integral of the density times a normal density."""
         mean = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean)))
         cov = jnp.atleast_2d(cov)
@@ -134,7 +147,12 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
             raise ValueError("KDEs are not the same dimensionality")
         return self._overlap(other.dataset, other.weights, other.covariance)
 
-    def _overlap(self, centres: Value, weights: Value, cov: Value) -> Value:
+    def _overlap(
+        self,
+        centres: Value,
+        weights: Value,
+        cov: Value,
+    ) -> Value:
         """Return the sum over pairs of centres of the normal density of their distance."""
         factor = jnp.linalg.cholesky(self.covariance + cov)
         gaps = self.dataset[:, :, None] - centres[:, None, :]
@@ -144,7 +162,11 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
         normal = (2 * math.pi) ** (self.d / 2) * jnp.prod(jnp.diagonal(factor))
         return self.weights @ jnp.exp(-energy) @ weights / normal
 
-    def integrate_box_1d(self, low: Any, high: Any) -> Value:
+    def integrate_box_1d(
+        self,
+        low: Any,
+        high: Any,
+    ) -> Value:
         """Return the probability of an interval, in one dimension."""
         if self.d != 1:
             raise ValueError("integrate_box_1d() only handles 1D pdfs")
@@ -155,11 +177,20 @@ class gaussian_kde:  # noqa: N801 - the name is SciPy's
         lower = special.ndtr((low - self.dataset[0]) / width)
         return ((upper - lower) * self.weights).sum()
 
-    def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Value:
+    def integrate_box(
+        self,
+        low_bounds: Any,
+        high_bounds: Any,
+        maxpts: Any = None,
+    ) -> Value:
         """Refuse: there is no integral over boxes."""
         raise NotImplementedError("only 1D box integrations are supported; use `integrate_box_1d`")
 
-    def resample(self, key: Any, shape: tuple[int, ...] = ()) -> Value:
+    def resample(
+        self,
+        key: Any,
+        shape: tuple[int, ...] = (),
+    ) -> Value:
         """Return random numbers of the density: (d, *shape)."""
         index_key, noise_key = random.split(key)
         places = random.choice(index_key, self.n, shape=shape, p=self.weights)

@@ -11,18 +11,30 @@ from tapeless.numpy.common import promote_args_inexact
 __all__ = ["cdf", "logpdf", "pdf"]
 
 
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density."""
     x, loc, scale = promote_args_inexact("laplace.logpdf", x, loc, scale)
     return -jnp.abs(x - loc) / scale - jnp.log(2 * scale)
 
 
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     x, loc, scale = promote_args_inexact("laplace.cdf", x, loc, scale)
     z = (x - loc) / scale

@@ -12,7 +12,11 @@ from tapeless.scipy import special
 __all__ = ["logpmf", "pmf"]
 
 
-def logpmf(x: Any, n: Any, p: Any) -> Value:
+def logpmf(
+    x: Any,
+    n: Any,
+    p: Any,
+) -> Value:
     """Return the logarithm of the probability of counts: (s, k), (s), (k) -> (s)."""
     (p,) = promote_args_inexact("multinomial.logpmf", p)
     x, n = jnp.asarray(x), jnp.asarray(n)
@@ -21,6 +25,10 @@ def logpmf(x: Any, n: Any, p: Any) -> Value:
     return jnp.where(x.sum(axis=-1) == n, value, -jnp.inf)
 
 
-def pmf(x: Any, n: Any, p: Any) -> Value:
+def pmf(
+    x: Any,
+    n: Any,
+    p: Any,
+) -> Value:
     """Return the probability of counts: (s, k), (s), (k) -> (s)."""
     return jnp.exp(logpmf(x, n, p))

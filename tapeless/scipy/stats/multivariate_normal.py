@@ -16,7 +16,11 @@ from tapeless.numpy.vectorization import vectorize
 __all__ = ["logpdf", "pdf"]
 
 
-def _quadratic_form(x: Value, mean: Value, cov: Value) -> Value:
+def _quadratic_form(
+    x: Value,
+    mean: Value,
+    cov: Value,
+) -> Value:
     """Return the logarithm of one density: (n), (n), (n, n) -> ()."""
     factor = lax.linalg.cholesky(cov)
     z = lax.linalg.triangular_solve(factor, (x - mean)[:, None], lower=True, left_side=True)[:, 0]
@@ -24,7 +28,12 @@ def _quadratic_form(x: Value, mean: Value, cov: Value) -> Value:
     return -0.5 * (z @ z) - 0.5 * x.shape[0] * math.log(2 * math.pi) - log_det
 
 
-def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Value:
+def logpdf(
+    x: Any,
+    mean: Any,
+    cov: Any,
+    allow_singular: None = None,
+) -> Value:
     """Return the logarithm of the density: (s, n), (s, n) or (), (s, n, n) or () -> (s).
 
     cov: the covariance matrix, positive definite; a scalar is a multiple of the identity.
@@ -46,6 +55,10 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Value:
     return vectorize(_quadratic_form, signature="(n),(n),(n,n)->()")(x, mean, cov)
 
 
-def pdf(x: Any, mean: Any, cov: Any) -> Value:
+def pdf(
+    x: Any,
+    mean: Any,
+    cov: Any,
+) -> Value:
     """Return the density: (s, n), (s, n), (s, n, n) -> (s)."""
     return jnp.exp(logpdf(x, mean, cov))

@@ -13,14 +13,22 @@ from tapeless.scipy import special
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density."""
     x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return -0.5 * (z * z + math.log(2 * math.pi)) - jnp.log(scale)
 
 
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density.
 
     >>> pdf(0.0)
@@ -29,37 +37,61 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return jnp.exp(logpdf(x, loc, scale))
 
 
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     x, loc, scale = promote_args_inexact("norm.cdf", x, loc, scale)
     return special.ndtr((x - loc) / scale)
 
 
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logcdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `cdf`, exact far below the mean."""
     x, loc, scale = promote_args_inexact("norm.logcdf", x, loc, scale)
     return special.log_ndtr((x - loc) / scale)
 
 
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def sf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number above x."""
     x, loc, scale = promote_args_inexact("norm.sf", x, loc, scale)
     return special.ndtr((loc - x) / scale)
 
 
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logsf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `sf`."""
     x, loc, scale = promote_args_inexact("norm.logsf", x, loc, scale)
     return special.log_ndtr((loc - x) / scale)
 
 
-def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def ppf(
+    q: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the inverse of `cdf`."""
     q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
     return special.ndtri(q) * scale + loc
 
 
-def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def isf(
+    q: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the inverse of `sf`."""
     q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
     return -special.ndtri(q) * scale + loc

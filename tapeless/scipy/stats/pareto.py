@@ -11,7 +11,12 @@ from tapeless.numpy.common import promote_args_inexact
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density; -inf outside of the support."""
     x, b, loc, scale = promote_args_inexact("pareto.logpdf", x, b, loc, scale)
     z = (x - loc) / scale
@@ -20,33 +25,63 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return jnp.where(ok, value, -jnp.inf)
 
 
-def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, b, loc, scale))
 
 
-def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logsf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `sf`."""
     x, b, loc, scale = promote_args_inexact("pareto.logsf", x, b, loc, scale)
     return -b * jnp.log(jnp.maximum((x - loc) / scale, 1))
 
 
-def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def sf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number above x."""
     return jnp.exp(logsf(x, b, loc, scale))
 
 
-def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     return -jnp.expm1(logsf(x, b, loc, scale))
 
 
-def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logcdf(
+    x: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `cdf`."""
     return jnp.log(cdf(x, b, loc, scale))
 
 
-def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def ppf(
+    q: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the inverse of `cdf`."""
     q, b, loc, scale = promote_args_inexact("pareto.ppf", q, b, loc, scale)
     value = loc + scale * jnp.exp(-jnp.log1p(-q) / b)

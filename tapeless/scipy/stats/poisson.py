@@ -15,7 +15,11 @@ __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 _LARGE, _MOST = 100.0, 256
 
 
-def logpmf(k: Any, mu: Any, loc: Any = 0) -> Value:
+def logpmf(
+    k: Any,
+    mu: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the logarithm of the probability of k."""
     k, mu, loc = promote_args_inexact("poisson.logpmf", k, mu, loc)
     y = k - loc
@@ -23,12 +27,20 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Value:
     return jnp.where((y < 0) | (y != jnp.floor(y)), -jnp.inf, value)
 
 
-def pmf(k: Any, mu: Any, loc: Any = 0) -> Value:
+def pmf(
+    k: Any,
+    mu: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of k."""
     return jnp.exp(logpmf(k, mu, loc))
 
 
-def cdf(k: Any, mu: Any, loc: Any = 0) -> Value:
+def cdf(
+    k: Any,
+    mu: Any,
+    loc: Any = 0,
+) -> Value:
     """Return the probability of a number up to k."""
     k, mu, loc = promote_args_inexact("poisson.cdf", k, mu, loc)
     y = jnp.floor(k - loc)

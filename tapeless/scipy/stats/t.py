@@ -12,7 +12,12 @@ from tapeless.scipy import special
 __all__ = ["logpdf", "pdf"]
 
 
-def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    df: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density."""
     x, df, loc, scale = promote_args_inexact("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
@@ -20,6 +25,11 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return -normal - (df + 1) / 2 * jnp.log1p(z * z / df)
 
 
-def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    df: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, df, loc, scale))

@@ -24,7 +24,13 @@ def _log_mass(a: Value, b: Value) -> Value:
     return jnp.where((low <= 0) & (high > 0), across, upper + jnp.log1p(-jnp.exp(gap)))
 
 
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density; -inf outside of the support."""
     x, a, b, loc, scale = promote_args_inexact("truncnorm.logpdf", x, a, b, loc, scale)
     z = (x - loc) / scale
@@ -33,12 +39,24 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return jnp.where(a >= b, jnp.nan, value)
 
 
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logcdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `cdf`."""
     x, a, b, loc, scale = promote_args_inexact("truncnorm.logcdf", x, a, b, loc, scale)
     z = jnp.clip((x - loc) / scale, a, b)
@@ -47,16 +65,34 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
     return jnp.where(a >= b, jnp.nan, value)
 
 
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     return jnp.exp(logcdf(x, a, b, loc, scale))
 
 
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logsf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of `sf`."""
     return logcdf(-jnp.asarray(x), -jnp.asarray(b), -jnp.asarray(a), -jnp.asarray(loc), scale)
 
 
-def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def sf(
+    x: Any,
+    a: Any,
+    b: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number above x."""
     return jnp.exp(logsf(x, a, b, loc, scale))

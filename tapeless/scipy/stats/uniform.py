@@ -11,25 +11,41 @@ from tapeless.numpy.common import promote_args_inexact
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
 
 
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def logpdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the logarithm of the density; -inf outside of the support."""
     x, loc, scale = promote_args_inexact("uniform.logpdf", x, loc, scale)
     inside = (x >= loc) & (x <= loc + scale)
     return jnp.where(inside, -jnp.log(scale), -jnp.inf)
 
 
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def pdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the density."""
     return jnp.exp(logpdf(x, loc, scale))
 
 
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def cdf(
+    x: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the probability of a number up to x."""
     x, loc, scale = promote_args_inexact("uniform.cdf", x, loc, scale)
     return jnp.clip((x - loc) / scale, 0, 1)
 
 
-def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Value:
+def ppf(
+    q: Any,
+    loc: Any = 0,
+    scale: Any = 1,
+) -> Value:
     """Return the inverse of `cdf`."""
     q, loc, scale = promote_args_inexact("uniform.ppf", q, loc, scale)
     return jnp.where((q < 0) | (q > 1), jnp.nan, loc + scale * q)

@@ -14,10 +14,22 @@ __all__ = ["logpdf", "pdf"]
 
 def logpdf(x: Any, c: Any) -> Value:
     """Return the logarithm of the density."""
-    x, c = promote_args_inexact("wrapcauchy.logpdf", x, c)
+    x, c = promote_args_inexact(
+        "wrapcauchy.logpdf",
+        x,
+        c,
+    )
     value = jnp.log1p(-c * c) - jnp.log(2 * math.pi) - jnp.log(1 + c * c - 2 * c * jnp.cos(x))
-    value = jnp.where((x >= 0) & (x <= 2 * math.pi), value, -jnp.inf)
-    return jnp.where((c > 0) & (c < 1), value, jnp.nan)
+    value = jnp.where(
+        (x >= 0) & (x <= 2 * math.pi),
+        value,
+        -jnp.inf,
+    )
+    return jnp.where(
+        (c > 0) & (c < 1),
+        value,
+        jnp.nan,
+    )
 
 
 def pdf(x: Any, c: Any) -> Value:
