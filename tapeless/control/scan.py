@@ -270,8 +270,9 @@ class Scan(ProgramPrimitive):
         n_carry, length, jaxpr = params["num_carry"], params["length"], params["jaxpr"]
         consts, init, xs = split_at(args, params["num_consts"], n_carry)
         counter = ShapedArray((), np.dtype(np.int32))
+        zero = b.constant(0, counter)
         empty = [b.constant(0, out) for out in outs[n_carry:]]
-        start = [b.constant(0, counter), *init, *empty]
+        start = [zero, *init, *empty]
 
         def step(i: Any, *state: Any) -> list:
             """Run the body on the slices at the counter, and put its outputs there."""
