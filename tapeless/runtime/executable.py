@@ -71,8 +71,9 @@ class Executable:
         self.in_avals = jaxpr.in_avals
         self.out_avals = jaxpr.out_avals
         self.results = program.results
-        self.output_bytes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
-        self.temp_bytes = program.arena_size
+        sizes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
+        self.output_bytes = list(map(memory.check_size, sizes))
+        self.temp_bytes = memory.check_size(program.arena_size)
         self.donated = tuple(i for i, flag in enumerate(donated) if flag)
         self.is_long = work > _SHORT
         self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))

@@ -24,6 +24,7 @@ __all__ = [
     "SMALL",
     "allocate",
     "bytes_address",
+    "check_size",
     "pooled_bytes",
     "trim",
     "view",
@@ -33,6 +34,7 @@ ALIGNMENT = 64
 SMALL = 1 << 15  # bytes up to which memory may as well be a `bytes` object
 _LIMIT = 1 << 30  # bytes that the free lists may hold
 _LARGEST_POOLED = 1 << 28
+_MOST_ADDRESSES = 1 << 62
 
 _libc = ctypes.CDLL(None)
 _libc.aligned_alloc.restype = ctypes.c_void_p
@@ -72,10 +74,20 @@ def size_class(n_bytes: int) -> int:
     return -(-n_bytes // step) * step
 
 
+def check_size(n_bytes: int) -> int:
+    """Return a number of bytes, or raise MemoryError if no address space has so many.
+
+    C would take such a number modulo its own largest, and give a block that is far too small.
+    """
+    if n_bytes >= _MOST_ADDRESSES:
+        raise MemoryError(f"out of memory: an array of {n_bytes} bytes could not be allocated")
+    return n_bytes
+
+
 def allocate(n_bytes: int) -> Block:
     """Return a block of at least `n_bytes`; its contents are undefined."""
     global _held
-    size = size_class(n_bytes)
+    size = size_class(check_size(n_bytes))
     free = _free.get(size)
     if free:
         try:

@@ -59,6 +59,29 @@ def test_expressions_depend_on_the_seed_alone() -> None:
     assert first != list(itertools.islice(fuzz.expressions(4), 50))
 
 
+TOO_LARGE = """
+for n in (2**61, 2**62, 2**63 - 1, 2**63, 2**64, 2**65 + 3):
+    for make in (
+        lambda: jnp.zeros(n),
+        lambda: jnp.full(n, 1.0),
+        lambda: jax.ops.segment_sum(1, jnp.uint8(0), n),
+        lambda: jax.jit(lambda x: jnp.broadcast_to(x, (n, 4)))(1.0),
+        lambda: jax.jit(lambda x: jnp.sort(jnp.broadcast_to(x, (n,))).sum())(1.0),
+    ):
+        for _ in range(3):  # the later calls may take another way
+            try:
+                make()
+            except (MemoryError, OverflowError, ValueError, TypeError):
+                continue
+            raise SystemExit(f"an array of {n} elements was made")
+print("well")
+"""
+
+
+def test_an_array_larger_than_the_address_space_is_an_error() -> None:
+    assert run_program(TOO_LARGE) == "well"
+
+
 USE_CACHE = """
 f = jax.jit(lambda x: jnp.sin(x) * 3 + jnp.cumsum(x))
 print(float(f(jnp.ones(7))[6]))
