@@ -29,9 +29,12 @@ test-long:
 	@$(call venv,test$(,)examples$(,)oracle) && \
 		HYPOTHESIS_PROFILE=long $(pytest) $(parallel) -m "" --timeout 1200
 
-# Third-party libraries on top of tapeless.
+# Third-party libraries on top of tapeless, in an environment without jax, which they would require.
+test-eco: VENV = .venv-eco
 test-eco:
-	@$(call venv,test$(,)examples$(,)oracle) && $(pytest) $(parallel) -m "" tests/ecosystem
+	@$(call venv,test) && \
+		"$$python" -m pip install -q --no-deps -r tests/ecosystem/requirements.txt && \
+		TAPELESS_ECO=1 $(pytest) $(parallel) -m "" --timeout 300 tests/ecosystem
 
 # The oldest Python and the oldest releases that pyproject.toml allows.
 test-lowest: VENV = .venv-lowest
@@ -82,6 +85,6 @@ package:
 	@$(call venv,dev) && dev/package_check.sh "$$python"
 
 clean:
-	rm -rf .venv .venv-lowest build dist .pytest_cache .ruff_cache
+	rm -rf .venv .venv-eco .venv-lowest build dist .pytest_cache .ruff_cache
 
 , := ,

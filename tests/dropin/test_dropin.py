@@ -1,0 +1,120 @@
+"""`import jax` without JAX: programs, modules, missing names, and when JAX is loaded already."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+import jax
+import jax.numpy as jnp
+import jax.flatten_util
+from jax import lax, random
+from jax.scipy.special import ndtr
+from jax.sharding import Mesh, PartitionSpec as P
+from jax.experimental.shard_map import shard_map
+
+print(jax.__version__, jax.__version_info__, jax.numpy is jnp, __name__, sys.argv[1:])
+print(jax.jit(jax.grad(lambda x: jnp.sin(x) * 2))(0.0), ndtr(0.0))
+print(isinstance(jnp.ones(3), jax.Array), jax.jit(lambda x: isinstance(x, jax.Array))(1.0))
+print(any(name.startswith("jaxlib.") for name in sys.modules))
+"""
+OUTPUT = """\
+0.12.0.1 (0, 12, 0, 1) True __main__ ['a', '-b']
+2.0 0.5
+True True
+False
+"""
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """Run `python -m tapeless`."""
+    command = [sys.executable, "-m", "tapeless", *arguments]
+    root = str(Path(__file__).parents[2])
+    environment = {"PYTHONPATH": root, "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+def statements(text: str) -> str:
+    """Run statements after `install_as_jax`; return what they print."""
+    code = "import tapeless\ntapeless.install_as_jax()\n" + text
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(PROGRAM)
+    done = run(str(script), "a", "-b")
+    assert (done.stdout, done.stderr) == (OUTPUT, "")
+
+
+def test_a_module(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    assert run("-m", "program", "a", "-b", cwd=tmp_path).stdout == OUTPUT
+
+
+def test_a_script_beside_its_own_modules(tmp_path):
+    (tmp_path / "helper.py").write_text("import jax\nvalue = jax.numpy.float32(3)\n")
+    (tmp_path / "script.py").write_text("import helper\nprint(helper.value)\n")
+    assert run(str(tmp_path / "script.py")).stdout == "3.0\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["-m"], ["nothing.py"]])
+def test_a_wrong_call(arguments):
+    assert run(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize("module", ["jax", "jax.numpy", "jax.lax"])
+def test_a_missing_name_is_reported_in_jaxs_words(module):
+    printed = statements(
+        f"import {module}\n"
+        f"try:\n    {module}.nothing\n"
+        "except AttributeError as error:\n    print(error, '|', error.__notes__[0])\n"
+    )
+    words, _, note = printed.partition(" | ")
+    assert words == f"module '{module}' has no attribute 'nothing'"
+    assert "tapeless" in note
+
+
+@pytest.mark.parametrize("name", ["jax.nothing", "jax.numpy.nothing", "jax._src.nothing"])
+def test_a_missing_module(name):
+    printed = statements(
+        f"try:\n    import {name}\n"
+        "except ModuleNotFoundError as error:\n    print(error, error.name)"
+    )
+    assert printed == f"No module named '{name}' {name}\n"
+
+
+def test_names_that_jax_has_not_are_not_there():
+    printed = statements(
+        "import jax\n"
+        "names = ['tree_map', 'runtime', 'kernel', 'compiler']\n"
+        "print([hasattr(jax, name) for name in names], hasattr(jax.lax, 'array_text'))"
+    )
+    assert printed == "[False, False, False, False] False\n"
+
+
+def test_installing_after_jax_was_imported_is_refused():
+    code = (
+        "import sys, types\nsys.modules['jax'] = types.ModuleType('jax')\n"
+        "import tapeless\ntapeless.install_as_jax()"
+    )
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert "RuntimeError: jax is imported already" in done.stderr
+
+
+def test_cond_with_an_operand_per_branch():
+    printed = statements(
+        "import jax\n"
+        "f = lambda p: jax.lax.cond(p, (1.0, 2.0), lambda x: x[0] + x[1], 5.0, lambda x: x * 2)\n"
+        "print(f(True), f(False))"
+    )
+    assert printed == "3.0 10.0\n"
