@@ -194,6 +194,8 @@ class UnexpectedTracerError(JAXTypeError):
 class KeyReuseError(JAXTypeError):
     """A random key was used twice, found because ``jax_debug_key_reuse`` is on.
 
+    Not raised yet: the check that would raise it is not built.
+
     The same key gives the same numbers, so that "independent" samples are equal.
 
     Fails::
@@ -239,6 +241,8 @@ class JaxRuntimeError(RuntimeError):
 class OutOfBoundsError(JAXIndexError):
     """An index lies outside its array, found because ``tapeless_out_of_bounds`` is ``"raise"``.
 
+    Not raised yet: the check that would raise it is not built.
+
     By default, as in JAX, such a read returns a fill value or the nearest entry, and such a write
     is dropped.
 
@@ -256,6 +260,8 @@ class OutOfBoundsError(JAXIndexError):
 
 class StaleCaptureError(JAXTypeError):
     """A compiled function depends on a variable that has changed since it was traced.
+
+    Not raised yet: the check that would raise it is not built.
 
     ``jit`` reads globals and variables of enclosing functions when it traces, and never again: a
     later change is silently without effect. With ``tapeless_stale_captures`` set to ``"raise"``

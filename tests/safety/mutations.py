@@ -1,0 +1,154 @@
+"""Mutations: each promise of docs/reliability.md, switched off, must make its test fail.
+
+    python -m tests.safety.mutations            all of them, some minutes
+    python -m tests.safety.mutations callbacks  those whose promise contains the word
+
+A mutation replaces one piece of text in a copy of the repository, and runs one test there.  A
+mutation that no longer applies, or whose test passes all the same, is reported and fails the run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MUTATIONS", "Mutation", "survives"]
+
+ROOT = Path(__file__).parent.parent.parent
+SIGNALS = "tests/safety/test_signals.py::"
+CALLBACKS = "tests/safety/test_callbacks.py::"
+VIEWS = "tests/safety/test_views.py::"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A promise, the text of a file that keeps it, what to put there, and the test that notices."""
+
+    promise: str
+    file: str
+    before: str
+    after: str
+    test: str
+
+
+MUTATIONS = [
+    Mutation(
+        "long loops are interrupted",
+        "tapeless/compiler/interrupts.py",
+        "_PERIOD = 20_000_000",
+        "_PERIOD = 20_000_000_000_000",
+        SIGNALS + "test_an_alarm_raises_the_exception_of_its_handler",
+    ),
+    Mutation(
+        "long products are cut into pieces",
+        "tapeless/prims/blas.py",
+        "rows = min(-(-n // BLOCKS), max(FEWEST_ROWS, LONGEST // (m * k)))",
+        "rows = n",
+        SIGNALS + "test_a_long_product_is_cut_into_pieces_of_at_most_a_second",
+    ),
+    Mutation(
+        "exceptions of callbacks are the user's",
+        "tapeless/compiler/host.py",
+        "_pending.error = error",
+        "_pending.error = RuntimeError()",
+        CALLBACKS + "test_an_exception_in_a_callback_arrives_as_the_users_with_its_traceback",
+    ),
+    Mutation(
+        "results of callbacks are checked",
+        "tapeless/control/callback.py",
+        "if value.shape != aval.shape:",
+        "if False:",
+        CALLBACKS + "test_a_result_that_was_not_announced_is_refused",
+    ),
+    Mutation(
+        "prints are not hoisted out of scans",
+        "tapeless/control/scan.py",
+        "quiet = [eqn for eqn in known.eqns if not eqn.effects]",
+        "quiet = known.eqns",
+        CALLBACKS + "test_print_in_a_gradient_of_a_scan_prints_each_iteration_once",
+    ),
+    Mutation(
+        "prints under remat are repeated",
+        "tapeless/control/remat.py",
+        "eqn for eqn in known.eqns if eqn.effects or not all(",
+        "eqn for eqn in known.eqns if not all(",
+        CALLBACKS + "test_print_under_remat_is_printed_again_backwards",
+    ),
+    Mutation(
+        "the arguments of print are checked",
+        "tapeless/control/callback.py",
+        "if not skip_format_check:",
+        "if False:",
+        CALLBACKS + "test_print_checks_its_arguments_when_traced",
+    ),
+    Mutation(
+        "views cannot be made writable",
+        "tapeless/runtime/memory.py",
+        "memoryview(memory).toreadonly()",
+        "memoryview(memory)",
+        VIEWS + "test_a_numpy_view_shares_memory_and_is_read_only",
+    ),
+    Mutation(
+        "buffers live as long as any view",
+        "tapeless/runtime/memory.py",
+        "memory.owner = owner",
+        "memory.owner = None",
+        VIEWS + "test_buffers_live_as_long_as_any_view",
+    ),
+    Mutation(
+        "consumers of old DLPack get copies",
+        "tapeless/runtime/array.py",
+        "value = self._value if version[0] >= 1 else self._value.copy()",
+        "value = self._value",
+        VIEWS + "test_a_consumer_that_cannot_honour_the_flag_gets_a_copy",
+    ),
+    Mutation(
+        "sizes beyond the address space are errors",
+        "tapeless/runtime/memory.py",
+        "if n_bytes >= _MOST_ADDRESSES:",
+        "if False:",
+        "tests/safety/test_fuzz.py::test_an_array_larger_than_the_address_space_is_an_error",
+    ),
+]
+
+
+def survives(mutation: Mutation) -> str | None:
+    """Return why a mutation goes unnoticed; None if its test fails as it should."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        leave = shutil.ignore_patterns(".git", ".venv*", "build", "__pycache__", ".*_cache")
+        shutil.copytree(ROOT, copy, ignore=leave)
+        test = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", mutation.test]
+        path = copy / mutation.file
+        text = path.read_text()
+        if text.count(mutation.before) != 1:
+            return "it does not apply any more"
+        path.write_text(text.replace(mutation.before, mutation.after))
+        code = subprocess.run(
+            test, cwd=copy, capture_output=True, env=_environment(copy)
+        ).returncode
+    return None if code == 1 else f"pytest ended with {code}"
+
+
+def _environment(copy: Path) -> dict[str, str]:
+    """Return an environment in which the copy is what is imported."""
+    return {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(copy), "HOME": str(copy)}
+
+
+def main() -> None:
+    """Try all mutations, or some."""
+    unnoticed = 0
+    for mutation in MUTATIONS:
+        if all(word in mutation.promise for word in sys.argv[1:]):
+            why = survives(mutation)
+            print(f"{'noticed' if why is None else why}: {mutation.promise}", flush=True)
+            unnoticed += why is not None
+    sys.exit(bool(unnoticed))
+
+
+if __name__ == "__main__":
+    main()
