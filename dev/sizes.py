@@ -267,7 +267,7 @@ def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     found = excesses(root)
     print(table(root))
-    print("\n".join(found) or "sizes: everything within its budget")
+    print("\n".join(found) or "sizes: within budget, but for the files that are known to be over")
     return bool(found)
 
 
