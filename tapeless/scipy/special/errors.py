@@ -168,8 +168,8 @@ _ndtri_function = wide_function(
 def ndtri(p: Any) -> Value:
     """Return the inverse of the normal distribution function.
 
-    >>> ndtri(0.975)
-    Array(1.959964, dtype=float32, weak_type=True)
+    >>> print(f"{float(ndtri(0.975)):.4f}")
+    1.9600
     """
     return _ndtri_function(p)
 
