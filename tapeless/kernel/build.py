@@ -208,12 +208,6 @@ class KernelBuilder(FoldNodes):
         """Tell whether a stored value's memory may be overwritten now."""
         return False
 
-    def sub(self, x: Any, y: Any) -> Any:
-        """Subtract two elements; of a jaxpr and kernel values, give the results (see `inline`)."""
-        if isinstance(y, (list, tuple)) and not isinstance(y, Parts):
-            return self.inline(x, y)
-        return self.op("sub", x, y)
-
     def inline(self, jaxpr: Any, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:
         """Lower a nested program here; its constants are its leading inputs."""
         raise NotImplementedError("this builder cannot lower programs; the compiler's can")

@@ -28,7 +28,7 @@ from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
 __all__ = [
-    "EvalTrace", "effects_barrier", "executable_of", "live_programs", "one_operation",
+    "EvalTrace", "effects_barrier", "executable_of", "one_operation",
     "templates",
 ]  # fmt: skip
 
@@ -132,8 +132,3 @@ install_base_trace(EvalTrace(None, Tag("evaluation")))
 
 def effects_barrier() -> None:
     """Return when all effects have happened: at once, since execution is synchronous."""
-
-
-def live_programs() -> int:
-    """Return how many compiled programs are kept."""
-    return executable_of.cache_size() + one_operation.cache_size()

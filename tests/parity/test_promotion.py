@@ -1,6 +1,7 @@
 """Promotion of every pair of dtypes, strong and weak, in every mode, compared with JAX."""
 
 import functools
+import importlib
 import itertools
 import warnings
 
@@ -53,7 +54,7 @@ def answer(function, *args):
 @pytest.fixture(scope="module")
 def jax():
     """The oracle."""
-    return pytest.importorskip("jax")
+    return importlib.import_module("jax")
 
 
 def compare(jax, mode, theirs, ours, pairs):
