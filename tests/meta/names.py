@@ -18,6 +18,8 @@ import argparse
 import importlib
 import importlib.util
 import json
+import subprocess
+import sys
 import types
 from pathlib import Path
 
@@ -27,6 +29,7 @@ __all__ = [
     "TO_DO",
     "absent_reason",
     "counts",
+    "installed_names",
     "lookup",
     "names_of",
     "sort_names",
@@ -110,6 +113,17 @@ def names_of(module: str) -> list[str]:
     return sorted(set(names) - LEAKED.get(module, set()))
 
 
+def installed_names() -> dict[str, list[str]]:
+    """Return the public names of each module of the installed JAX.
+
+    They are listed in a process of its own: a submodule that something else has imported would show
+    as a name of its package.
+    """
+    command = [sys.executable, "-m", "tests.meta.names", "--list"]
+    listed = subprocess.run(command, cwd=FOLDER.parents[1], check=True, stdout=subprocess.PIPE)
+    return json.loads(listed.stdout)
+
+
 def lookup(name: str) -> bool:
     """Tell whether the counterpart here of a full name, `jax.numpy.sin`, exists."""
     module, _, last = name.rpartition(".")
@@ -157,9 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--missing", action="store_true", help="print the names that are to do")
+    parser.add_argument("--list", action="store_true", help="print the names of the installed JAX")
     options = parser.parse_args()
+    if options.list:
+        print(json.dumps({module: names_of(module) for module in MODULES}))
+        return
     if options.update and importlib.util.find_spec("jax") is not None:
-        found = {module: " ".join(names_of(module)) for module in MODULES}
+        found = {module: " ".join(names) for module, names in installed_names().items()}
         NAMES.write_text(json.dumps(found, indent=0) + "\n")
     sorted_names = sort_names(stored_names(), json.loads(ABSENT.read_text()))
     if options.update:
