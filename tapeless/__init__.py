@@ -72,6 +72,7 @@ from tapeless.core.aval import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
 from tapeless.core.trace import eval_context as ensure_compile_time_eval
+from tapeless.dropin.finder import install_as_jax
 from tapeless.dtypes import float0
 from tapeless.runtime.device import (
     block_until_ready,
@@ -115,19 +116,12 @@ from tapeless.util.versions import __version__, __version_info__
 
 # Modules that few programs need are loaded at first use.
 experimental = lazy.load("tapeless.experimental")
+image = lazy.load("tapeless.image")
 interpreters = lazy.load("tapeless.interpreters")
 profiler = lazy.load("tapeless.profiler")
 scipy = lazy.load("tapeless.scipy")
 
 show_filtered()
-
-_dropin = lazy.load("tapeless.dropin")
-
-
-def install_as_jax() -> None:
-    """Let `import jax` find this package: see `tapeless/dropin`."""
-    _dropin.install_as_jax()
-
 
 __dir__ = listed_names("jax", globals())
 __getattr__ = missing_attribute("jax")

@@ -1,7 +1,4 @@
-"""Dtypes: names, canonical forms, the hierarchy, and promotion by example."""
-
-import copy
-import pickle
+"""Dtypes: canonical forms under the modes, and promotion by example."""
 
 import ml_dtypes
 import numpy as np
@@ -18,53 +15,6 @@ class Value:
     def __init__(self, dtype, weak_type=False):
         self.dtype = np.dtype(dtype)
         self.weak_type = weak_type
-
-
-@pytest.mark.parametrize(
-    ("dtype", "name"),
-    [
-        ("float32", "f32"),
-        ("int8", "i8"),
-        ("uint64", "u64"),
-        ("bool", "bool"),
-        ("complex64", "c64"),
-        (ml_dtypes.bfloat16, "bf16"),
-        (ml_dtypes.float8_e4m3fn, "f8_e4m3fn"),
-        (ml_dtypes.int4, "i4"),
-        (dtypes.float0, "float0"),
-        (KEY, "key<fry>"),
-    ],
-)
-def test_short_names(dtype, name):
-    assert dtypes.short_dtype_name(dtype) == name
-
-
-def test_full_names():
-    assert dtypes.dtype_name(np.float32) == "float32"
-    assert dtypes.dtype_name(dtypes.float0) == "float0"
-    assert dtypes.dtype_name(KEY) == "key<fry>"
-
-
-def test_a_key_dtype_is_one_object():
-    assert dtypes.key_dtype("threefry2x32", "fry", (2,)) is KEY
-    assert pickle.loads(pickle.dumps(KEY)) is KEY
-    assert copy.deepcopy(KEY) is KEY
-    assert (KEY.itemsize, KEY.physical_shape, KEY.physical_dtype) == (8, (2,), np.uint32)
-
-
-def test_extended_dtypes_have_their_place_in_the_hierarchy():
-    assert dtypes.issubdtype(KEY, dtypes.prng_key)
-    assert dtypes.issubdtype(KEY, dtypes.extended)
-    assert dtypes.issubdtype(KEY, KEY)
-    assert not dtypes.issubdtype(KEY, np.number)
-    assert not dtypes.issubdtype(np.float32, dtypes.extended)
-
-
-def test_narrow_types_have_their_place_in_the_hierarchy():
-    assert dtypes.issubdtype(ml_dtypes.bfloat16, np.floating)
-    assert dtypes.issubdtype(ml_dtypes.uint4, np.unsignedinteger)
-    assert not dtypes.issubdtype(ml_dtypes.int4, np.unsignedinteger)
-    assert dtypes.issubdtype("float32", np.inexact)
 
 
 def test_canonical_dtypes_follow_x64():
@@ -157,32 +107,6 @@ def test_errors_of_promotion():
         dtypes.result_type()
     with pytest.raises(TypeError, match=r"Cannot determine dtype of \[1, 2\]"):
         dtypes.result_type([1, 2])
-
-
-@pytest.mark.parametrize(
-    ("dtype", "inexact", "real", "complex_"),
-    [
-        ("bool", "float32", "float32", "complex64"),
-        ("int8", "float32", "float32", "complex64"),
-        ("int64", "float64", "float64", "complex128"),
-        ("bfloat16", "bfloat16", "bfloat16", "complex64"),
-        ("complex64", "complex64", "float32", "complex64"),
-        ("float64", "float64", "float64", "complex128"),
-    ],
-)
-def test_changes_of_kind(dtype, inexact, real, complex_):
-    assert dtypes.to_inexact_dtype(dtype) == inexact
-    assert dtypes.to_floating_dtype(dtype) == real
-    assert dtypes.to_complex_dtype(dtype) == complex_
-    assert dtypes.to_numeric_dtype(dtype) == ("int32" if dtype == "bool" else dtype)
-
-
-def test_sizes_and_infinities():
-    assert dtypes.itemsize_bits(ml_dtypes.int4) == 4
-    assert dtypes.itemsize_bits(np.float64) == 64
-    assert dtypes.supports_inf(ml_dtypes.bfloat16)
-    assert not dtypes.supports_inf(ml_dtypes.float8_e4m3fn)
-    assert not dtypes.supports_inf(np.int32)
 
 
 def test_scalar_types():

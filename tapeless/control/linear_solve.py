@@ -187,43 +187,18 @@ def custom_linear_solve(
     b_tree = tree.children()[0]
     avals = [typeof(leaf) for leaf in leaves]
 
-    def traced(function: Callable, what: str, aux: bool) -> Body:
-        """Trace one of the user's functions, and check the shapes it returns."""
-        body = trace_body(function, tree, avals, "custom_linear_solve")
-        outs = body.out_avals
-        if aux:
-            outs = outs[: body.out_tree.children()[0].num_leaves]
-        shapes, wanted = [a.shape for a in outs], [a.shape for a in avals]
-        if shapes != wanted:
-            raise ValueError(f"{what}() output shapes must match b, got {shapes} and {wanted}")
-        return body
+    def traced_solver(function: Callable, product: Body, what: str) -> Body:
+        """Trace one of the user's solvers."""
+        return _traced(_solver(function, product, b_tree, has_aux), tree, avals, what, has_aux)
 
-    def solver(function: Callable, product: Body) -> Callable:
-        """Return a solver with the product as a traced function."""
-
-        def multiply(x: Any) -> Any:
-            """Multiply a tree like b."""
-            outs = eval_jaxpr(product.jaxpr, (), *product.consts, *tree_leaves(x))
-            return tree_unflatten(b_tree, outs)
-
-        def run(right: Any) -> Any:
-            """Call the solver; with an auxiliary output it must return a pair."""
-            result = function(multiply, right)
-            if has_aux:
-                x, aux = result
-                return x, aux
-            return result
-
-        return run
-
-    product = traced(matvec, "matvec", False)
-    solution = traced(solver(solve, product), "solve", has_aux)
+    product = _traced(matvec, tree, avals, "matvec", False)
+    solution = traced_solver(solve, product, "solve")
     bodies = LinearSolve(product, None, solution, None)
     if symmetric:
         bodies = LinearSolve(product, product, solution, solution)
     elif transpose_solve is not None:
         back = _transposed(product, avals, b_tree)
-        other = traced(solver(transpose_solve, back), "transpose_solve", has_aux)
+        other = traced_solver(transpose_solve, back, "transpose_solve")
         bodies = LinearSolve(product, back, solution, other)
     outs = linear_solve_p.bind(
         *[value for body in bodies if body is not None for value in body.consts],
@@ -233,10 +208,41 @@ def custom_linear_solve(
     )
     if not has_aux:
         return tree_unflatten(b_tree, outs)
-    aux_tree = solution.out_tree.children()[1]
-    return tree_unflatten(b_tree, outs[: len(leaves)]), tree_unflatten(
-        aux_tree, outs[len(leaves) :]
-    )
+    x, aux = split_at(outs, len(leaves))
+    return tree_unflatten(b_tree, x), tree_unflatten(solution.out_tree.children()[1], aux)
+
+
+def _traced(
+    function: Callable, tree: PyTreeDef, avals: Sequence[ShapedArray], what: str, has_aux: bool
+) -> Body:
+    """Trace a function of b, `what` to the user, and check that it returns the shapes of b."""
+    body = trace_body(function, tree, avals, "custom_linear_solve")
+    outs = body.out_avals
+    if has_aux:
+        outs = outs[: body.out_tree.children()[0].num_leaves]
+    shapes, wanted = [a.shape for a in outs], [a.shape for a in avals]
+    if shapes != wanted:
+        raise ValueError(f"{what}() output shapes must match b, got {shapes} and {wanted}")
+    return body
+
+
+def _solver(function: Callable, product: Body, b_tree: PyTreeDef, has_aux: bool) -> Callable:
+    """Return the user's solver as a function of b, the product being a traced function."""
+
+    def multiply(x: Any) -> Any:
+        """Multiply a tree like b."""
+        outs = eval_jaxpr(product.jaxpr, (), *product.consts, *tree_leaves(x))
+        return tree_unflatten(b_tree, outs)
+
+    def run(right: Any) -> Any:
+        """Call the solver; with an auxiliary output it must return a pair."""
+        result = function(multiply, right)
+        if has_aux:
+            x, aux = result
+            return x, aux
+        return result
+
+    return run
 
 
 def _transposed(product: Body, avals: Sequence[ShapedArray], b_tree: PyTreeDef) -> Body:
