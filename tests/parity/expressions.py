@@ -2,6 +2,7 @@
 
     check_program(tapeless, jax, "jnp.dot(a, b)", "f32[2,3] f32[3]")      the printed programs agree
     check_value(tapeless, jax, "jnp.unique(x)", {"x": np.array([3, 1])})  the results agree
+    check_error_class(tapeless, jax, "jnp.ones(2) + jnp.ones(3)", {})     the errors' classes agree
 
 Operands of a program are a, b, c, d; their types are written as programs print them.  Results agree
 in structure, shape, dtype, weakness and, to rounding, in value; errors in class and message.
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_program", "check_value"]
+__all__ = ["check_error_class", "check_program", "check_value"]
 
 DTYPES = {
     "bf16": "bfloat16", "bool": "bool", "c64": "complex64", "f16": "float16", "f32": "float32",
@@ -100,3 +101,15 @@ def check_value(
     assert summary(found) == summary(expected)
     for x, y in zip(numbers(found), numbers(expected), strict=True):
         np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def check_error_class(
+    system: ModuleType, jax: ModuleType, text: str, names: dict[str, Any]
+) -> None:
+    """Assert that an expression raises errors of one class, both with a message."""
+    expected, found = result_of(jax, text, names), result_of(system, text, names)
+    assert isinstance(expected, str), "JAX raises nothing"
+    assert isinstance(found, str), "nothing was raised"
+    kind, _, message = found.partition(": ")
+    assert kind == expected.partition(":")[0]
+    assert message
