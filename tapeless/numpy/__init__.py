@@ -89,6 +89,7 @@ from tapeless.numpy.correlation import *
 from tapeless.numpy.creation import *
 from tapeless.numpy.cumulative import *
 from tapeless.numpy.diagonals import *
+from tapeless.numpy.divisors import *
 from tapeless.numpy.editing import *
 from tapeless.numpy.floats import *
 from tapeless.numpy.grids import *
@@ -106,6 +107,7 @@ from tapeless.numpy.scalar_types import *
 from tapeless.numpy.sets import *
 from tapeless.numpy.shaping import *
 from tapeless.numpy.sorting import *
+from tapeless.numpy.special_functions import *
 from tapeless.numpy.taking import *
 from tapeless.numpy.ufunc_class import *
 from tapeless.numpy.ufuncs import *

@@ -20,6 +20,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     const,
     dtype_of,
+    is_complex,
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
@@ -70,11 +71,6 @@ __all__ = [
 ]
 
 _BOOL = np.dtype(np.bool_)
-
-
-def _is_complex(x: Value) -> bool:
-    """Tell whether a value is complex."""
-    return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
 # Sums, products, extremes
@@ -223,7 +219,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Array:
         inexact = lax.ne(lax.rem(x1, x2), const(x1, 0))
         adjust = lax.bitwise_and(signs_differ, inexact)
         return where(adjust, lax.sub(quotient, const(quotient, 1)), quotient)
-    if _is_complex(x1):
+    if is_complex(x1):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
 
@@ -241,7 +237,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
     x1, x2 = promote_args_numeric("divmod", x1, x2)
     if dtypes.issubdtype(dtype_of(x1), np.integer):
         return floor_divide(x1, x2), remainder(x1, x2)
-    if _is_complex(x1):
+    if is_complex(x1):
         raise TypeError("divmod does not support complex-valued inputs")
     return _float_divmod(x1, x2)
 
@@ -398,7 +394,7 @@ def _lexicographic(test: Callable, x: Value, y: Value) -> Value:
 def _ordered(name: str, test: Callable, x: Any, y: Any) -> Value:
     """Promote and compare."""
     x, y = promote_args(name, x, y)
-    return _lexicographic(test, x, y) if _is_complex(x) else test(x, y)
+    return _lexicographic(test, x, y) if is_complex(x) else test(x, y)
 
 
 def equal(x: Any, y: Any, /) -> Array:

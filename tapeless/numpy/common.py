@@ -42,6 +42,7 @@ __all__ = [
     "convert",
     "dtype_of",
     "is_arraylike",
+    "is_complex",
     "is_inexact",
     "ndim",
     "promote_args",
@@ -144,6 +145,11 @@ def shape_error(shape: Any) -> TypeError:
 def dtype_of(x: Any) -> np.dtype:
     """Return the dtype of an array-like."""
     return typeof(value_of(x)).dtype
+
+
+def is_complex(x: Any) -> bool:
+    """Tell whether an array-like holds complex numbers."""
+    return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
 def is_inexact(x: Any) -> bool:

@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     const,
     convert,
     dtype_of,
+    is_complex,
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
@@ -83,11 +84,6 @@ __all__ = [
 def _zeros_like(x: Value) -> Value:
     """Return zeros of the type of `x`."""
     return lax.full_like(x, 0)
-
-
-def _is_complex(x: Value) -> bool:
-    """Tell whether a value is complex."""
-    return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
 def _is_exact(x: Value) -> bool:
@@ -352,7 +348,7 @@ def arccosh(x: Any, /) -> Array:
     Array([0.      , 1.316958], dtype=float32)
     """
     out = lax.acosh(*promote_args_inexact("arccosh", x))
-    if not _is_complex(out):
+    if not is_complex(out):
         return out
     real = lax.real(out)
     return where(lax.lt(real, const(real, 0)), lax.neg(out), out)
@@ -372,7 +368,7 @@ def log10(x: Any, /) -> Array:
     """
     out = lax.log(*promote_args_inexact("log10", x))
     scale = 1 / np.log(10)
-    if _is_complex(out):
+    if is_complex(out):
         real, imag = lax.real(out), lax.imag(out)
         scaled = (lax.mul(part, dtype_of(part).type(scale)) for part in (real, imag))
         return lax.complex(*scaled)
@@ -466,7 +462,7 @@ def fabs(x: Any, /) -> Array:
     Array([1., 2.], dtype=float32)
     """
     check_arraylike("fabs", x)
-    if _is_complex(x):
+    if is_complex(x):
         raise TypeError("ufunc 'fabs' does not support complex dtypes")
     return lax.abs(*promote_args_inexact("fabs", x))
 
@@ -509,7 +505,7 @@ def real(val: Any, /) -> Array:
     """
     check_arraylike("real", val)
     val = value_of(val)
-    return lax.real(val) if _is_complex(val) else asarray(val)
+    return lax.real(val) if is_complex(val) else asarray(val)
 
 
 def imag(val: Any, /) -> Array:
@@ -523,7 +519,7 @@ def imag(val: Any, /) -> Array:
     """
     check_arraylike("imag", val)
     val = value_of(val)
-    return lax.imag(val) if _is_complex(val) else _zeros_like(val)
+    return lax.imag(val) if is_complex(val) else _zeros_like(val)
 
 
 def conjugate(x: Any, /) -> Array:
@@ -537,7 +533,7 @@ def conjugate(x: Any, /) -> Array:
     """
     check_arraylike("conjugate", x)
     x = value_of(x)
-    return lax.conj(x) if _is_complex(x) else asarray(x)
+    return lax.conj(x) if is_complex(x) else asarray(x)
 
 
 conj = conjugate
@@ -554,7 +550,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     Array([1.5707964, 3.1415927], dtype=float32)
     """
     x, y = promote_args_inexact("angle", real(z), imag(z))
-    if not _is_complex(z):
+    if not is_complex(z):
         y = convert(y, dtype_of(y))
     out = lax.atan2(y, x)
     return rad2deg(out) if deg else out

@@ -17,7 +17,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic
 from tapeless.numpy.common import asarray
 from tapeless.numpy.creation import arange, ones
-from tapeless.numpy.floats import i0
+from tapeless.numpy.special_functions import i0
 from tapeless.numpy.ufuncs import cos, sqrt, square
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]

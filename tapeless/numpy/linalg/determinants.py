@@ -26,7 +26,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
 from tapeless.numpy.arithmetic import equal, multiply, not_equal, subtract
 from tapeless.numpy.choice import where
-from tapeless.numpy.common import convert
+from tapeless.numpy.common import convert, is_complex
 from tapeless.numpy.diagonals import diagonal, eye, trace
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
@@ -48,11 +48,6 @@ class SlogdetResult(NamedTuple):
 
     sign: Value
     logabsdet: Value
-
-
-def _is_complex(x: Value) -> bool:
-    """Tell whether a value is complex."""
-    return dtypes.issubdtype(typeof(x).dtype, np.complexfloating)
 
 
 def _are_square(shape: tuple[int, ...]) -> bool:
@@ -152,7 +147,7 @@ def _slogdet_tangents(
 ) -> tuple[Value, Value]:
     """Return the tangents of sign and logarithm."""
     ratio = _trace(lu_solve(factors, order, da))
-    if not _is_complex(ratio):
+    if not is_complex(ratio):
         return multiply(sign, typeof(sign).dtype.type(0)), ratio
     size = parts.real(ratio)
     turn = subtract(ratio, convert(size, typeof(ratio).dtype))
@@ -176,10 +171,10 @@ def _slogdet_qr(a: Value) -> tuple[Value, Value]:
     dtype = typeof(d).dtype
     logarithm = _log_sizes(d)
     sign = _product(unary.sign(d))
-    count = typeof(a).shape[-1] - (0 if _is_complex(a) else 1)
+    count = typeof(a).shape[-1] - (0 if is_complex(a) else 1)
     taus = get_item(taus, (..., slice(None, count)))
     reflected = not_equal(taus, dtype.type(0))
-    if not _is_complex(a):
+    if not is_complex(a):
         flips = where(reflected, dtype.type(-1), dtype.type(1))
     else:
         # det(1 - tau v v') = 1 - tau |v|^2 = -tau / conj(tau)
