@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies
 
-__all__ = ["N_PROGRAMS", "Block", "Step", "agree", "cook", "kinds_in", "recipes"]
+__all__ = ["N_PROGRAMS", "Block", "Step", "agree", "cook", "decides", "recipes"]
 
 # How many programs each law is tried on.
 N_PROGRAMS = 1250 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 12
@@ -60,10 +60,13 @@ def recipes(draw: Callable, depth: int = 2, without: frozenset[str] = frozenset(
     return tuple(steps)
 
 
-def kinds_in(block: Block) -> set[str]:
-    """Return the kinds of steps of a block and of those nested in it."""
-    return {step.kind for step in block}.union(
-        *(kinds_in(inner) for step in block for inner in step.blocks)
+def decides(block: Block) -> bool:
+    """Tell whether a step of a block, or of one nested in it, depends on a value by jumps."""
+    return any(
+        step.kind in ("rounded", "cond", "switch", "loop")
+        or (step.kind == "binary" and step.n % 4 == 3)
+        or any(map(decides, step.blocks))
+        for step in block
     )
 
 

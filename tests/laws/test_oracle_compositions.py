@@ -1,22 +1,23 @@
 """Transformations of random programs, against JAX in the same process.
 
-The programs are those of `recipes.py`; each law draws its own, the same in every run.
+The programs are those of `recipes.py`; each law draws its own, the same in every run.  JAX compiles
+each use of a program as a whole, and we run it compiled or operation by operation, as it is drawn.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import assume, given, settings, strategies
 
 import tapeless
 import tapeless.numpy
-from tests.laws.recipes import N_PROGRAMS, Block, agree, cook, recipes
+from tests.laws.recipes import N_PROGRAMS, Block, agree, cook, decides, recipes
 
 pytestmark = pytest.mark.oracle
 
@@ -25,37 +26,40 @@ TOLERANCES = {"float32": 2e-3, "float64": 1e-8, "bfloat16": 0.15, "complex64": 2
 DTYPES = strategies.sampled_from(sorted(TOLERANCES))
 SIZES = strategies.sampled_from([3, 3, 3, 1, 0])
 SEEDS = strategies.integers(0, 2**16)
-ANY = recipes(3)
 FORWARD = recipes(2, frozenset({"own_vjp"}))
 REVERSE = recipes(2, frozenset({"loop"}))
 BOTH = recipes(2, frozenset({"loop", "own_vjp"}))
-# bfloat16 is compared where rounding decides no branch and no floor.
-SMOOTH = frozenset({"rounded", "cond", "switch", "loop"})
 programs = settings(max_examples=N_PROGRAMS)
 
 
 @pytest.fixture(scope="module")
-def jax() -> ModuleType:
-    """The oracle."""
-    return importlib.import_module("jax")
+def jax() -> Iterator[ModuleType]:
+    """The oracle, which need not optimise what runs once."""
+    module = importlib.import_module("jax")
+    module.config.update("jax_disable_most_optimizations", True)
+    yield module
+    module.config.update("jax_disable_most_optimizations", False)
 
 
 def both(jax: ModuleType, recipe: Block, seed: int, dtype: str, size: int, use: Callable) -> None:
     """Assert that `use(system, f, x, y, rows)` gives the same in both systems."""
+    # Rounding in bfloat16 takes decisions, and systems may round at other places.
+    assume(dtype != "bfloat16" or not decides(recipe))
     random = np.random.RandomState(seed)
     shapes = [(size,), (size,), (4, size)]
     values = [random.randn(*shape) for shape in shapes]
     if dtype.startswith("complex"):
         values = [value + 1j * random.randn(*value.shape) for value in values]
 
-    def result(system: ModuleType) -> Any:
+    def result(system: ModuleType, compiled: bool) -> Any:
         """Cook and use the program in one system."""
         with system.enable_x64(dtype == "float64"):
             arrays = [system.numpy.asarray(value, dtype) for value in values]
-            out = use(system, cook(system, recipe), *arrays)
+            used = lambda *arrays: use(system, cook(system, recipe), *arrays)  # noqa: E731
+            out = (system.jit(used) if compiled else used)(*arrays)
             return [np.asarray(leaf) for leaf in system.tree_util.tree_leaves(out)]
 
-    agree(result(tapeless), result(jax), TOLERANCES[dtype], list)
+    agree(result(tapeless, seed % 2 == 0), result(jax, True), TOLERANCES[dtype], list)
 
 
 def total(system: ModuleType, f: Callable) -> Callable:
@@ -64,17 +68,17 @@ def total(system: ModuleType, f: Callable) -> Callable:
 
 
 @programs
-@given(ANY, SEEDS, DTYPES, SIZES)
+@given(recipes(3), SEEDS, DTYPES, SIZES)
 def test_values(jax, recipe, seed, dtype, size):
-    both(jax, recipe, seed, dtype, size, lambda s, f, x, y, rows: s.jit(f)(x, y))
+    both(jax, recipe, seed, dtype, size, lambda s, f, x, y, rows: f(x, y))
 
 
 @programs
-@given(ANY, SEEDS, DTYPES, SIZES)
+@given(recipes(3), SEEDS, DTYPES, SIZES)
 def test_mapped_values(jax, recipe, seed, dtype, size):
     def use(s, f, x, y, rows):
         """Map over columns of the transpose, and over rows."""
-        return s.jit(s.vmap(f, (1, None), 1))(rows.T, y), s.vmap(f, (None, 0))(x, rows)
+        return s.vmap(f, (1, None), 1)(rows.T, y), s.vmap(f, (None, 0))(x, rows)
 
     both(jax, recipe, seed, dtype, size, use)
 
@@ -83,9 +87,9 @@ def test_mapped_values(jax, recipe, seed, dtype, size):
 @given(REVERSE, SEEDS, DTYPES, SIZES)
 def test_gradients(jax, recipe, seed, dtype, size):
     def use(s, f, x, y, rows):
-        """Differentiate by both, the program compiled or not."""
+        """Differentiate by both, the program checkpointed or not."""
         loss = total(s, f)
-        return s.jit(s.value_and_grad(loss, (0, 1)))(x, y), s.grad(s.checkpoint(loss))(x, y)
+        return s.value_and_grad(loss, (0, 1))(x, y), s.grad(s.checkpoint(loss))(x, y)
 
     both(jax, recipe, seed, dtype, size, use)
 
@@ -95,7 +99,7 @@ def test_gradients(jax, recipe, seed, dtype, size):
 def test_gradients_per_example(jax, recipe, seed, dtype, size):
     def use(s, f, x, y, rows):
         """Map a gradient."""
-        return s.jit(s.vmap(s.grad(total(s, f), (0, 1)), (0, None)))(rows, y)
+        return s.vmap(s.grad(total(s, f), (0, 1)), (0, None))(rows, y)
 
     both(jax, recipe, seed, dtype, size, use)
 
@@ -115,9 +119,23 @@ def test_tangents(jax, recipe, seed, dtype, size):
 @given(REVERSE, SEEDS, DTYPES, SIZES)
 def test_hessian_vector_products(jax, recipe, seed, dtype, size):
     def use(s, f, x, y, rows):
-        """Push a gradient forward."""
-        gradient = s.grad(total(s, f))
-        return s.jit(lambda a: s.jvp(lambda a: gradient(a, y), (a,), (y,))[1])(x)
+        """Push a gradient forward, and pull one back."""
+        gradient = lambda a: s.grad(total(s, f))(a, y)  # noqa: E731
+        pulled = s.grad(lambda a: s.numpy.sum(s.numpy.real(gradient(a) * y)))(x)
+        return s.jvp(gradient, (x,), (y,))[1], pulled
+
+    both(jax, recipe, seed, dtype, size, use)
+
+
+@programs
+@given(BOTH, SEEDS, DTYPES, SIZES)
+def test_hessian_vector_products_by_tangents(jax, recipe, seed, dtype, size):
+    def use(s, f, x, y, rows):
+        """Pull a tangent back, and push one forward along each row."""
+        loss = lambda a: total(s, f)(a, y)  # noqa: E731
+        tangent = lambda a, v: s.jvp(loss, (a,), (v,))[1]  # noqa: E731
+        twice = lambda v: s.jvp(lambda a: tangent(a, y), (x,), (v,))[1]  # noqa: E731
+        return s.grad(tangent)(x, y), s.vmap(twice)(rows)
 
     both(jax, recipe, seed, dtype, size, use)
 
@@ -127,7 +145,7 @@ def test_hessian_vector_products(jax, recipe, seed, dtype, size):
 def test_hessians(jax, recipe, seed, dtype, size):
     def use(s, f, x, y, rows):
         """Take the Hessian."""
-        return s.jit(s.hessian(total(s, f)))(x, y)
+        return s.hessian(total(s, f))(x, y)
 
     both(jax, recipe, seed, dtype, size, use)
 
@@ -140,7 +158,7 @@ def test_third_derivatives(jax, recipe, seed, dtype):
         loss = total(s, f)
         second = lambda a: s.numpy.vdot(s.grad(loss)(a, y), y)  # noqa: E731
         third = lambda a: s.numpy.vdot(s.grad(second)(a), y)  # noqa: E731
-        return s.jit(s.grad(third))(x)
+        return s.grad(third)(x)
 
     both(jax, recipe, seed, dtype, 3, use)
 
