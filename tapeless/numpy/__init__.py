@@ -97,6 +97,7 @@ from tapeless.numpy.histograms import *
 from tapeless.numpy.joining import *
 from tapeless.numpy.mapping import *
 from tapeless.numpy.methods import *
+from tapeless.numpy.nan_reductions import *
 from tapeless.numpy.padding import *
 from tapeless.numpy.polynomials import *
 from tapeless.numpy.products import *

@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    convert,
     promote_args_inexact,
     value_of,
 )
@@ -44,15 +45,6 @@ __all__ = [
     "max",
     "mean",
     "min",
-    "nanargmax",
-    "nanargmin",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
     "prod",
     "ptp",
     "std",
@@ -104,25 +96,41 @@ def _reduce(
     operation: Callable,
     neutral: Any,
     keepdims: bool,
-    initial: Any = None,
     where: Any = None,
-    combine: Callable | None = None,
+    finish: Callable | None = None,
 ) -> Value:
-    """Reduce `x`: the scheme of all reductions."""
+    """Reduce `x`: the scheme of all reductions.
+
+    finish: what is done to the result before reduced axes are put back.
+    """
     aval = typeof(x)
     axes = canonicalize_axes(axis, aval.ndim)
     if where is not None:
         x = choose(where, x, np.asarray(neutral, aval.dtype)[()])
     result = operation(x, axes)
-    if initial is not None:
-        start = typeof(result).dtype.type(initial) if np.ndim(initial) == 0 else initial
-        result = combine(start, result)
+    if finish is not None:
+        result = finish(result)
     return _kept(result, aval.shape, axes) if keepdims else result
+
+
+def _from_initial(initial: Any, combine: Callable) -> Callable | None:
+    """Return what combines the user's initial value with a result; None if there is none."""
+    if initial is None:
+        return None
+    extents = typeof(value_of(initial)).shape
+    if extents:
+        raise ValueError(f"initial value must be a scalar. Got array of shape {extents}")
+
+    def with_initial(result: Value) -> Value:
+        """Combine."""
+        return combine(convert(initial, typeof(result).dtype), result)
+
+    return with_initial
 
 
 def _add_up(
     x: Value, axis: Axis, dtype: np.dtype, operation: Callable, neutral: int, keepdims: bool,
-    initial: Any, where: Any, combine: Callable,
+    where: Any, finish: Callable | None,
 ) -> Value:  # fmt: skip
     """Sum or multiply in `dtype`; short floats in float32."""
     own = typeof(x).dtype
@@ -133,7 +141,7 @@ def _add_up(
         x = convert_element_type(x, dtype)
     if short:
         x = convert_element_type(x, np.float32)
-    result = _reduce(x, axis, operation, neutral, keepdims, initial, where, combine)
+    result = _reduce(x, axis, operation, neutral, keepdims, where, finish)
     return convert_element_type(result, dtype) if short else result
 
 
@@ -153,7 +161,8 @@ def sum(
     check_arraylike("sum", a)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
-    return _add_up(x, axis, dtype, reduce.reduce_sum, 0, keepdims, initial, where, binary.add)
+    finish = _from_initial(initial, binary.add)
+    return _add_up(x, axis, dtype, reduce.reduce_sum, 0, keepdims, where, finish)
 
 
 def prod(
@@ -170,7 +179,8 @@ def prod(
     check_arraylike("prod", a)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
-    return _add_up(x, axis, dtype, reduce.reduce_prod, 1, keepdims, initial, where, binary.mul)
+    finish = _from_initial(initial, binary.mul)
+    return _add_up(x, axis, dtype, reduce.reduce_prod, 1, keepdims, where, finish)
 
 
 def _extreme(
@@ -190,7 +200,8 @@ def _extreme(
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
                              f"where mask one has to specify 'initial'")  # fmt: skip
     fill = neutral(aval.dtype) if where is not None else None
-    return _reduce(x, axis, operation, fill, keepdims, initial, where, combine)
+    finish = _from_initial(initial, combine)
+    return _reduce(x, axis, operation, fill, keepdims, where, finish)
 
 
 def max(
@@ -236,7 +247,7 @@ def all(
     _no_out("all", out)
     check_arraylike("all", a)
     x = convert_element_type(asarray(a), np.bool_)
-    return _reduce(x, axis, reduce.reduce_and, True, keepdims, None, where)
+    return _reduce(x, axis, reduce.reduce_and, True, keepdims, where)
 
 
 def any(
@@ -250,7 +261,7 @@ def any(
     _no_out("any", out)
     check_arraylike("any", a)
     x = convert_element_type(asarray(a), np.bool_)
-    return _reduce(x, axis, reduce.reduce_or, False, keepdims, None, where)
+    return _reduce(x, axis, reduce.reduce_or, False, keepdims, where)
 
 
 def _mean_dtype(x: Value, dtype: Any, name: str) -> np.dtype:
@@ -520,187 +531,3 @@ def argmin(
     Array(1, dtype=int32)
     """
     return _argument("argmin", a, axis, out, keepdims, reduce.argmin)
-
-
-def _is_nan(x: Value) -> Value:
-    """Return where NaN is."""
-    if dtypes.issubdtype(typeof(x).dtype, np.complexfloating):
-        return binary.bitwise_or(ne(real(x), real(x)), ne(imag(x), imag(x)))
-    return ne(x, x)
-
-
-def _inexact(x: Value) -> bool:
-    """Tell whether values may be NaN."""
-    return dtypes.issubdtype(typeof(x).dtype, np.inexact)
-
-
-@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
-def nansum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-    initial: Any = None, where: Any = None,
-) -> Value:  # fmt: skip
-    """Return the sum over axes, taking NaN as 0.
-
-    >>> import numpy as np
-    >>> nansum(np.array([1.0, np.nan], "float32"))
-    Array(1., dtype=float32)
-    """
-    check_arraylike("nansum", a)
-    x = value_of(a)
-    x = choose(_is_nan(x), typeof(x).dtype.type(0), x) if _inexact(x) else x
-    return sum(x, axis, dtype, out, keepdims, initial, where)
-
-
-@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
-def nanprod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-    initial: Any = None, where: Any = None,
-) -> Value:  # fmt: skip
-    """Return the product over axes, taking NaN as 1.
-
-    >>> import numpy as np
-    >>> nanprod(np.array([3.0, np.nan], "float32"))
-    Array(3., dtype=float32)
-    """
-    check_arraylike("nanprod", a)
-    x = value_of(a)
-    x = choose(_is_nan(x), typeof(x).dtype.type(1), x) if _inexact(x) else x
-    return prod(x, axis, dtype, out, keepdims, initial, where)
-
-
-def _nan_extreme(
-    x: Value, axis: Axis, keepdims: bool, fill: Any, extreme: Callable, **rest: Any
-) -> Value:
-    """Return an extreme over what is not NaN; NaN where nothing else is."""
-    if not _inexact(x):
-        return extreme(x, axis, keepdims=keepdims, **rest)
-    fill = typeof(x).dtype.type(fill)
-    result = extreme(choose(_is_nan(x), fill, x), axis, keepdims=keepdims, **rest)
-    if rest.get("initial") is not None:
-        return result
-    return choose(all(_is_nan(x), axis, keepdims=keepdims), np.nan, result)
-
-
-@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanmax(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None,
-) -> Value:  # fmt: skip
-    """Return the maximum over axes of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanmax(np.array([1.0, np.nan], "float32"))
-    Array(1., dtype=float32)
-    """
-    check_arraylike("nanmax", a)
-    return _nan_extreme(asarray(a), axis, keepdims, -np.inf, max, initial=initial, where=where)
-
-
-@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanmin(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None,
-) -> Value:  # fmt: skip
-    """Return the minimum over axes of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanmin(np.array([1.0, np.nan], "float32"))
-    Array(1., dtype=float32)
-    """
-    check_arraylike("nanmin", a)
-    return _nan_extreme(asarray(a), axis, keepdims, np.inf, min, initial=initial, where=where)
-
-
-@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
-def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-    where: Any = None,
-) -> Value:  # fmt: skip
-    """Return the mean over axes of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanmean(np.array([1.0, np.nan, 3.0], "float32"))
-    Array(2., dtype=float32)
-    """
-    check_arraylike("nanmean", a)
-    x = value_of(a)
-    if not _inexact(x):
-        return mean(x, axis, dtype, out, keepdims, where=where)
-    dtype = typeof(x).dtype if dtype is None else np.dtype(dtype)
-    known = convert_element_type(bitwise_not(_is_nan(x)), dtypes.default_int_dtype())
-    n = sum(known, axis, dtype, keepdims=keepdims, where=where)
-    return binary.div(nansum(x, axis, dtype, keepdims=keepdims, where=where), n)
-
-
-@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
-def nanvar(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
-    keepdims: bool = False, where: Any = None, mean: Any = None,
-) -> Value:  # fmt: skip
-    """Return the variance over axes of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanvar(np.array([1.0, np.nan, 3.0], "float32"))
-    Array(1., dtype=float32)
-    """
-    check_arraylike("nanvar", a)
-    x = value_of(a)
-    if not _inexact(x):
-        return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    known = bitwise_not(_is_nan(x))
-    mask = known if where is None else binary.bitwise_and(known, asarray(where))
-    return var(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
-
-
-@functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
-def nanstd(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
-    keepdims: bool = False, where: Any = None, mean: Any = None,
-) -> Value:  # fmt: skip
-    """Return the standard deviation over axes of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanstd(np.array([1.0, np.nan, 3.0], "float32"))
-    Array(1., dtype=float32)
-    """
-    return sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
-
-
-def _nan_argument(
-    a: Any, axis: int | None, keepdims: bool | None, fill: Any, find: Callable
-) -> Value:
-    """Return the position of an extreme of what is not NaN; -1 where nothing else is."""
-    x = value_of(a)
-    if not _inexact(x):
-        return find(x, axis, keepdims=keepdims)
-    nan = _is_nan(x)
-    place = find(choose(nan, fill, x), axis, keepdims=keepdims)
-    return choose(all(nan, axis, keepdims=bool(keepdims)), -1, place)
-
-
-@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Value:
-    """Return the position of the maximum of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanargmax(np.array([1.0, np.nan, 3.0], "float32"))
-    Array(2, dtype=int32)
-    """
-    check_arraylike("nanargmax", a)
-    return _nan_argument(a, axis, keepdims, -np.inf, argmax)
-
-
-@functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Value:
-    """Return the position of the minimum of what is not NaN.
-
-    >>> import numpy as np
-    >>> nanargmin(np.array([1.0, np.nan, 3.0], "float32"))
-    Array(0, dtype=int32)
-    """
-    check_arraylike("nanargmin", a)
-    return _nan_argument(a, axis, keepdims, np.inf, argmin)

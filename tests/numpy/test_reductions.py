@@ -1,0 +1,120 @@
+"""Reductions are NumPy's, in the dtypes of JAX."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tests.support.against_numpy import check, normal
+
+X = normal(4, 5, 3)
+MASK = np.random.default_rng(1).random(X.shape) < 0.6
+FLOATING = ["sum", "prod", "max", "min", "mean", "var", "std", "ptp", "any", "all"]
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
+@pytest.mark.parametrize("name", FLOATING)
+def test_axes(name, axis):
+    if name == "ptp" and axis == ():
+        axis = 1
+    for keepdims in (False, True):
+        check(name, X, axis=axis, keepdims=keepdims)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "any", "all"])
+def test_masks(name):
+    check(name, X, axis=1, where=MASK)
+    check(name, X, axis=(0, 1), where=MASK[:, :1], keepdims=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_initial_values(name):
+    check(name, X, axis=0, initial=0.5)
+    check(name, X, axis=0, initial=0.5, where=MASK)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "nanmin", "nansum"])
+def test_an_initial_value_may_be_traced(name):
+    reduce = getattr(jnp, name)
+    found = jax.jit(lambda x, start: reduce(x, axis=0, initial=start))(X, 2)
+    np.testing.assert_array_equal(found, reduce(X, axis=0, initial=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "expected"),
+    [
+        ("sum", "int8", "int32"),
+        ("sum", "uint8", "uint32"),
+        ("prod", "bool", "int32"),
+        ("sum", "float16", "float16"),
+        ("mean", "int16", "float32"),
+        ("mean", "bfloat16", "bfloat16"),
+        ("var", "complex64", "float32"),
+        ("max", "int8", "int8"),
+        ("count_nonzero", "float32", "int32"),
+        ("argmax", "float32", "int32"),
+    ],
+)
+def test_dtypes(name, dtype, expected):
+    assert getattr(jnp, name)(jnp.ones(3, dtype)).dtype == expected
+
+
+def test_short_floats_are_added_up_in_float32():
+    assert jnp.sum(jnp.ones(4096, "float16")) == 4096
+    assert jnp.mean(jnp.full(4096, 3, "bfloat16")) == 3
+
+
+def test_integers_may_keep_their_dtype():
+    assert jnp.sum(jnp.ones(3, "int8"), promote_integers=False).dtype == "int8"
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_positions_of_extremes(name, axis):
+    ties = np.array([[3, 1, 3], [1, 3, 1]])
+    for keepdims in (False, True):
+        check(name, ties, axis=axis, keepdims=keepdims)
+    check(name, np.array([1.0, np.nan, 3.0, np.nan], np.float32))
+
+
+def test_counts_and_corrections():
+    check("count_nonzero", np.array([[0, 3], [4, 0], [1, 1]]), axis=0)
+    check("var", X, axis=0, ddof=1)
+    np.testing.assert_allclose(jnp.std(X, correction=1), np.std(X, ddof=1), rtol=1e-6)
+    np.testing.assert_allclose(jnp.var(X, mean=np.float32(0)), np.mean(X**2), rtol=1e-5)
+
+
+def test_averages():
+    weights = np.array([1.0, 2.0, 0.5, 3.0], np.float32)
+    check("average", X, axis=0, weights=weights)
+    check("average", X, weights=np.abs(X), returned=True)
+    check("average", X, axis=2, keepdims=True)
+    with pytest.raises(ValueError, match="Axis must be specified"):
+        jnp.average(X, weights=weights)
+    with pytest.raises(ValueError, match="Shape of weights must be consistent"):
+        jnp.average(X, axis=1, weights=weights)
+
+
+def test_gradients_of_spreads():
+    x = np.array([1.0, 2.0, 4.0], np.float32)
+    expected = 2 * (x - x.mean()) / 3
+    np.testing.assert_allclose(jax.grad(jnp.var)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(jnp.std)(x), expected / 2 / x.std(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: jnp.max(jnp.ones((0, 3)), axis=0), ValueError, "max which has no identity"),
+        (lambda: jnp.min(X, where=MASK), ValueError, "where mask one has to specify 'initial'"),
+        (lambda: jnp.argmax(jnp.ones((0,))), ValueError, "argmax of an empty sequence"),
+        (lambda: jnp.sum(X, out=X), NotImplementedError, "'out' argument to jnp.sum"),
+        (lambda: jnp.var(X, ddof=1, correction=1), ValueError, "provided simultaneously"),
+        (lambda: jnp.sum(X, initial=np.ones(3)), ValueError, r"scalar. Got array of shape \(3,\)"),
+        (lambda: jnp.sum([1, 2]), TypeError, "requires ndarray or scalar arguments"),
+        (lambda: jnp.sum(X, axis=3), ValueError, "axis 3 is out of bounds"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
