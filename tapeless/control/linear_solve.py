@@ -12,6 +12,7 @@ of their consts.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -64,10 +65,11 @@ class CustomLinearSolve(ProgramPrimitive):
     def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
         """Return the programs; all take vectors like b, and return them, the solvers also more."""
         *consts, b = self.groups(avals, params["const_lengths"])
-        n_aux = [0, 0, len(outs) - len(b), len(outs) - len(b)]
+        aux = outs[len(b) :]
+        more = [(), (), aux, aux]
         return [
-            (jaxpr, [*own, *b], [*b, *outs[len(outs) - n :]] if n else b)
-            for jaxpr, own, n in zip(params["jaxprs"], consts, n_aux, strict=True)
+            (jaxpr, [*own, *b], [*b, *extra])
+            for jaxpr, own, extra in zip(params["jaxprs"], consts, more, strict=True)
             if jaxpr is not None
         ]
 
@@ -79,20 +81,13 @@ class CustomLinearSolve(ProgramPrimitive):
         """Solve A dx = db - dA x."""
         jaxprs, lengths = params["jaxprs"], params["const_lengths"]
         outs = self.bind(*primals, **params)
-        consts = self.groups(primals, lengths)
-        d_matvec, *_, d_b = self.groups(tangents, lengths)
+        consts, *_ = self.groups(primals, lengths)
+        d_consts, *_, d_b = self.groups(tangents, lengths)
         n_b = len(d_b)
         right = list(d_b)
-        if any(nonzero_mask(d_matvec)):
-            x = outs[:n_b]
-
-            def product(*matrix: Value) -> tuple[Value, ...]:
-                """Multiply the solution, which stays fixed."""
-                return eval_jaxpr(jaxprs.matvec, (), *matrix, *x)
-
-            _, change = jvp_flat(product, consts[0], d_matvec)
-            minus = [t if type(t) is Zero else neg(t) for t in change]
-            right = [add_tangents(a, b) for a, b in zip(right, minus, strict=True)]
+        if any(nonzero_mask(d_consts)):
+            minus = _minus_change(jaxprs.matvec, consts, d_consts, outs[:n_b])
+            right = [add_tangents(a, b) for a, b in zip(d_b, minus, strict=True)]
         zeros = [Zero(typeof(out).tangent()) for out in outs]
         if not any(nonzero_mask(right)):
             return outs, zeros
@@ -112,14 +107,14 @@ class CustomLinearSolve(ProgramPrimitive):
         if any(type(x) is Linear for group in consts for x in group):
             raise TypeError("custom_linear_solve is linear in b only, not in what it captured")
         n_b = len(b)
-        operands = [x for group in LinearSolve(*consts).transposed() for x in group]
         outs = self.bind(
-            *operands,
+            *itertools.chain(*LinearSolve(*consts).transposed()),
             *map(instantiate, cotangents[:n_b]),
             jaxprs=jaxprs.transposed(),
             const_lengths=lengths.transposed(),
         )
-        return (*(None,) * (len(args) - n_b), *outs[:n_b])
+        nothing = [None] * (len(args) - n_b)
+        return (*nothing, *outs[:n_b])
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Map all programs; the vectors are batched in any case."""
@@ -151,6 +146,17 @@ class CustomLinearSolve(ProgramPrimitive):
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         """Write the solver in place."""
         return self.lower(b, args, outs, **params)
+
+
+def _minus_change(matvec: Jaxpr, consts: Values, tangents: Sequence, x: Values) -> list:
+    """Return -dA x, the tangents of the consts of A being given, or `Zero`s."""
+
+    def product(*matrix: Value) -> tuple[Value, ...]:
+        """Multiply x, which stays fixed."""
+        return eval_jaxpr(matvec, (), *matrix, *x)
+
+    _, change = jvp_flat(product, consts, tangents)
+    return [t if type(t) is Zero else neg(t) for t in change]
 
 
 def _batched(jaxpr: Jaxpr | None, const_dims: Sequence, axis: Axis) -> Jaxpr | None:
@@ -200,11 +206,12 @@ def custom_linear_solve(
         back = _transposed(product, avals, b_tree)
         other = traced_solver(transpose_solve, back, "transpose_solve")
         bodies = LinearSolve(product, back, solution, other)
+    consts = [body.consts if body else () for body in bodies]
     outs = linear_solve_p.bind(
-        *[value for body in bodies if body is not None for value in body.consts],
+        *itertools.chain(*consts),
         *leaves,
         jaxprs=LinearSolve(*[body and body.jaxpr for body in bodies]),
-        const_lengths=LinearSolve(*[len(body.consts) if body else 0 for body in bodies]),
+        const_lengths=LinearSolve(*map(len, consts)),
     )
     if not has_aux:
         return tree_unflatten(b_tree, outs)
@@ -251,9 +258,11 @@ def _transposed(product: Body, avals: Sequence[ShapedArray], b_tree: PyTreeDef) 
 
     def run(*args: Value) -> list[Value]:
         """Run the product backwards."""
+        consts, cts = split_at(args, n_consts)
         linear = [Linear(aval) for aval in avals]
-        cts = backward(jaxpr, (), [*args[:n_consts], *linear], args[n_consts:])
-        return [instantiate(ct) for ct in cts[n_consts:]]
+        _, cts_in = split_at(backward(jaxpr, (), [*consts, *linear], cts), n_consts)
+        return [instantiate(ct) for ct in cts_in]
 
-    transposed = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals[:n_consts], *avals])
+    in_avals = [*jaxpr.in_avals[:n_consts], *avals]
+    transposed = stage_jaxpr(run, jaxpr, in_avals)
     return Body(transposed, product.consts, b_tree)
