@@ -12,7 +12,7 @@ from tapeless.api.custom import custom_jvp
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import arithmetic, floats, ufuncs
+from tapeless.numpy import arithmetic, special_functions, ufuncs
 from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import (
     array,
@@ -121,7 +121,7 @@ def softplus(x: Any) -> Value:
     >>> softplus(0.0)
     Array(0.6931472, dtype=float32, weak_type=True)
     """
-    return floats.logaddexp(x, 0.0)
+    return special_functions.logaddexp(x, 0.0)
 
 
 @jit
