@@ -68,7 +68,7 @@ from tapeless.config import (
     transfer_guard_device_to_host,
     transfer_guard_host_to_device,
 )
-from tapeless.core.aval import AnyArray as Array
+from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
 from tapeless.core.trace import eval_context as ensure_compile_time_eval

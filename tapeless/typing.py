@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tapeless.core.aval import AnyArray
+from tapeless.core.any_array import AnyArray
 from tapeless.dtypes import DTypeLike
 from tapeless.util.names import listed_names, missing_attribute
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tapeless import dtypes
+from tapeless.core.any_array import AnyArray
 
 __all__ = [
     "AbstractValue",
@@ -133,40 +134,6 @@ def _remember(key: tuple, aval: ShapedArray) -> ShapedArray:
 def shaped(shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False) -> ShapedArray:
     """Return the aval of this shape and dtype."""
     return ShapedArray(shape, dtype, weak_type)
-
-
-class AnyArray:
-    """What users call `jax.Array`: the base class of arrays and of the tracers that stand for them.
-
-    Its instances have the methods and operators of arrays.
-    """
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-        # The array library fills these in, and all others (`core.trace.array_methods`).
-        at: Any
-        T: Any
-
-        def astype(self, dtype: dtypes.DTypeLike) -> Any:
-            """Convert."""
-
-        def operator(self, other: Any) -> Any:
-            """Stand for the operators with two operands."""
-
-        def prefix(self) -> Any:
-            """Stand for the operators with one."""
-
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = operator
-        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = operator
-        __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = operator
-        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = operator
-        __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = operator
-        __neg__ = __pos__ = __invert__ = __abs__ = prefix
-
-
-AnyArray.__name__ = AnyArray.__qualname__ = "Array"
-AnyArray.__module__ = "jax"
 
 
 class ShapeDtypeStruct:

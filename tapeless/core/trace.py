@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapeless import errors
-from tapeless.core.aval import AnyArray, ShapedArray, register_value_type
+from tapeless.core.any_array import AnyArray
+from tapeless.core.aval import ShapedArray, register_value_type
 
 __all__ = [
     "Axis",

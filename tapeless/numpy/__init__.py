@@ -77,7 +77,7 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
-from tapeless.core.aval import AnyArray as ndarray
+from tapeless.core.any_array import AnyArray as ndarray
 from tapeless.numpy import fft as fft
 from tapeless.numpy import linalg as linalg
 from tapeless.numpy.arithmetic import *

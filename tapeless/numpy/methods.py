@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapeless import dtypes, errors, lax
-from tapeless.core.aval import AnyArray
+from tapeless.core.any_array import AnyArray
 from tapeless.core.trace import Tracer, array_methods, context
 from tapeless.numpy import (
     choice,
