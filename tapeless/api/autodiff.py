@@ -404,10 +404,12 @@ def linearize(
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Callable:
     """Return the transpose of a linear function; primals give the types, values do not matter."""
+    check_callable(fun)
     leaves, tree = tree_flatten(tuple(primals))
     avals = [ShapedArray(x.shape, x.dtype) if hasattr(x, "dtype") else typeof(x) for x in leaves]
     flat = FlatFunction(fun, tree, False)
     jaxpr = stage_flat(flat, avals, f"linear_transpose of {source_name(fun)}")
+    _check_transposable(avals, jaxpr.out_avals)
 
     def transposed(cotangent: Any) -> tuple:
         """Return the cotangents of the arguments."""
@@ -427,6 +429,21 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
         return tree_unflatten(tree, [materialized(ct) for ct in results])
 
     return transposed
+
+
+def _check_transposable(inputs: Sequence[ShapedArray], outputs: Sequence[ShapedArray]) -> None:
+    """Raise TypeError unless all types have tangents of their own dtype, or all are integers."""
+    avals = [*inputs, *outputs]
+    if all(aval.tangent().dtype == aval.dtype for aval in avals):
+        return
+    if all(dtypes.issubdtype(aval.dtype, np.integer) for aval in avals):
+        return
+    before, after = ([aval.dtype for aval in group] for group in (inputs, outputs))
+    raise TypeError(
+        "linear_transpose only supports [float, complex, or float0] -> [float, complex, or "
+        f"float0], and integer -> integer functions, but got {before} -> {after}. Close over the "
+        "arguments that are not to be transposed."
+    )
 
 
 def value_and_grad(
@@ -450,6 +467,7 @@ def value_and_grad(
     @api_boundary
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return value and gradient."""
+        _check_enough(argnums, len(args))
         positions = chosen_positions(argnums, len(args))
 
         def partial(*chosen: Any) -> Any:
@@ -500,18 +518,23 @@ def _renamed(function: Callable, like: Callable) -> Callable:
     return functools.wraps(like)(function)
 
 
-def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
-    """Return argnums as positions, or raise if the call has too few arguments."""
-    one = isinstance(argnums, int)
-    numbers = (argnums,) if one else tuple(operator.index(number) for number in argnums)
+def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
+    """Raise TypeError if a call of a gradient has too few arguments."""
+    numbers = [argnums] if isinstance(argnums, int) else [operator.index(n) for n in argnums]
     if numbers and max(numbers) >= n_args:
         raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "
             f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
             f"{n_args} positional arguments."
         )
+
+
+def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
+    """Return argnums as positions, or raise ValueError if there is no such argument."""
+    one = isinstance(argnums, int)
+    numbers = (argnums,) if one else tuple(operator.index(number) for number in argnums)
     for number in numbers:
-        if number < -n_args:
+        if not -n_args <= number < n_args:
             raise ValueError(
                 "Positional argument indices, e.g. for `static_argnums`, must have value greater "
                 "than or equal to -len(args) and less than len(args), but got value "

@@ -39,7 +39,7 @@ def checkpoint(
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         """Bind the function as one `remat2` equation."""
-        dynamic, named, static = spec.divide(args, kwargs)
+        dynamic, named, static = spec.separate(args, kwargs)
         leaves, tree = flatten_values((dynamic, named))
 
         @functools.wraps(fun)

@@ -196,6 +196,11 @@ class custom_jvp(CustomFunction):  # noqa: N801
 
         def jvp(primals: tuple, tangents: tuple) -> tuple:
             """Sum the shares."""
+            if len(jvps) != len(primals):
+                raise ValueError(
+                    f"defjvps of {self.__name__} was given {len(jvps)} rules for {len(primals)} "
+                    f"arguments: give one per argument, None where there is no derivative."
+                )
             result = self(*primals)
             zeros = tree_map(lambda x: instantiate(Zero(typeof(x).tangent())), result)
             shares = [
@@ -529,10 +534,21 @@ def custom_gradient(fun: Callable) -> Callable:
     Array(7., dtype=float32, weak_type=True)
     """
 
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, Callable]:
+        """Return the result and the pullback."""
+        pair = fun(*args, **kwargs)
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and callable(pair[1])):
+            raise TypeError(
+                f"A function for custom_gradient must return a pair of its result and a function "
+                f"from the cotangent of the result to those of the arguments, but "
+                f"{function_name(fun)} returned {pair!r}."
+            )
+        return pair[0], pair[1]
+
     @functools.wraps(fun)
     def primal(*args: Any, **kwargs: Any) -> Any:
         """Return the result alone."""
-        return fun(*args, **kwargs)[0]
+        return both(*args, **kwargs)[0]
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -546,7 +562,7 @@ def custom_gradient(fun: Callable) -> Callable:
 
         def backward(inner: tuple, ct: Any) -> tuple:
             """Call the pullback at the arguments."""
-            result = fun(*inner, **kwargs)[1](ct)
+            result = both(*inner, **kwargs)[1](ct)
             return result if isinstance(result, tuple) else (result,)
 
         rule.defvjp(forward, backward)

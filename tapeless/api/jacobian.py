@@ -27,6 +27,7 @@ from tapeless.core.trace import Value
 from tapeless.prims.common import apply, instantiate
 from tapeless.runtime.array import array_from_numpy
 from tapeless.transforms.jvp import jvp_flat
+from tapeless.tree.arguments import check_callable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
@@ -44,6 +45,7 @@ def jacfwd(
     >>> jacfwd(lambda x: x * x)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
+    check_callable(fun)
 
     @functools.wraps(fun)
     @api_boundary
@@ -96,6 +98,7 @@ def jacrev(
     >>> jacrev(lambda x: x * x)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
+    check_callable(fun)
 
     @functools.wraps(fun)
     @api_boundary

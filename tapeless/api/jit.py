@@ -99,12 +99,20 @@ class StaticSpec:
         return tuple(sorted({i % n_args for i in self.argnums if -n_args <= i < n_args}))
 
     def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, dict, tuple]:
-        """Return dynamic args, dynamic kwargs, and the hashable static part."""
+        """Return dynamic args, dynamic kwargs, and the static part, which must be hashable."""
+        divided = self.separate(args, kwargs)
+        for group in divided[2]:
+            for _, value in group:
+                _check_hashable(value)
+        return divided
+
+    def separate(self, args: tuple, kwargs: dict) -> tuple[tuple, dict, tuple]:
+        """Return dynamic args, dynamic kwargs, and the static part: places, then names."""
         if not self.argnums and not self.argnames:
             return args, kwargs, ()
         places = self.positions(len(args)) if args else ()
-        static = tuple((i, _hashable(args[i])) for i in places)
-        names = tuple((k, _hashable(v)) for k, v in sorted(kwargs.items()) if k in self.argnames)
+        static = tuple((i, args[i]) for i in places)
+        names = tuple((k, v) for k, v in sorted(kwargs.items()) if k in self.argnames)
         dynamic = tuple(x for i, x in enumerate(args) if i not in places)
         named = {k: v for k, v in kwargs.items() if k not in self.argnames}
         return dynamic, named, (static, names)
@@ -458,8 +466,8 @@ def _as_tuple(value: Any, kind: type) -> tuple:
     return (value,) if isinstance(value, kind) else tuple(value)
 
 
-def _hashable(value: Any) -> Any:
-    """Return a static value, or raise JAX's error if it cannot be hashed."""
+def _check_hashable(value: Any) -> None:
+    """Raise JAX's error if a static value cannot be hashed."""
     try:
         hash(value)
     except TypeError as error:
@@ -467,4 +475,3 @@ def _hashable(value: Any) -> Any:
             f"Non-hashable static arguments are not supported. An error occurred while trying to "
             f"hash an object of type {type(value)}, {value}. The error was:\nTypeError: {error}\n"
         ) from error
-    return value

@@ -97,16 +97,13 @@ class While(ProgramPrimitive):
 
     def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
         """Refuse, in JAX's words, and say what to use instead."""
-        error = ValueError(
+        raise ValueError(
             "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
             "dynamic start/stop values. Try using lax.scan, or using fori_loop with static "
-            "start/stop."
+            "start/stop. A lax.scan up to a bound that freezes its carry once the condition is "
+            "false has the same values and can be differentiated; jax.custom_vjp can give the loop "
+            "a gradient."
         )
-        error.add_note(
-            "A lax.scan up to a bound that freezes its carry once the condition is false has the "
-            "same values and can be differentiated; jax.custom_vjp can give the loop a gradient."
-        )
-        raise error
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Run until all rows are done; a batched condition makes the whole carry batched."""

@@ -5,16 +5,18 @@ becomes one unless a rule asks (`prims.common.instantiate`).  Integer inputs hav
 dtype float0.
 
 `Linear(aval)` marks, in the arguments of a transpose rule, the inputs whose cotangents are wanted;
-the other arguments are values.
+the other arguments are values.  A rule that uses one as a value finds out that its operation is not
+linear there (`NotLinear`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray, register_value_type, typeof
 
-__all__ = ["Linear", "Zero", "zero_tangent"]
+__all__ = ["Linear", "NotLinear", "Zero", "zero_tangent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,18 @@ class Linear:
     """An argument of the type `aval` with respect to which an equation is transposed."""
 
     aval: ShapedArray
+
+
+class NotLinear(AssertionError):
+    """A program that is to be transposed is not linear in the inputs that were said to be."""
+
+
+def _used_as_value(x: Linear) -> NoReturn:
+    """Refuse a placeholder as an operand; whoever knows the equation writes the message."""
+    raise NotLinear
+
+
+register_value_type(Linear, _used_as_value)
 
 
 def zero_tangent(x: object) -> Zero:

@@ -115,7 +115,9 @@ class Primitive:
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         """Return the cotangents of the `Linear` arguments."""
         raise NotImplementedError(
-            f"Transpose rule (for reverse-mode differentiation) for '{self}' not implemented"
+            f"Transpose rule (for reverse-mode differentiation) for '{self}' not implemented. A "
+            f"function given to jax.linear_transpose must be linear, and '{self}' is not known to "
+            f"be; jax.vjp gives the derivative of any differentiable function at a point."
         )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence[int | None], **params: Any) -> tuple:

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import AnyArray, ShapedArray, register_value_type
+from tapeless.core.aval import AnyArray, ShapedArray, register_value_type, typeof
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
@@ -170,6 +170,13 @@ class Array(AnyArray):
     def copied(self) -> Array:
         """Return an Array with memory of its own."""
         return array_of(self.numpy_view(), self.aval)
+
+    def leading(self, count: int) -> Array:
+        """Return the first `count` rows, over the same memory unless most of it would lie idle."""
+        aval = ShapedArray((count, *self.aval.shape[1:]), self.aval.dtype, self.aval.weak_type)
+        found = Array(aval, self.block, self.address)
+        is_small = self.nbytes <= memory.SMALL or 2 * found.nbytes >= self.nbytes
+        return found if is_small else found.copied()
 
     def delete(self) -> None:
         """Give up the buffer; later uses raise."""
@@ -336,7 +343,8 @@ def as_array(x: Any) -> Array:
         if isinstance(x, int) and not isinstance(x, bool):
             x = _checked_int(x, dtype)
         return array_from_numpy(np.asarray(x, dtype), not isinstance(x, bool))
-    raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+    aval = typeof(x)  # raises TypeError for what is no value at all
+    raise TypeError(f"Value {x!r} of type {aval} is not an array")
 
 
 def _checked_int(x: int, dtype: np.dtype) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from tapeless.core.linear import Linear, Zero
+from tapeless.core.linear import Linear, NotLinear, Zero
 from tapeless.core.source import override_source
 from tapeless.core.trace import Value
 from tapeless.prims.common import add_tangents, instantiate
@@ -105,13 +105,26 @@ def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Var], sums: Cota
         Linear(atom.aval) if type(atom) is Var and atom in linear else _read(env, atom)
         for atom in eqn.invars
     ]
-    with override_source(eqn.source):
-        results = eqn.primitive.transpose(outs, args, **eqn.params)
+    try:
+        with override_source(eqn.source):
+            results = eqn.primitive.transpose(outs, args, **eqn.params)
+    except NotLinear as error:
+        raise error if error.args else _not_linear(eqn) from None
     if len(results) != len(eqn.invars):
         raise AssertionError(f"transpose rule of {eqn.primitive}: one result per argument is due")
     for atom, arg, result in zip(eqn.invars, args, results, strict=True):
         if type(arg) is Linear:
             sums.add(atom, result)
+
+
+def _not_linear(eqn: Eqn) -> NotLinear:
+    """Return the error that names an equation that is not linear."""
+    return NotLinear(
+        "Only a linear function can be transposed, and this one is not: the operation "
+        f"`{eqn.primitive}` on line {eqn.source.summary()} needs the value of an operand that "
+        "depends on the linear arguments. Close over what the function is not linear in, or use "
+        "jax.vjp for the derivative at a point."
+    )
 
 
 @weak_identity_cache

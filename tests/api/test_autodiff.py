@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import lax
 from tapeless import numpy as jnp
 
 X = np.array([0.1, 0.2, 0.3], np.float32)
@@ -208,3 +209,24 @@ def test_errors_are_those_of_jax(call, error, text):
     with pytest.raises(error) as caught:
         call()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x * jnp.flip(x), lambda x: 1 / x, lambda x: lax.scan(squared, x, None, length=2)[0]],
+    ids=["product", "quotient", "loop"],
+)
+def test_what_is_not_linear_is_not_transposed(function):
+    back = jax.linear_transpose(function, jnp.ones(3))
+    with pytest.raises(AssertionError, match="a linear function.*`(mul|div)` on line .*test_a"):
+        back(jnp.ones(3))
+
+
+def squared(carry, x):
+    """Square the carry."""
+    return carry * carry, None
+
+
+def test_operations_that_are_never_linear_have_no_transpose():
+    with pytest.raises(NotImplementedError, match="'sin' not implemented.*must be linear"):
+        jax.linear_transpose(jnp.sin, 1.0)(1.0)

@@ -26,6 +26,7 @@ def test_reverse_mode_is_refused_in_the_words_of_jax():
     with pytest.raises(ValueError, match="Reverse-mode differentiation does not work") as caught:
         jax.grad(lambda x: power(x, 5))(2.0)
     assert "Try using lax.scan, or using fori_loop with static start/stop." in str(caught.value)
+    assert "jax.custom_vjp can give the loop a gradient" in str(caught.value)
 
 
 def test_rows_of_a_batch_stop_on_their_own():

@@ -1,7 +1,7 @@
 """Mistakes: programs that must fail, one expression each, by topic.
 
 They are those of JAX's pages on errors and on sharp bits, and the common mistakes with shapes,
-dtypes, axes, indices, transformations and control flow.  `np` is NumPy; `jax`, `jnp`, `lax`,
+dtypes, axes, indices, transformations, derivatives, rules of the user's own and control flow.  `np` is NumPy; `jax`, `jnp`, `lax`,
 `random`, `jit`, `grad` and `vmap` are of the library under test.
 """
 
@@ -200,6 +200,130 @@ switch on a float              lax.switch(1.0, [lambda x: x, lambda x: x], 1.0)
 switch without branches        lax.switch(1, [], 1.0)
 fori_loop of another structure lax.fori_loop(0, 3, lambda i, c: (c, c), 1.0)
 grad of a while loop           grad(lambda x: lax.while_loop(lambda c: c < 3, lambda c: c * x, 1.0))(3.0)
+""",
+    "derivatives": """
+vjp tree                       jax.vjp(lambda x: (x, x), 1.0)[1](1.0)
+vjp tree 2                     jax.vjp(lambda x: {"a": x}, 1.0)[1]({"b": 1.0})
+vjp dtype                      jax.vjp(jnp.sin, jnp.float32(1))[1](jnp.float16(1))
+vjp int ct                     jax.vjp(jnp.sin, jnp.float32(1))[1](1)
+vjp dtype complex              jax.vjp(jnp.sin, jnp.float32(1))[1](jnp.complex64(1))
+vjp ct string                  jax.vjp(lambda x: x, 1.0)[1]("a")
+vjp aux                        jax.vjp(lambda x: x, 1.0, has_aux=True)
+jvp tree                       jax.jvp(lambda x: x, (1.0,), (1.0, 2.0))
+jvp tree2                      jax.jvp(lambda x: x, ((1.0,),), (1.0,))
+jvp int tangents               jax.jvp(lambda x: x, (1,), (1,))
+jvp int tangents f             jax.jvp(lambda x: x, (1,), (1.0,))
+lin shape                      jax.linearize(jnp.sin, 1.0)[1](jnp.ones(3))
+lin dtype                      jax.linearize(jnp.sin, 1.0)[1](1)
+lin tree                       jax.linearize(jnp.sin, 1.0)[1](1.0, 2.0)
+linear_transpose nonlinear     jax.linear_transpose(jnp.sin, 1.0)(1.0)
+linear_transpose ct shape      jax.linear_transpose(lambda x: x * 2, 1.0)(jnp.ones(2))
+linear_transpose ct dtype      jax.linear_transpose(lambda x: x * 2, 1.0)(1)
+linear_transpose ct tree       jax.linear_transpose(lambda x: x * 2, 1.0)((1.0,))
+linear_transpose out dtype     jax.linear_transpose(lambda x: x.astype(int), 1.0)(1)
+linear_transpose exp           jax.linear_transpose(lambda x: jnp.exp(x) * 2, jnp.ones(3))(jnp.ones(3))
+linear_transpose max           jax.linear_transpose(lambda x: jnp.maximum(x, 0.0), jnp.ones(3))(jnp.ones(3))
+linear_transpose while         jax.linear_transpose(lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))[1], 1.0)(1.0)
+linear_transpose of sort       jax.linear_transpose(lambda x: jnp.sort(x), jnp.ones(3))(jnp.ones(3))
+linear_transpose pow           jax.linear_transpose(lambda x: x ** 3, 1.0)(1.0)
+linear_transpose integer arg   jax.linear_transpose(lambda x, n: x * n, 1.0, 2)(1.0)
+grad argnums tuple             grad(lambda x: x, argnums=(0, 2))(1.0)
+grad argnums neg               grad(lambda x: x, argnums=-3)(1.0)
+grad argnums type              grad(lambda x: x, argnums="x")(1.0)
+grad argnums float             grad(lambda x: x, argnums=1.5)(1.0)
+grad aux                       grad(lambda x: x, has_aux=True)(1.0)
+grad aux 3                     grad(lambda x: (x, x, x), has_aux=True)(1.0)
+grad tuple                     grad(lambda x: (x, x))(1.0)
+grad dict                      grad(lambda x: {"a": x})(1.0)
+grad none                      grad(lambda x: None)(1.0)
+grad string out                grad(lambda x: "a")(1.0)
+grad bool                      grad(lambda x: x)(True)
+grad bool arr                  grad(lambda x: x.sum())(jnp.ones(3, bool))
+grad int8                      grad(lambda x: x.sum())(jnp.ones(3, jnp.int8))
+grad int in tree               grad(lambda t: t["a"] * t["b"])({"a": 1.0, "b": 2})
+grad int second                grad(lambda x, n: x * n, argnums=(0, 1))(1.0, 2)
+grad key                       grad(lambda k: random.normal(k))(random.key(0))
+grad bool out                  grad(lambda x: x > 0)(1.0)
+grad complex in                grad(lambda x: x)(1j)
+grad complex in abs            grad(lambda x: x * x)(1j)
+grad holo real in              grad(lambda x: x * 1j, holomorphic=True)(1.0)
+grad holo real out             grad(lambda x: jnp.real(x), holomorphic=True)(1j)
+grad holo int in               grad(lambda x: x * 1j, holomorphic=True)(1)
+grad holo allow_int            grad(lambda x: x * 1j, holomorphic=True, allow_int=True)(1)
+grad no args                   grad(lambda: 1.0)()
+grad kwarg                     grad(lambda x: x)(x=1.0)
+grad string arg                grad(lambda x: 1.0)("a")
+grad object                    grad(lambda x: 1.0)(object())
+vag vector                     jax.value_and_grad(lambda x: x)(jnp.ones(2))
+vag int                        jax.value_and_grad(lambda x: x)(1)
+jacfwd int                     jax.jacfwd(lambda x: x)(1)
+jacrev int                     jax.jacrev(lambda x: x)(1)
+jacfwd complex                 jax.jacfwd(lambda x: x)(1j)
+jacrev complex                 jax.jacrev(lambda x: x * 1j)(1.0)
+jacrev holo                    jax.jacrev(lambda x: x, holomorphic=True)(1.0)
+jacfwd holo                    jax.jacfwd(lambda x: x, holomorphic=True)(1.0)
+jacfwd holo out                jax.jacfwd(lambda x: jnp.real(x), holomorphic=True)(1j)
+jacrev int out                 jax.jacrev(lambda x: x.astype(int))(1.0)
+jacfwd argnums                 jax.jacfwd(lambda x: x, argnums=3)(1.0)
+jacrev aux                     jax.jacrev(lambda x: x, has_aux=True)(1.0)
+hessian int                    jax.hessian(lambda x: x)(1)
+hessian of no function         jax.hessian(3)
+jvp of no function             jax.jvp(3, (1.0,), (1.0,))
+while reverse                  grad(lambda x: lax.while_loop(lambda c: c < 3, lambda c: c * x, x))(3.0)
+fori dynamic                   jit(grad(lambda x, n: lax.fori_loop(0, n, lambda i, c: c * x, x)))(3.0, 3)
+eigvec grad                    grad(lambda x: jnp.linalg.eig(x)[1].real.sum())(jnp.eye(3))
+svd full                       grad(lambda x: jnp.linalg.svd(x, full_matrices=True)[0].sum())(jnp.ones((4, 3)))
+grad of pure callback          grad(lambda x: jax.pure_callback(lambda x: x, x, x))(jnp.float32(1.0))
+grad of io callback            grad(lambda x: jax.experimental.io_callback(lambda x: x, x, x))(jnp.float32(1.0))
+scatter_apply grad             grad(lambda x: x.at[0].apply(jnp.sin).sum())(jnp.ones(3))
+clz grad                       grad(lambda x: lax.clz(x))(1)
+hessian aux                    jax.hessian(lambda x: x, has_aux=True)(1.0)
+stop_gradient string           lax.stop_gradient("a")
+""",
+    "rules of the user's": """
+custom_jvp not pair            [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: p[0]), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp triple              [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], t[0], 1)), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp tangent shape       [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], jnp.ones(3))), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp tangent dtype       [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], t[0].astype(jnp.float16))), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp tangent int         [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], 1)), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp tangent none        [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], None)), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp tangent tuple       [f := jax.custom_jvp(lambda x: x), f.defjvp(lambda p, t: (p[0], (t[0],))), jax.jvp(f, (1.0,), (1.0,))]
+custom_jvp nondiff range       jax.custom_jvp(lambda n, x: x, nondiff_argnums=(5,))(1.0, 2.0)
+custom_jvp string arg          jax.custom_jvp(lambda x: 1.0)("a")
+custom_jvp kwargs              jax.custom_jvp(lambda x: x)(y=1.0)
+custom_vjp bwd count           [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: (g, g)), grad(f)(1.0)]
+custom_vjp bwd count0          [f := jax.custom_vjp(lambda x, y: x), f.defvjp(lambda x, y: (x, x), lambda r, g: (g,)), grad(f)(1.0, 1.0)]
+custom_vjp bwd not tuple       [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: g), grad(f)(1.0)]
+custom_vjp bwd shape           [f := jax.custom_vjp(lambda x, y: x), f.defvjp(lambda x, y: (x, x), lambda r, g: (g, jnp.ones(3))), grad(f)(1.0, 1.0)]
+custom_vjp bwd dict keys       [f := jax.custom_vjp(lambda x: x["a"]), f.defvjp(lambda x: (x["a"], x), lambda r, g: ({"b": g},)), grad(lambda x: f({"a": x}))(1.0)]
+custom_vjp bwd string          [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: ("a",)), grad(f)(1.0)]
+custom_vjp fwd not pair        [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: x, lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp fwd triple          [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x, x), lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp fwd shape           [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (jnp.ones(3), x), lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp fwd shape2          [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (jnp.ones(3), x), lambda r, g: (g,)), grad(lambda x: f(x).sum())(1.0)]
+custom_vjp fwd tree            [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: ((x, x), x), lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp fwd string res      [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, "a"), lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp fwd string out      [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: ("a", x), lambda r, g: (g,)), grad(f)(1.0)]
+custom_vjp forward mode        [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: (g,)), jax.jvp(f, (1.0,), (1.0,))]
+custom_vjp hessian             [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: (g,)), jax.jacfwd(f)(1.0)]
+custom_vjp nondiff tracer      [f := jax.custom_vjp(lambda n, x: x, nondiff_argnums=(0,)), f.defvjp(lambda n, x: (x, x), lambda n, r, g: (g,)), grad(lambda n: f(n, 1.0))(1.0)]
+custom_vjp nondiff jit tracer  [f := jax.custom_vjp(lambda n, x: x, nondiff_argnums=(0,)), f.defvjp(lambda n, x: (x, x), lambda n, r, g: (g,)), jit(lambda n: f(n, 1.0))(1.0)]
+custom_vjp nondiff count       [f := jax.custom_vjp(lambda n, x: x, nondiff_argnums=(0,)), f.defvjp(lambda n, x: (x, x), lambda n, r, g: (g, g)), grad(lambda x: f(2.0, x))(1.0)]
+custom_vjp nondiff range       jax.custom_vjp(lambda n, x: x, nondiff_argnums=(5,))(1.0, 2.0)
+custom_vjp symzero             [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: (g,), symbolic_zeros=True), grad(f)(1.0)]
+custom_vjp wrong args          [f := jax.custom_vjp(lambda x: x), f.defvjp(lambda x: (x, x), lambda r, g: (g,)), f(1.0, 2.0)]
+custom_jvp call norule         jax.custom_jvp(lambda x: x)(1.0)
+custom_gradient bad            grad(jax.custom_gradient(lambda x: (x, lambda g: (g, g))))(1.0)
+custom_vmap bad                [f := jax.custom_batching.custom_vmap(lambda x: x), f.def_vmap(lambda n, b, x: x), vmap(f)(jnp.ones(3))]
+custom_vmap bad2               [f := jax.custom_batching.custom_vmap(lambda x: x), f.def_vmap(lambda n, b, x: (x, (True, True))), vmap(f)(jnp.ones(3))]
+custom_vmap bad3               [f := jax.custom_batching.custom_vmap(lambda x: x), f.def_vmap(lambda n, b, x: ((x, x), (True, True))), vmap(f)(jnp.ones(3))]
+custom_vmap norule             vmap(jax.custom_batching.custom_vmap(lambda x: x))(jnp.ones(3))
+custom_root tree               lax.custom_root(lambda x: x, (1.0,), lambda f, x: 1.0, lambda g, y: y)
+custom_linear_solve shape      lax.custom_linear_solve(lambda x: x, jnp.ones(3), lambda mv, b: 1.0)
+custom_linear_solve reverse    grad(lambda b: lax.custom_linear_solve(lambda x: 2 * x, b, lambda mv, b: b / 2).sum())(jnp.ones(3))
+checkpoint policy              grad(jax.checkpoint(lambda x: jnp.sin(x), policy=3))(1.0)
+checkpoint if                  jax.checkpoint(lambda x: x if x > 0 else -x)(1.0)
+checkpoint string              jax.checkpoint(lambda x, n: x)(1.0, "a")
 """,
 }
 
