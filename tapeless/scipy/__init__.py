@@ -1,6 +1,11 @@
 """`jax.scipy`: what SciPy has, for arrays and every transformation.  Names only."""
 
+from tapeless.scipy import cluster as cluster
+from tapeless.scipy import fft as fft
+from tapeless.scipy import integrate as integrate
 from tapeless.scipy import linalg as linalg
+from tapeless.scipy import ndimage as ndimage
+from tapeless.scipy import signal as signal
 from tapeless.scipy import sparse as sparse
 from tapeless.scipy import special as special
 from tapeless.scipy import stats as stats

@@ -156,7 +156,7 @@ VALUES = [
     ],
     "jax.image.scale_and_translate(i, (3, 6), (-1,), np.array([1]), np.array([1]), 'linear')",
     "jax.image.scale_and_translate(x, (9, 6), (1,), np.ones(1), np.ones(1), 'linear')",
-    "[m.name for m in jax.image.ResizeMethod], [m.value for m in jax.image.ResizeMethod]",
+    "[m.value for m in jax.image.ResizeMethod]",
     "jax.image.resize(x, (3,), 'linear')",
     "jax.image.resize(x, (3, 4.), 'linear')",
     "jax.image.scale_and_translate(x, (3, 6), (5,), np.ones(1), np.ones(1), 'linear')",
