@@ -99,10 +99,11 @@ class While(ProgramPrimitive):
         """Refuse, in JAX's words, and say what to use instead."""
         raise ValueError(
             "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
-            "dynamic start/stop values. Try using lax.scan, or using fori_loop with static "
-            "start/stop. A lax.scan up to a bound that freezes its carry once the condition is "
-            "false has the same values and can be differentiated; jax.custom_vjp can give the loop "
-            "a gradient."
+            "dynamic start/stop values. "
+            "Try using lax.scan, or using fori_loop with static start/stop. "
+            "A lax.scan up to a bound that freezes its carry once the condition is false has the "
+            "same values and can be differentiated; "
+            "jax.custom_vjp can give the loop a gradient."
         )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
