@@ -7,13 +7,10 @@ An index is a tuple with one entry per axis, besides `None` (a new axis) and an 
     integer array  places; several arrays (and integers among them) are broadcast and go together
     boolean array  the places where it is true: an integer array for each of its axes
 
-*Static* indices (integers and slices) are `slice`, `rev` and `squeeze`.  Integers that are traced
+*Static* indices (integers and slices) are windows (static_indexing.py).  Integers that are traced
 go with plain slices as one `dynamic_slice`.  All else is one `gather`: `GatherPlan` says which
 vector of places it reads, and where in the result its axes come.  The plan is also that of the
 `scatter` which writes there (updates.py).
-
-Outside of transformations static indices, and masks, are NumPy's work on the array's memory, since
-a program compiled for each new position would cost more.
 
 What lies out of bounds is read at the nearest place; see `x.at[...].get(mode=)` for other ways.
 """
@@ -28,11 +25,21 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, dtypes, errors, lax
+from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import asarray, convert, dtype_of, value_of
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.numpy.static_indexing import (
+    drop_and_add,
+    eager_window,
+    place_in_bounds,
+    read_window,
+    slice_bounds,
+    take_window,
+    window_of,
+)
+from tapeless.runtime.array import Array
 
 __all__ = ["GatherPlan", "get_item", "plan_gather", "take_at"]
 
@@ -47,50 +54,38 @@ _FULL = slice(None)
 def get_item(x: Any, index: Any) -> Value:
     """Return `x[index]`."""
     if type(x) is Array and context.trace is context.base:
-        found = _get_static(x, index)
-        if found is None:
-            found = _get_masked(x, index)
+        found = eager_window(x, index)
+        if found is not None:
+            window, starts = found
+            return take_window(window, x, *starts)
+        found = _get_masked(x, index)
         if found is not None:
             return found
     return take_at(x, index)
 
 
-def _get_static(x: Array, index: Any) -> Array | None:
-    """Return the elements at a static index, copied by NumPy; None for any other index."""
-    shape = x.aval.shape
-    kind = type(index)
-    if kind is int:
-        if not shape or isinstance(x.aval.dtype, dtypes.ExtendedDtype):
-            return None
-        length = shape[0]
-        place = index + length if index < 0 else index
-        if not 0 <= place < length:
-            return None
-        return array_from_numpy(x.numpy_view()[place], x.aval.weak_type)
-    entries = index if kind is tuple else (index,)
-    if isinstance(x.aval.dtype, dtypes.ExtendedDtype):
-        return None
-    for entry in entries:
-        if entry is None or entry is Ellipsis or type(entry) is int:
-            continue
-        if type(entry) is slice and all(
-            type(part) in (int, type(None)) for part in (entry.start, entry.stop, entry.step)
-        ):
-            continue
-        return None
-    try:
-        return array_from_numpy(np.asarray(x.numpy_view()[entries]), x.aval.weak_type)
-    except (IndexError, ValueError):  # out of bounds, or a fault that `entries_of` words better
-        return None
-
-
 def _get_masked(x: Array, index: Any) -> Array | None:
-    """Return the elements at a mask, by NumPy; None for any other index."""
-    if isinstance(index, (Array, np.ndarray)) and index.dtype == np.bool_:
-        mask = np.asarray(index)
-        if mask.shape == x.aval.shape[: mask.ndim] and mask.ndim:
-            return array_from_numpy(x.numpy_view()[mask], x.aval.weak_type)
-    return None
+    """Return the elements at a mask; None for any other index."""
+    if not isinstance(index, (Array, np.ndarray)) or index.dtype != np.bool_ or not index.ndim:
+        return None
+    if index.shape != x.aval.shape[: index.ndim] or not x.aval.size:
+        return None
+    count, packed = _pack(x, index)
+    return packed.leading(int(count))
+
+
+@jit
+def _pack(x: Value, mask: Value) -> tuple[Value, Value]:
+    """Return how many elements a mask has, and these, followed by as many others as there are."""
+    mask = asarray(mask)
+    n = typeof(mask).size
+    rows = lax.reshape(x, (n, *typeof(x).shape[typeof(mask).ndim :]))
+    counts = lax.cumsum(lax.convert_element_type(lax.reshape(mask, (n,)), _INDEX_DTYPE))
+    places = lax.select_n(lax.reshape(mask, (n,)), lax.full_like(counts, n), counts - 1)
+    plan = plan_gather(typeof(rows).shape, [places, *[_FULL] * (typeof(rows).ndim - 1)], False)
+    numbers = lax.ScatterDimensionNumbers(plan.window_dims, plan.collapsed, plan.axes)
+    packed = lax.scatter(rows, plan.indices, rows, numbers, mode="drop", unique_indices=True)
+    return lax.index_in_dim(counts, n - 1, keepdims=False), packed
 
 
 def entries_of(index: Any, shape: Shape) -> list[Any]:
@@ -208,24 +203,6 @@ def _known_mask(mask: Any) -> np.ndarray:
     return np.asarray(mask)
 
 
-def _slice_bounds(entry: slice, length: int, position: int) -> tuple[int, int, int]:
-    """Return start, step and number of places of a slice."""
-    parts = []
-    for part in (entry.start, entry.stop, entry.step):
-        if isinstance(part, Tracer) and part.concrete() is None:
-            shown = f"slice({entry.start}, {entry.stop}, {entry.step})"
-            raise IndexError(
-                "Array slice indices must have static start/stop/step to be used with NumPy "
-                f"indexing syntax. Got {shown} at position {position}. To index an array at a "
-                "dynamic position with a static slice size, use "
-                "lax.dynamic_slice/dynamic_update_slice instead (JAX does not support dynamically "
-                f"sized arrays within traced functions).\n{part.origin()}"
-            )
-        parts.append(None if part is None else operator.index(part))
-    start, stop, step = slice(*parts).indices(length)
-    return start, step, len(range(start, stop, step))
-
-
 def _is_static(entry: Any) -> bool:
     """Tell whether an entry is an integer, a slice or None."""
     return entry is None or isinstance(entry, (int, slice))
@@ -252,7 +229,8 @@ def take_at(
     mode = lax.GatherScatterMode.from_any(mode)
     fill = mode is lax.GatherScatterMode.FILL_OR_DROP
     if all(map(_is_static, entries)) and not (fill and any(isinstance(e, int) for e in entries)):
-        return _take_static(x, entries)
+        window, starts = window_of(entries, shape)
+        return read_window(x, window, starts)
     if not fill and wrap_negative_indices and _is_window(entries, shape):
         return _take_window(x, entries)
     x, entries = insert_mask_axes(x, entries)
@@ -274,60 +252,6 @@ def take_at(
     return lax.expand_dims(out, plan.new_dims) if plan.new_dims else out
 
 
-def _take_static(x: Value, entries: Sequence[Any]) -> Value:
-    """Cut, reverse, drop axes, add axes."""
-    shape = typeof(x).shape
-    starts, limits, strides, gone, backwards = [], [], [], [], []
-    axis = 0
-    for position, entry in enumerate(entries):
-        if entry is None:
-            continue
-        length = shape[axis]
-        if isinstance(entry, int):
-            place = _static_place(entry, length)
-            part = (place, place + 1, 1)
-            gone.append(axis)
-        else:
-            start, step, count = _slice_bounds(entry, length, position)
-            part = (start, start + (count - 1) * step + 1 if count else start, step)
-            if step < 0:
-                last = start + (count - 1) * step
-                part = (last, start + 1, -step) if count else (0, 0, 1)
-                backwards.append(axis)
-        for bounds, bound in zip((starts, limits, strides), part, strict=True):
-            bounds.append(bound)
-        axis += 1
-    if (starts, limits) != ([0] * len(shape), list(shape)) or any(s != 1 for s in strides):
-        steps = strides if any(stride != 1 for stride in strides) else None
-        x = lax.slice(x, starts, limits, steps)
-    if backwards:
-        x = lax.rev(x, backwards)
-    return _drop_and_add(x, gone, entries)
-
-
-def _drop_and_add(x: Value, gone: Sequence[int], entries: Sequence[Any]) -> Value:
-    """Drop the axes of integers and add those of None."""
-    if gone:
-        x = lax.squeeze(x, gone)
-    kept = [entry for entry in entries if not _is_scalar(entry)]
-    added = [number for number, entry in enumerate(kept) if entry is None]
-    return lax.expand_dims(x, added) if added else x
-
-
-def _static_place(place: int, length: int) -> int:
-    """Return an integer index counted from the front, moved into bounds."""
-    found = place + length if place < 0 else place
-    if not 0 <= found < length:
-        if config.current.tapeless_out_of_bounds == "raise":
-            raise errors.OutOfBoundsError(
-                f"index {place} is out of bounds for an axis of length {length}"
-            )
-        if not np.iinfo(_INDEX_DTYPE).min <= place <= np.iinfo(_INDEX_DTYPE).max:
-            raise OverflowError(f"Python int {place} too large to convert to {_INDEX_DTYPE}")
-        found = max(min(found, length - 1), 0)
-    return found
-
-
 def _is_scalar(entry: Any) -> bool:
     """Tell whether an entry is an integer, traced or not."""
     if entry is None or isinstance(entry, (slice, _NewAxisMask)):
@@ -342,7 +266,7 @@ def _is_window(entries: Sequence[Any], shape: Shape) -> bool:
         if entry is None:
             continue
         if isinstance(entry, slice):
-            _, step, count = _slice_bounds(entry, shape[axis], position)
+            _, step, count = slice_bounds(entry, shape[axis], position)
             if step not in (1, -1) or count == 0:
                 return False
         elif not _is_scalar(entry) or shape[axis] == 0:
@@ -357,13 +281,13 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
     for position, entry in enumerate(e for e in entries if e is not None):
         length = typeof(x).shape[position]
         if isinstance(entry, slice):
-            start, step, count = _slice_bounds(entry, length, position)
+            start, step, count = slice_bounds(entry, length, position)
             start = start - count + 1 if step < 0 else start
             backwards += [position] if step < 0 else []
         else:
             start, count = entry, 1
             gone.append(position)
-            start = _static_place(start, length) if isinstance(start, int) else start
+            start = place_in_bounds(start, length) if isinstance(start, int) else start
         start = _INDEX_DTYPE.type(start) if isinstance(start, int) else _as_index(start)
         starts.append(_from_front(start, length))
         sizes.append(count)
@@ -372,7 +296,8 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
         starts = [lax.convert_element_type(start, np.result_type(*kinds)) for start in starts]
     x = lax.dynamic_slice(x, starts, sizes, allow_negative_indices=False)
     x = lax.rev(x, backwards) if backwards else x
-    return _drop_and_add(x, gone, entries)
+    kept = [entry for entry in entries if not _is_scalar(entry)]
+    return drop_and_add(x, gone, [place for place, entry in enumerate(kept) if entry is None])
 
 
 def _as_index(start: Value) -> Value:
@@ -537,7 +462,7 @@ class _Walk:
     def _slice(self, entry: slice, axis: int, position: int) -> None:
         """Read a window, or walk if the step is not 1."""
         length = self.shape[axis]
-        start, step, count = _slice_bounds(entry, length, position)
+        start, step, count = slice_bounds(entry, length, position)
         if step == 1:
             if count != length:
                 self.components.append((axis, _INDEX_DTYPE.type(start), None))

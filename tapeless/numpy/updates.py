@@ -22,15 +22,11 @@ from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import asarray, convert, dtype_of
 from tapeless.numpy.creation import ones_like
 from tapeless.numpy.indexing import entries_of, insert_mask_axes, plan_gather, take_at
+from tapeless.numpy.static_indexing import update_window
 from tapeless.prims.rules import scalar_program
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array
 
 __all__ = ["at", "scatter_update"]
-
-# What is updated by NumPy, outside of transformations.
-_SIMPLE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
-_MOST_COPIED = 2048
-_LARGE = 3e38  # below the largest float32
 
 
 class _IndexUpdateHelper:
@@ -176,8 +172,8 @@ def scatter_update(
     wrap_negative_indices: bool = True,
 ) -> Value:
     """Return the array updated at an index by a scatter primitive."""
-    if prim is lax.scatter_p and type(array) is Array and context.trace is context.base:
-        found = _set_by_numpy(array, index, values)
+    if type(array) is Array and context.trace is context.base:
+        found = update_window(array, index, values, prim.combines)
         if found is not None:
             return found
     x = asarray(array)
@@ -206,30 +202,6 @@ def scatter_update(
     )
     out = convert(out, dtype_of(x)) if kind != dtype_of(x) else out
     return lax.reshape(out, typeof(x).shape)
-
-
-def _set_by_numpy(x: Array, index: Any, value: Any) -> Array | None:
-    """Return a small array with one element, or a slice, replaced; None for anything else."""
-    aval = x.aval
-    if aval.weak_type or aval.dtype not in _SIMPLE or aval.size > _MOST_COPIED or not aval.shape:
-        return None
-    if type(index) is int:
-        shape, inside = aval.shape[1:], -aval.shape[0] <= index < aval.shape[0]
-    else:
-        shape, inside = None, type(index) is slice and index.step is None
-        inside = inside and all(type(end) in (int, type(None)) for end in (index.start, index.stop))
-    if type(value) is float:
-        fits = aval.dtype.kind == "f" and -_LARGE < value < _LARGE
-    elif type(value) is int:
-        fits = (0 if aval.dtype.kind == "u" else -128) <= value < 128
-    else:
-        fits = type(value) is Array and value.aval.dtype is aval.dtype
-        fits = fits and value.aval.shape in ((), shape)
-    if not (inside and fits):
-        return None
-    out = x.numpy_view().copy()
-    out[index] = value.numpy_view() if type(value) is Array else value
-    return array_from_numpy(out)
 
 
 def _program(prim: Any, x: Value) -> Any:
