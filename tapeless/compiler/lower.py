@@ -17,6 +17,7 @@ says where each result is found.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -157,10 +158,21 @@ class ProgramBuilder(KernelBuilder):
     ) -> tuple[KernelValue, ...]:
         """Lower a program here and return its results."""
         plan = plan_program(jaxpr, whole)
-        program = plan.jaxpr
-        show("simplify", lambda: program)
+        show("simplify", lambda: plan.jaxpr)
         show("fuse", lambda: describe(plan))
-        frame = _Frame()
+        return self._planned(plan, args)
+
+    def expression(self, jaxpr: Jaxpr, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:
+        """Lower a program of scalars, such as the function of a fold, with nothing in memory.
+
+        The code of a fold is written when the loop around it is; a store would come too late.
+        """
+        plan = plan_program(jaxpr, False)
+        return self._planned(replace(plan, stored=frozenset(), cuts=frozenset()), args)
+
+    def _planned(self, plan: Plan, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:
+        """Lower a program as planned."""
+        program, frame = plan.jaxpr, _Frame()
         consts = [self.captured(value) for value in program.consts]
         frame.live.update(zip(program.constvars, consts, strict=True))
         frame.live.update(zip(program.invars, args, strict=True))

@@ -163,7 +163,7 @@ class _Folding(ProgramPrimitive):
                 b.virtual(aval, lambda _, scalar=scalar: scalar)
                 for aval, scalar in zip(types, scalars, strict=True)
             ]
-            outs = tuple(out.at() for out in b.inline(jaxpr, values))
+            outs = tuple(out.at() for out in b.expression(jaxpr, values))
             return outs[0] if single else outs
 
         return combine

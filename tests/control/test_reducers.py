@@ -7,8 +7,9 @@ import pytest
 
 import tapeless as jax
 from tapeless.control import reducers
-from tapeless.prims import binary, trig
+from tapeless.prims import binary, compare, trig
 from tapeless.prims.indexing import ScatterDimensionNumbers
+from tapeless.prims.select import select
 
 X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 
@@ -66,6 +67,21 @@ def test_a_function_is_applied_as_often_as_a_window_is_named():
     found = reducers.scatter_apply(X, places, trig.sin, numbers, update_shape=(3, 4))
     expected = np.stack([np.sin(np.sin(X[0])), X[1], np.sin(X[2])])
     np.testing.assert_allclose(expected, found, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [4, 40])
+def test_a_fold_may_use_a_step_of_its_function_twice(n):
+    def later(old, new):
+        """Return the pair with the larger value, or the old one if its value is NaN."""
+        keep = binary.bitwise_or(compare.gt(old[0], new[0]), compare.ne(old[0], old[0]))
+        return tuple(select(keep, x, y) for x, y in zip(old, new, strict=True))
+
+    values = np.sin(np.arange(2 * n, dtype=np.float32)).reshape(2, n)
+    places = np.broadcast_to(np.arange(n, dtype=np.int32), (2, n))
+    start = (np.float32(-np.inf), np.int32(0))
+    largest, place = reducers.reduce((values, places), start, later, (1,))
+    np.testing.assert_array_equal(values.max(1), largest)
+    np.testing.assert_array_equal(values.argmax(1), place)
 
 
 def test_wrong_initial_values_are_refused():
