@@ -55,7 +55,7 @@ class _Unravel:
 
     tree: PyTreeDef
     kinds: tuple[tuple[tuple[int, ...], np.dtype], ...]
-    joined: np.dtype | None
+    joined: dtypes.Dtype | None
 
     def __call__(self, vector: Any) -> Any:
         """Cut the vector into the leaves of the tree."""

@@ -222,10 +222,11 @@ def _check_close(
         default = max(_TOLERANCES.get(v.dtype.name, 0.0) for v in (x, y))
         absolute = (default if atol is None else atol) * size
         relative = (default if rtol is None else rtol) * size
-        np.testing.assert_allclose(*_comparable(x, y), atol=absolute, rtol=relative, err_msg=what)
+        np.testing.assert_allclose(
+            _comparable(x), _comparable(y), atol=absolute, rtol=relative, err_msg=what
+        )
 
 
-def _comparable(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two arrays in dtypes that NumPy can compare."""
-    narrow = ("bfloat16", "float16")
-    return tuple(v.astype(np.float32) if v.dtype.name in narrow else v for v in (x, y))
+def _comparable(x: np.ndarray) -> np.ndarray:
+    """Return an array in a dtype that NumPy can compare."""
+    return x.astype(np.float32) if x.dtype.name in ("bfloat16", "float16") else x

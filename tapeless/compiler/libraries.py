@@ -44,8 +44,8 @@ def exported_routines(family: str) -> types.ModuleType:
         raise ModuleNotFoundError("this program needs BLAS or LAPACK, which SciPy provides")
     for suffix in importlib.machinery.EXTENSION_SUFFIXES:
         path = Path(places[0], "linalg", name + suffix)
-        if path.exists():
-            spec = importlib.util.spec_from_file_location(f"scipy.linalg.{name}", path)
+        spec = importlib.util.spec_from_file_location(f"scipy.linalg.{name}", path)
+        if path.exists() and spec is not None and spec.loader is not None:
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             return module

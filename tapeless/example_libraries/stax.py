@@ -127,11 +127,12 @@ def GeneralConv(  # noqa: N802
 ) -> Layer:
     """Return a convolution with any layout, such as ("NHWC", "HWIO", "NHWC")."""
     strides = strides or (1,) * len(filter_shape)
+    lhs, rhs, out = dimension_numbers
 
     def convolve(inputs: Any, kernel: Any) -> Any:
         """Slide the kernel over the inputs."""
         return lax.conv_general_dilated(
-            inputs, kernel, strides, padding, None, None, tuple(dimension_numbers)
+            inputs, kernel, strides, padding, None, None, (lhs, rhs, out)
         )
 
     return _convolution(convolve, dimension_numbers, out_chan, filter_shape, W_init, b_init)
@@ -148,11 +149,12 @@ def GeneralConvTranspose(  # noqa: N802
 ) -> Layer:
     """Return a transposed convolution with any layout."""
     strides = strides or (1,) * len(filter_shape)
+    lhs, rhs, out = dimension_numbers
 
     def convolve(inputs: Any, kernel: Any) -> Any:
         """Spread the inputs by the kernel."""
         return lax.conv_transpose(
-            inputs, kernel, strides, padding, dimension_numbers=tuple(dimension_numbers)
+            inputs, kernel, strides, padding, dimension_numbers=(lhs, rhs, out)
         )
 
     return _convolution(convolve, dimension_numbers, out_chan, filter_shape, W_init, b_init)
@@ -223,7 +225,7 @@ Identity = elementwise(lambda x: x)
 
 
 def _pooling(
-    reducer: Callable, initial: float, finish: Callable[[tuple, tuple, str], Callable] | None = None
+    reducer: Callable, initial: float, finish: Callable[[Any, Any, tuple], Any] | None = None
 ) -> Callable[..., Layer]:
     """Return the maker of layers that reduce windows."""
 

@@ -45,6 +45,7 @@ __all__ = [
     "is_complex",
     "is_inexact",
     "ndim",
+    "number_dtype",
     "promote_args",
     "promote_args_inexact",
     "promote_args_numeric",
@@ -422,7 +423,7 @@ def asarray(
     return _array_of(a, wanted, bool(copy))
 
 
-def _array_of(x: Any, dtype: Any, copy: bool) -> Array:
+def _array_of(x: Any, dtype: Any, copy: bool) -> Value:
     """Return the Array or tracer of an object; `dtype` None leaves it as it is."""
     x = value_of(x)
     if x is None:
@@ -437,9 +438,20 @@ def _array_of(x: Any, dtype: Any, copy: bool) -> Array:
     return _array_of_numpy(x if isinstance(x, np.ndarray) else np.asarray(x), x, dtype)
 
 
+def number_dtype(dtype: dtypes.Dtype, fun_name: str) -> np.dtype:
+    """Return a dtype of numbers as it is; refuse that of keys, to which no number converts."""
+    if isinstance(dtype, dtypes.ExtendedDtype):
+        raise TypeError(
+            f"jnp.{fun_name} makes numbers, which cannot be converted to dtype {dtype}. Use "
+            "jax.random.key to make a key, jax.random.wrap_key_data to make one of its words."
+        )
+    return dtype
+
+
 def _scalar_array(x: Any, dtype: Any) -> Array:
     """Return the Array of a Python scalar: weak, unless it is a bool or the dtype is given."""
-    if dtype is not None and isinstance(dtype, np.dtype):
+    if dtype is not None:
+        dtype = number_dtype(dtype, "array")
         if isinstance(x, complex) and not dtypes.issubdtype(dtype, np.complexfloating):
             return _new_array(np.asarray(x).astype(dtype))
         return _new_array(np.asarray(x, dtype))
@@ -461,7 +473,7 @@ def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
     if dtype is None or value.dtype == dtype:
         return _new_array(value)
     with np.errstate(all="ignore"):
-        return _new_array(value.astype(dtype))
+        return _new_array(value.astype(number_dtype(dtype, "array")))
 
 
 def _new_array(value: np.ndarray, weak_type: bool = False) -> Array:
@@ -480,7 +492,7 @@ def _array_of_sequence(x: Sequence, dtype: Any) -> Array:
     else:
         kind = dtype
     if not any(isinstance(leaf, Array) for leaf in leaves) and not _has_tracer(leaves):
-        return _array_of_numpy(np.array(x, kind), x, kind)
+        return _array_of_numpy(np.array(x, number_dtype(kind, "array")), x, kind)
     if context.trace is context.base and isinstance(kind, np.dtype) and not _has_tracer(leaves):
         try:
             return array_from_numpy(np.array(_as_numpy(x), kind))

@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     concrete_value,
     convert,
     dtype_of,
+    number_dtype,
     promote_shapes,
     shape_error,
     value_of,
@@ -272,7 +273,7 @@ def arange(
     Array([2, 5, 8], dtype=int32)
     """
     if dtype is not None:
-        dtype = dtypes.check_user_dtype_supported(dtype, "arange")
+        dtype = number_dtype(dtypes.check_user_dtype_supported(dtype, "arange"), "arange")
     given = {"start": start, "stop": stop, "step": step}
     if stop is None and step is None:
         given = {"stop": start}

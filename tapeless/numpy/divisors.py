@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tapeless.runtime.array import Array
 __all__ = ["gcd", "lcm"]
 
 
-def _integers(name: str, *args: Any) -> list[Value]:
+def _integers(name: str, *args: Any) -> Sequence[Value]:
     """Return the arguments, promoted; refuse what is no integer."""
     promoted = promote_args(name, *args)
     if not dtypes.issubdtype(dtype_of(promoted[0]), np.integer):

@@ -214,7 +214,7 @@ def trim_zeros(
     filt: Any,
     trim: str = "fb",
     axis: Any = None,
-) -> Array:
+) -> Value:
     """Return the array without the zeros before ("f") the first, or after ("b") the last, nonzero.
 
     filt: concrete, (n,) -> (k,); of several axes, those of `axis` (default all) are trimmed

@@ -12,7 +12,7 @@ from tapeless import dtypes, lax
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.common import asarray, check_arraylike, concrete_value
+from tapeless.numpy.common import asarray, check_arraylike, concrete_value, number_dtype
 from tapeless.numpy.creation import arange, linspace, shape_argument
 from tapeless.numpy.joining import concatenate, stack
 from tapeless.runtime.array import Array
@@ -78,7 +78,8 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
            [[0, 1],
             [0, 1]]], dtype=int32)
     """
-    kind = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "indices")
+    asked = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "indices")
+    kind = number_dtype(asked, "indices")
     sizes = tuple(operator.index(size) for size in dimensions)
     out = []
     for axis, extent in enumerate(sizes):

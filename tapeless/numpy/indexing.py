@@ -310,7 +310,7 @@ def _as_index(start: Value) -> Value:
 def _from_front(place: Value, length: int) -> Value:
     """Return places with those below 0 counted from the end."""
     kind = dtype_of(place).type
-    if isinstance(place, np.generic) and context.trace is context.base:
+    if isinstance(place, np.integer) and context.trace is context.base:
         return place if place >= 0 else kind(place + length)
     below = lax.lt(place, kind(0))
     return lax.select_n(below, place, lax.add(place, kind(length)))

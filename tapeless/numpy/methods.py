@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def method_of(function: Callable) -> Callable:
     signature = inspect.signature(function)
     (_, *rest) = signature.parameters.values()
     self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    method.__signature__ = signature.replace(parameters=[self, *rest])
+    vars(method)["__signature__"] = signature.replace(parameters=[self, *rest])
     return method
 
 
@@ -347,7 +347,7 @@ def _nothing(self: Array) -> None:
     """Return at once: the memory is the host's."""
 
 
-def _tobytes(self: Array, order: str = "C") -> bytes:
+def _tobytes(self: Array, order: Literal["C", "F", "A", "K"] | None = "C") -> bytes:
     """Return the bytes of the elements."""
     return np.asarray(self).tobytes(order)
 

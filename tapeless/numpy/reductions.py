@@ -62,10 +62,21 @@ def _no_out(name: str, out: Any) -> None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
 
 
+def _asked_dtype(dtype: Any, name: str) -> np.dtype:
+    """Return the canonical form of a dtype to compute in that the user asked for."""
+    found = dtypes.check_user_dtype_supported(dtype, name)
+    if isinstance(found, dtypes.ExtendedDtype):
+        raise ValueError(
+            f"Cannot convert_element_type from numbers to {found}: jnp.{name} needs a dtype of "
+            "numbers to compute in"
+        )
+    return found
+
+
 def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
     """Return the dtype of a sum: as asked, or wide enough for integers."""
     if dtype is not None:
-        return dtypes.check_user_dtype_supported(dtype, name)
+        return _asked_dtype(dtype, name)
     own = typeof(x).dtype
     if not promote or own.kind in "fc":
         return own
@@ -267,7 +278,7 @@ def any(
 def _mean_dtype(x: Value, dtype: Any, name: str) -> np.dtype:
     """Return the dtype of a mean: as asked, or floating."""
     if dtype is not None:
-        return dtypes.check_user_dtype_supported(dtype, name)
+        return _asked_dtype(dtype, name)
     return dtypes.to_inexact_dtype(typeof(x).dtype)
 
 

@@ -28,17 +28,32 @@ __all__ = [
     "double",
     "float16",
     "float32",
+    "float4_e2m1fn",
     "float64",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float_",
     "int16",
+    "int2",
     "int32",
+    "int4",
     "int64",
     "int8",
     "int_",
     "single",
     "uint",
     "uint16",
+    "uint2",
     "uint32",
+    "uint4",
     "uint64",
     "uint8",
 ]
@@ -102,16 +117,24 @@ complex_ = complex128
 int_ = int64
 uint = uint64
 
-# The narrow ones, as far as the installed ml_dtypes has them.
-_NARROW = (
-    *("int1", "int2", "int4", "uint1", "uint2", "uint4", "float4_e2m1fn", "float6_e2m3fn"),
-    *("float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn"),
-    *("float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
-)
-_narrow = {
-    name: _scalar_type(name, getattr(ml_dtypes, name))
-    for name in _NARROW
-    if hasattr(ml_dtypes, name)
-}
-globals().update(_narrow)
-__all__ += _narrow
+int2 = _scalar_type("int2", ml_dtypes.int2)
+int4 = _scalar_type("int4", ml_dtypes.int4)
+uint2 = _scalar_type("uint2", ml_dtypes.uint2)
+uint4 = _scalar_type("uint4", ml_dtypes.uint4)
+float4_e2m1fn = _scalar_type("float4_e2m1fn", ml_dtypes.float4_e2m1fn)
+float6_e2m3fn = _scalar_type("float6_e2m3fn", ml_dtypes.float6_e2m3fn)
+float6_e3m2fn = _scalar_type("float6_e3m2fn", ml_dtypes.float6_e3m2fn)
+float8_e3m4 = _scalar_type("float8_e3m4", ml_dtypes.float8_e3m4)
+float8_e4m3 = _scalar_type("float8_e4m3", ml_dtypes.float8_e4m3)
+float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz", ml_dtypes.float8_e4m3b11fnuz)
+float8_e4m3fn = _scalar_type("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
+float8_e4m3fnuz = _scalar_type("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz)
+float8_e5m2 = _scalar_type("float8_e5m2", ml_dtypes.float8_e5m2)
+float8_e5m2fnuz = _scalar_type("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz)
+float8_e8m0fnu = _scalar_type("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu)
+
+# Older releases of ml_dtypes have no types of one bit.
+if hasattr(ml_dtypes, "int1"):
+    int1 = _scalar_type("int1", ml_dtypes.int1)
+    uint1 = _scalar_type("uint1", ml_dtypes.uint1)
+    __all__ += ["int1", "uint1"]

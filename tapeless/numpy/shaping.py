@@ -92,10 +92,9 @@ def reshape(
 
 def _new_shape(old: Shape, shape: Any) -> Shape:
     """Return the shape asked for, with -1 replaced."""
-    if not isinstance(shape, (Sequence, np.ndarray, Array)) or isinstance(shape, str):
-        shape = shape if isinstance(shape, str) else [shape]
+    given: Any = shape if isinstance(shape, (Sequence, np.ndarray, Array)) else [shape]
     try:
-        sizes = tuple(map(operator.index, shape))
+        sizes = tuple(map(operator.index, given))
     except TypeError:
         raise shape_error(shape) from None
     total = math.prod(old)
@@ -300,7 +299,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     (3, 4)
     """
     return lax.broadcast_shapes(
-        *((shape,) if isinstance(shape, (int, np.integer)) else tuple(shape) for shape in shapes)
+        *((int(s),) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes)
     )
 
 

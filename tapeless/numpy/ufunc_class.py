@@ -9,6 +9,7 @@ by a `scan` along the axis.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -383,11 +384,12 @@ def _elementwise(func: Callable, nin: int) -> Callable:
         if len(args) != nin:
             raise TypeError(f"{func.__name__}() takes {nin} arguments but {len(args)} were given")
         check_arraylike(func.__name__, *args)
-        args = [asarray(arg) for arg in args]
-        shape = lax.broadcast_shapes(*(typeof(arg).shape for arg in args))
+        arrays = [asarray(arg) for arg in args]
+        shape = lax.broadcast_shapes(*(typeof(array).shape for array in arrays))
         if not shape:
-            return func(*args)
-        flat = [lax.reshape(broadcast(arg, shape), (int(np.prod(shape)),)) for arg in args]
+            return func(*arrays)
+        size = math.prod(shape)
+        flat = [lax.reshape(broadcast(array, shape), (size,)) for array in arrays]
         outs = vmap(func)(*flat)
         if isinstance(outs, tuple):
             return tuple(lax.reshape(out, shape) for out in outs)

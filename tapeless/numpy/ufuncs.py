@@ -414,7 +414,8 @@ def reciprocal(x: Any, /) -> Array:
     >>> jnp.reciprocal(jnp.array([1, 4]))
     Array([1.  , 0.25], dtype=float32)
     """
-    return lax.integer_pow(*promote_args_inexact("reciprocal", x), -1)
+    (x,) = promote_args_inexact("reciprocal", x)
+    return lax.integer_pow(x, -1)
 
 
 def square(x: Any, /) -> Array:

@@ -128,3 +128,20 @@ def test_a_traced_value_is_asked_for_its_number():
     with pytest.raises(jax.errors.ConcretizationTypeError, match="It is needed here"):
         jax.jit(lambda x: common.concrete_value(x, "It is needed here."))(1.0)
     assert jax.grad(lambda x: x * common.concrete_value(x, ""))(3.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda dtype: jnp.array(1, dtype),
+        lambda dtype: jnp.array([1, 2], dtype),
+        lambda dtype: jnp.asarray(np.ones(3), dtype),
+        lambda dtype: jnp.arange(3, dtype=dtype),
+        lambda dtype: jnp.indices((2,), dtype),
+    ],
+)
+def test_numbers_do_not_become_keys(make):
+    dtype = jax.random.key(0).dtype
+    with pytest.raises(TypeError, match=r"makes numbers, .* dtype key<fry>. Use jax.random.key"):
+        make(dtype)
+    assert jnp.array(jax.random.key(0), dtype).dtype is dtype

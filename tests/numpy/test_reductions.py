@@ -9,6 +9,7 @@ from tests.support.against_numpy import check, normal
 
 X = normal(4, 5, 3)
 MASK = np.random.default_rng(1).random(X.shape) < 0.6
+KEY = jax.random.key(0).dtype
 FLOATING = ["sum", "prod", "max", "min", "mean", "var", "std", "ptp", "any", "all"]
 
 
@@ -111,6 +112,8 @@ def test_gradients_of_spreads():
         (lambda: jnp.sum(X, out=X), NotImplementedError, "'out' argument to jnp.sum"),
         (lambda: jnp.var(X, ddof=1, correction=1), ValueError, "provided simultaneously"),
         (lambda: jnp.sum(X, initial=np.ones(3)), ValueError, r"scalar. Got array of shape \(3,\)"),
+        (lambda: jnp.sum(X, dtype=KEY), ValueError, "Cannot convert_element_type .* to key<fry>"),
+        (lambda: jnp.mean(X, dtype=KEY), ValueError, "mean needs a dtype of numbers"),
         (lambda: jnp.sum([1, 2]), TypeError, "requires ndarray or scalar arguments"),
         (lambda: jnp.sum(X, axis=3), ValueError, "axis 3 is out of bounds"),
     ],
