@@ -111,7 +111,7 @@ from tapeless.runtime.sharding import PartitionSpec as P
 from tapeless.runtime.topology import CpuDevice as Device
 from tapeless.util import lazy
 from tapeless.util.frames import show_filtered
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 from tapeless.util.versions import __version__, __version_info__
 
 # Modules that few programs need are loaded at first use.
@@ -123,5 +123,4 @@ scipy = lazy.load("tapeless.scipy")
 
 show_filtered()
 
-__dir__ = listed_names("jax", globals())
-__getattr__ = missing_attribute("jax")
+close_module("jax", globals())

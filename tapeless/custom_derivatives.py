@@ -13,7 +13,7 @@ from tapeless.api.custom import (
 from tapeless.control.custom_jvp import custom_jvp_call_p
 from tapeless.control.custom_vjp import custom_vjp_call_p
 from tapeless.control.linear_call import linear_call
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = [
     "CustomVJPPrimal",
@@ -29,5 +29,4 @@ __all__ = [
     "zero_from_primal",
 ]
 
-__dir__ = listed_names("jax.custom_derivatives", globals())
-__getattr__ = missing_attribute("jax.custom_derivatives")
+close_module("jax.custom_derivatives", globals())

@@ -45,7 +45,6 @@ from tapeless.prims.structural import *
 from tapeless.prims.trig import *
 from tapeless.prims.unary import *
 from tapeless.prims.window import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.lax", globals())
-__getattr__ = missing_attribute("jax.lax")
+close_module("jax.lax", globals())

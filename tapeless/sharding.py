@@ -2,7 +2,6 @@
 
 from tapeless.api.sharding import reshard
 from tapeless.runtime.sharding import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.sharding", globals())
-__getattr__ = missing_attribute("jax.sharding")
+close_module("jax.sharding", globals())

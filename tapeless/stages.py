@@ -1,9 +1,8 @@
 """`stages`: the types of traced, lowered and compiled functions.  Names only."""
 
 from tapeless.runtime.stages import ArgInfo, Compiled, Lowered, OutInfo, Traced
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = ["ArgInfo", "Compiled", "Lowered", "OutInfo", "Traced"]
 
-__dir__ = listed_names("jax.stages", globals())
-__getattr__ = missing_attribute("jax.stages")
+close_module("jax.stages", globals())

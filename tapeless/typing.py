@@ -4,11 +4,10 @@ import numpy as np
 
 from tapeless.core.any_array import AnyArray
 from tapeless.dtypes import DTypeLike
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
 ArrayLike = AnyArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
-__dir__ = listed_names("jax.typing", globals())
-__getattr__ = missing_attribute("jax.typing")
+close_module("jax.typing", globals())

@@ -24,7 +24,7 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Atom
 from tapeless.core.trace import Trace, Tracer, Value, eval_context
 from tapeless.core.trace import eval_context as ensure_compile_time_eval
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = [
     "AbstractValue",
@@ -46,5 +46,4 @@ ParamDict = dict[str, Any]
 max_dim = max
 min_dim = min
 
-__dir__ = listed_names("jax.core", globals())
-__getattr__ = missing_attribute("jax.core")
+close_module("jax.core", globals())

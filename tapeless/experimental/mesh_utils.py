@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from tapeless.runtime.device import devices as all_devices
-from tapeless.util.names import missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
-__getattr__ = missing_attribute("jax.experimental.mesh_utils")
 
 
 def create_device_mesh(
@@ -44,3 +43,6 @@ def create_hybrid_device_mesh(
     """Return the devices in an array whose shape is the product of both shapes, axis by axis."""
     sizes = [a * b for a, b in zip(mesh_shape, dcn_mesh_shape, strict=True)]
     return create_device_mesh(sizes, devices)
+
+
+close_module("jax.experimental.mesh_utils", globals())

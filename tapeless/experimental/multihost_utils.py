@@ -10,7 +10,6 @@ from tapeless.runtime.processes import (
     reached_preemption_sync_point,
     sync_global_devices,
 )
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.experimental.multihost_utils", globals())
-__getattr__ = missing_attribute("jax.experimental.multihost_utils")
+close_module("jax.experimental.multihost_utils", globals())

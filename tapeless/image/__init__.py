@@ -1,7 +1,6 @@
 """`jax.image`: images at other sizes.  Names only."""
 
 from tapeless.image.scaling import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.image", globals())
-__getattr__ = missing_attribute("jax.image")
+close_module("jax.image", globals())

@@ -4,7 +4,6 @@ from tapeless.nn import initializers as initializers
 from tapeless.nn.activations import *
 from tapeless.nn.attention import *
 from tapeless.nn.normalization import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.nn", globals())
-__getattr__ = missing_attribute("jax.nn")
+close_module("jax.nn", globals())

@@ -21,7 +21,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import common, creation
 from tapeless.random import basic, continuous, requests, vectors
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 
 __all__ = [
     "Initializer",
@@ -407,4 +407,4 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     return init
 
 
-__dir__ = listed_names("jax.nn.initializers", globals())
+close_module("jax.nn.initializers", globals())

@@ -114,7 +114,6 @@ from tapeless.numpy.ufunc_class import *
 from tapeless.numpy.ufuncs import *
 from tapeless.numpy.vectorization import *
 from tapeless.numpy.windows import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.numpy", globals())
-__getattr__ = missing_attribute("jax.numpy")
+close_module("jax.numpy", globals())

@@ -38,7 +38,7 @@ from tapeless.numpy.padding import pad
 from tapeless.numpy.shaping import moveaxis
 from tapeless.numpy.ufuncs import conj, reciprocal, sqrt
 from tapeless.prims import fft as prim
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 
 __all__ = [
     "fft",
@@ -565,4 +565,4 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Value:
     return roll(x, shifts, each)
 
 
-__dir__ = listed_names("jax.numpy.fft", globals())
+close_module("jax.numpy.fft", globals())

@@ -1,7 +1,6 @@
 """`ops`: reductions over segments.  Names only."""
 
 from tapeless.ops.segment import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.ops", globals())
-__getattr__ = missing_attribute("jax.ops")
+close_module("jax.ops", globals())

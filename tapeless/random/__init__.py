@@ -8,7 +8,6 @@ from tapeless.random.gamma_samples import *
 from tapeless.random.gammas import *
 from tapeless.random.keys import *
 from tapeless.random.vectors import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.random", globals())
-__getattr__ = missing_attribute("jax.random")
+close_module("jax.random", globals())

@@ -34,7 +34,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     promote_dtypes_inexact,
 )
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -190,4 +190,4 @@ def idctn(
     return _along_axes("idctn", _check("idctn", x, type, norm), s, axes, norm)
 
 
-__dir__ = listed_names("jax.scipy.fft", globals())
+close_module("jax.scipy.fft", globals())

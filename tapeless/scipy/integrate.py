@@ -4,9 +4,8 @@
 """
 
 from tapeless.numpy.cumulative import trapezoid as trapezoid
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = ["trapezoid"]
 
-__dir__ = listed_names("jax.scipy.integrate", globals())
-__getattr__ = missing_attribute("jax.scipy.integrate")
+close_module("jax.scipy.integrate", globals())

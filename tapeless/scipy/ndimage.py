@@ -22,7 +22,7 @@ from tapeless import numpy as jnp
 from tapeless.api.jit import jit
 from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, promote_dtypes_inexact
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 
 __all__ = ["map_coordinates"]
 
@@ -130,4 +130,4 @@ def map_coordinates(
     return _interpolated(x, tuple(places), order, mode, jnp.asarray(cval).astype(x.dtype))
 
 
-__dir__ = listed_names("jax.scipy.ndimage", globals())
+close_module("jax.scipy.ndimage", globals())

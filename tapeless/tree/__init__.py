@@ -30,7 +30,7 @@ from tapeless.tree.paths import tree_flatten_with_path as flatten_with_path
 from tapeless.tree.paths import tree_leaves_with_path as leaves_with_path
 from tapeless.tree.prefix import tree_broadcast as broadcast
 from tapeless.tree.registry import static
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
 __all__ = [
     "all",
@@ -49,5 +49,4 @@ __all__ = [
     "unflatten",
 ]
 
-__dir__ = listed_names("jax.tree", globals())
-__getattr__ = missing_attribute("jax.tree")
+close_module("jax.tree", globals())

@@ -13,9 +13,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["listed_names", "missing_attribute", "public_names"]
+__all__ = ["close_module", "listed_names", "missing_attribute", "public_names"]
 
 _FILE = Path(__file__).with_name("public_names.json")
+
+
+def close_module(module: str, namespace: dict[str, Any]) -> None:
+    """Let a module, `module` to users, list its public names, and refuse others in its name.
+
+    Called at the end of a facade with its `globals()`.  Type checkers see no `__getattr__` then,
+    and so refuse the others too.
+    """
+    namespace["__dir__"] = listed_names(module, namespace)
+    namespace["__getattr__"] = missing_attribute(module)
 
 
 def missing_attribute(module: str) -> Callable[[str], NoReturn]:
@@ -55,7 +65,9 @@ def listed_names(module: str, namespace: Mapping[str, Any]) -> Callable[[], list
 
     def shown_names() -> list[str]:
         """Return what is public, and what every module has."""
-        public = public_names(module) or ()
+        public = public_names(module)
+        if public is None:
+            return sorted(namespace)
         return sorted(name for name in namespace if name in public or name.startswith("__"))
 
     return shown_names

@@ -5,7 +5,6 @@ from tapeless.numpy.linalg.factorizations import *
 from tapeless.numpy.linalg.norms import *
 from tapeless.numpy.linalg.products import *
 from tapeless.numpy.linalg.solves import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.numpy.linalg", globals())
-__getattr__ = missing_attribute("jax.numpy.linalg")
+close_module("jax.numpy.linalg", globals())

@@ -1,7 +1,6 @@
 """`jax.scipy.cluster`: vector quantisation.  Names only."""
 
 from tapeless.scipy.cluster import vq as vq
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.scipy.cluster", globals())
-__getattr__ = missing_attribute("jax.scipy.cluster")
+close_module("jax.scipy.cluster", globals())

@@ -7,7 +7,7 @@ from typing import Any
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, promote_dtypes_inexact
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 
 __all__ = ["vq"]
 
@@ -38,4 +38,4 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Value, Valu
     return nearest, jnp.take_along_axis(distances, nearest[:, None], axis=-1)[:, 0]
 
 
-__dir__ = listed_names("jax.scipy.cluster.vq", globals())
+close_module("jax.scipy.cluster.vq", globals())

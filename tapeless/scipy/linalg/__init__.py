@@ -3,7 +3,6 @@
 from tapeless.scipy.linalg.factors import *
 from tapeless.scipy.linalg.functions import *
 from tapeless.scipy.linalg.matrices import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.scipy.linalg", globals())
-__getattr__ = missing_attribute("jax.scipy.linalg")
+close_module("jax.scipy.linalg", globals())

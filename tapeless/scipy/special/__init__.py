@@ -5,7 +5,6 @@ from tapeless.scipy.special.errors import *
 from tapeless.scipy.special.gammas import *
 from tapeless.scipy.special.information import *
 from tapeless.scipy.special.integrals import *
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.scipy.special", globals())
-__getattr__ = missing_attribute("jax.scipy.special")
+close_module("jax.scipy.special", globals())

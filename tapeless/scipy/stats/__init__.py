@@ -28,7 +28,6 @@ from tapeless.scipy.stats import vonmises as vonmises
 from tapeless.scipy.stats import wrapcauchy as wrapcauchy
 from tapeless.scipy.stats.kde import gaussian_kde
 from tapeless.scipy.stats.summaries import mode, rankdata, sem
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.scipy.stats", globals())
-__getattr__ = missing_attribute("jax.scipy.stats")
+close_module("jax.scipy.stats", globals())
