@@ -168,7 +168,8 @@ good:
   ret i1 true
 }
 
-; Fetch (or with `args` null give back) what keeps the arguments' memory alive without the lock.
+; Fetch (or with `args` null give back) what keeps the arguments' memory alive without the lock, and
+; while other threads may run.
 define internal void @hold(ptr %plan, ptr %args, ptr %held) {
 entry:
   %n = load i64, ptr FIELD.n_args
@@ -200,13 +201,11 @@ done:
 }
 
 ; Run the entry, with scratch memory and, if the plan says so, without the interpreter lock.
-define internal i32 @enter(ptr %plan, ptr %args, ptr %table) {
+define internal i32 @enter(ptr %plan, ptr %table) {
   %entry = load ptr, ptr FIELD.entry
   %size = load i64, ptr FIELD.arena
   %release = load i64, ptr FIELD.release
-  %n = load i64, ptr FIELD.n_args
   %near = alloca [STACK x i8], align 64
-  %held = alloca ptr, i64 %n
   %fits = icmp sle i64 %size, STACK
   br i1 %fits, label %begin, label %far
 far:
@@ -229,11 +228,9 @@ short:
   %a = call i32 %entry(ptr %table, ptr %arena)
   br label %end
 long:
-  call void @hold(ptr %plan, ptr %args, ptr %held)
   %thread = call ptr @PyEval_SaveThread()
   %b = call i32 %entry(ptr %table, ptr %arena)
   call void @PyEval_RestoreThread(ptr %thread)
-  call void @hold(ptr %plan, ptr null, ptr %held)
   br label %end
 end:
   %status = phi i32 [%a, %short], [%b, %long]
@@ -361,14 +358,22 @@ entry:
   %owner_bytes = mul i64 %n_blocks, 8
   call void @llvm.memset.p0.i64(ptr %owners, i8 0, i64 %owner_bytes, i1 false)
   %given = getelementptr ptr, ptr %table, i64 %n_consts
+  %held = alloca ptr, i64 %n_args
+  %release = load i64, ptr FIELD.release
+  %keep = icmp eq i64 %release, 0
+  br i1 %keep, label %write, label %take
+take:
+  call void @hold(ptr %plan, ptr %args, ptr %held)
+  br label %write
+write:
   %filled = call i1 @fill(ptr %plan, ptr %args, ptr %given, ptr %scalars)
-  br i1 %filled, label %make, label %declined
+  br i1 %filled, label %make, label %leave
 make:
   %new = getelementptr ptr, ptr %table, i64 %before
   %made = call i1 @blocks(ptr %plan, ptr %owners, ptr %new)
   br i1 %made, label %run, label %end
 run:
-  %status = call i32 @enter(ptr %plan, ptr %args, ptr %table)
+  %status = call i32 @enter(ptr %plan, ptr %table)
   %good = icmp eq i32 %status, 0
   br i1 %good, label %collect, label %failed
 failed:
@@ -394,17 +399,21 @@ end:
 test:
   %i = phi i64 [0, %end], [%next, %drop]
   %more = icmp slt i64 %i, %n_blocks
-  br i1 %more, label %drop, label %done
+  br i1 %more, label %drop, label %leave
 drop:
   %o = getelementptr ptr, ptr %owners, i64 %i
   %owner = load ptr, ptr %o
   call void @Py_DecRef(ptr %owner)
   %next = add i64 %i, 1
   br label %test
+leave:
+  %out = phi ptr [DECLINED, %write], [%value, %test]
+  br i1 %keep, label %done, label %give_back
+give_back:
+  call void @hold(ptr %plan, ptr null, ptr %held)
+  br label %done
 done:
-  ret ptr %value
-declined:
-  ret ptr DECLINED
+  ret ptr %out
 }
 """
 

@@ -117,6 +117,7 @@ class Executable:
 
     def _call(self, arrays: list[Array]) -> tuple[Any, ...]:
         """Run on Arrays."""
+        held = [x.block for x in arrays]  # another thread may delete an argument
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
             *self.const_addresses,
@@ -124,7 +125,6 @@ class Executable:
             *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
-        held = [x.block for x in arrays]  # another thread may delete an argument
         self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
         del held
         places = (*self.consts, *arrays, *blocks)

@@ -62,7 +62,7 @@ class Block:
 
     def __del__(self) -> None:
         """Give the memory back."""
-        if self.owner is None:
+        if self.owner is None and _free is not None:  # None while the interpreter ends
             release(self.address, self.size)
 
 
