@@ -345,13 +345,14 @@ def _lattice_result_type(operands: tuple[_Operand, ...]) -> tuple[Dtype, bool]:
         # Nothing strong is there to be protected from widening: compare the dtypes themselves.
         return _default_of_kind(join(map(_dtype_of_operand, operands), strict, x64))
     nodes: list[Node] = [each[1] if isinstance(each, tuple) else each for each in operands]
-    if len(nodes) > 1:
-        # (A lone value keeps its dtype even when it was made under another mode.)
-        nodes = [narrow.get(node, node) for node in nodes]
+    if len(set(nodes)) == 1:
+        # (Values of one dtype keep it even when they were made under another mode.)
+        narrow = {}
+    nodes = [narrow.get(node, node) for node in nodes]
     node = join(nodes, strict, x64)
     if isinstance(node, type):
         return python_scalar_dtype(node), True
-    return (narrow.get(node, node) if len(nodes) > 1 else node), False
+    return narrow.get(node, node), False
 
 
 def _default_of_kind(node: Node) -> tuple[Dtype, bool]:

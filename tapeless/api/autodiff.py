@@ -19,8 +19,8 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.trace import Value, current_trace
-from tapeless.prims.common import instantiate, is_float0, scalar_like
-from tapeless.runtime.array import as_array
+from tapeless.prims.common import instantiate, is_float0
+from tapeless.runtime.array import array_of
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
@@ -593,7 +593,7 @@ def _seed(value: Any, pullback: VJP, holomorphic: bool) -> Any:
 @bounded_cache(64)
 def _one(aval: ShapedArray) -> Value:
     """Return the array of one element that is 1."""
-    return as_array(scalar_like(aval, 1))
+    return array_of(np.ones((), aval.dtype), aval)
 
 
 def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:

@@ -25,7 +25,7 @@ from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Value
 from tapeless.prims.common import apply, instantiate
-from tapeless.runtime.array import array_from_numpy
+from tapeless.runtime.array import array_from_numpy, array_of
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.tree.arguments import check_callable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
@@ -174,7 +174,7 @@ def _basis(values: Sequence[Value]) -> list[Value]:
             rows.append(np.zeros((total, *aval.shape), dtypes.float0))
         else:
             ones = np.eye(total, aval.size, -start, aval.dtype).reshape(total, *aval.shape)
-            rows.append(array_from_numpy(ones, aval.weak_type))
+            rows.append(array_of(ones, aval.update(shape=ones.shape)))
         start += aval.size
     return rows
 

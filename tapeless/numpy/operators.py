@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes, lax
+from tapeless import config, dtypes, lax
 from tapeless.core.trace import Tracer
 from tapeless.numpy import arithmetic, products, rounding, ufuncs
 from tapeless.numpy.common import convert, is_arraylike
@@ -28,6 +28,7 @@ _NUMBERS = _FLOATS | _SIGNED | _UNSIGNED
 _REALS = _NUMBERS - {np.dtype(np.complex64), np.dtype(np.complex128)}
 _BITS = _SIGNED | _UNSIGNED | {np.dtype(np.bool_)}
 _WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
+_DOUBLE = frozenset(map(np.dtype, "dlqLQ"))  # an array from x64 mode is narrowed outside it
 _LARGE = 3e38  # below the largest float32
 
 
@@ -68,7 +69,7 @@ def _constant(
 ) -> Any:
     """Return a Python number as a scalar of the array's dtype, where that changes nothing else."""
     dtype = aval.dtype
-    if aval.weak_type:
+    if aval.weak_type or (dtype in _DOUBLE and not config.current.jax_enable_x64):
         return None
     if dtype in _WIDE_FLOATS:
         return dtype.type(number) if -_LARGE < number < _LARGE else None

@@ -230,3 +230,28 @@ def squared(carry, x):
 def test_operations_that_are_never_linear_have_no_transpose():
     with pytest.raises(NotImplementedError, match="'sin' not implemented.*must be linear"):
         jax.linear_transpose(jnp.sin, 1.0)(1.0)
+
+
+def test_arrays_of_64_bits_keep_their_derivatives_outside_that_mode():
+    with jax.enable_x64(True):
+        x = jnp.arange(1.0, 4.0)
+    assert x.dtype == np.float64
+    assert (x < 1e-9).tolist() == [False] * 3
+    assert (x * 2.5).dtype == np.float32
+    gradient = jax.grad(lambda a: jnp.sum(a * a))(x)
+    assert gradient.dtype == np.float64
+    np.testing.assert_array_equal(np.asarray(gradient), [2.0, 4.0, 6.0])
+    pulled = jax.jit(lambda a: jax.vjp(jnp.sin, a)[1](a)[0])(x)
+    np.testing.assert_allclose(np.asarray(pulled), np.cos(np.asarray(x)) * x, rtol=1e-15)
+
+
+def test_the_64_bit_mode_is_toggled_between_calls_of_one_function():
+    f = jax.jit(jax.grad(lambda a: jnp.sum(jnp.sin(a) * a)))
+    for wide in (False, True, False, True):
+        with jax.enable_x64(wide):
+            x = jnp.linspace(0.0, 1.0, 5)
+            kind = np.float64 if wide else np.float32
+            assert x.dtype == f(x).dtype == kind
+            tolerance = 1e-15 if wide else 1e-6
+            exact = np.sin(np.asarray(x)) + np.asarray(x) * np.cos(np.asarray(x))
+            np.testing.assert_allclose(np.asarray(f(x)), exact, rtol=tolerance, atol=tolerance)

@@ -59,7 +59,13 @@ def both(jax: ModuleType, recipe: Block, seed: int, dtype: str, size: int, use: 
             out = (system.jit(used) if compiled else used)(*arrays)
             return [np.asarray(leaf) for leaf in system.tree_util.tree_leaves(out)]
 
-    agree(result(tapeless, seed % 2 == 0), result(jax, True), TOLERANCES[dtype], list)
+    try:
+        wanted = result(jax, True)
+    except TypeError as error:
+        # JAX cannot keep complex numbers for the backward pass of a checkpoint.
+        assume("reduce_precision does not accept dtype complex" not in str(error))
+        raise
+    agree(result(tapeless, seed % 2 == 0), wanted, TOLERANCES[dtype], list)
 
 
 def total(system: ModuleType, f: Callable) -> Callable:
