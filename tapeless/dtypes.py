@@ -44,7 +44,7 @@ from tapeless.util.elements import (
     to_inexact_dtype,
     to_numeric_dtype,
 )
-from tapeless.util.names import listed_names
+from tapeless.util.names import close_module
 from tapeless.util.promotion import TypePromotionError, join
 
 __all__ = [
@@ -378,4 +378,4 @@ def result_type(*args: object, return_weak_type_flag: bool = False) -> Dtype | t
     return answer if return_weak_type_flag else answer[0]
 
 
-__dir__ = listed_names("jax.dtypes", globals())
+close_module("jax.dtypes", globals())

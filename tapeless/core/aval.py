@@ -20,11 +20,9 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.any_array import AnyArray
 
 __all__ = [
     "AbstractValue",
-    "AnyArray",
     "ShapeDtypeStruct",
     "ShapedArray",
     "is_value",

@@ -19,7 +19,8 @@ import ml_dtypes
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import AnyArray, ShapedArray, register_value_type, typeof
+from tapeless.core.any_array import AnyArray
+from tapeless.core.aval import ShapedArray, register_value_type, typeof
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
