@@ -168,6 +168,20 @@ class Writer:
             text += f" ({', '.join(regions)})"
         return self.assign(f"{text} : {function_type(inputs, outs)}", outs)
 
+    def custom_call(
+        self,
+        target: str,
+        args: Sequence[Value],
+        outs: Sequence[ShapedArray],
+        attributes: Mapping[str, str],
+    ) -> tuple[Value, ...]:
+        """Write the call of a routine that the other compiler knows by the name `target`."""
+        operands = ", ".join(arg.name for arg in args)
+        texts = ", ".join(f"{name} = {text}" for name, text in sorted(attributes.items()))
+        kind = function_type([arg.aval for arg in args], outs)
+        call = f"stablehlo.custom_call {symbol(target)}({operands}) {{{texts}}}"
+        return self.assign(f"{call} : {kind}", outs)
+
     def dot_general(
         self,
         args: Sequence[Value],
@@ -305,6 +319,25 @@ class Writer:
             wide = which.aval.update(shape=shape)
             (which,) = self.op("stablehlo.broadcast_in_dim", [which], [wide], dims)
         return self.op("stablehlo.select", [which, x, y], [x.aval])[0]
+
+    def iota(self, aval: ShapedArray, axis: int) -> Value:
+        """Write an array of the place of each element along an axis."""
+        return self.op("stablehlo.iota", (), [aval], {"iota_dimension": f"{axis} : i64"})[0]
+
+    def cut(self, x: Value, axis: int, start: int, stop: int) -> Value:
+        """Write the elements start .. stop of an axis; x itself if that is all of it."""
+        shape = list(x.aval.shape)
+        if (start, stop) == (0, shape[axis]):
+            return x
+        starts = [0] * len(shape)
+        starts[axis], shape[axis] = start, stop
+        attributes = {
+            "start_indices": array_text(starts),
+            "limit_indices": array_text(shape),
+            "strides": array_text([1] * len(shape)),
+        }
+        shape[axis] -= start
+        return self.op("stablehlo.slice", [x], [x.aval.update(shape=tuple(shape))], attributes)[0]
 
     def axes(self, kind: str, fields: Mapping[str, int | Sequence[int]]) -> str:
         """Return an attribute that names axes, such as the dimension numbers of a gather."""

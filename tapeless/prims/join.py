@@ -224,15 +224,8 @@ class Split(Parting):
         """Write a slice for each part."""
         (x,), axis = args, params["axis"]
         values, start = [], 0
-        for out, size in zip(outs, params["sizes"], strict=True):
-            starts, limits = [0] * len(out.shape), list(out.shape)
-            starts[axis], limits[axis] = start, start + size
-            attributes = {
-                "start_indices": array_text(starts),
-                "limit_indices": array_text(limits),
-                "strides": array_text([1] * len(out.shape)),
-            }
-            values.extend(b.op("stablehlo.slice", [x], (out,), attributes))
+        for size in params["sizes"]:
+            values.append(b.cut(x, axis, start, start + size))
             start += size
         return tuple(values)
 

@@ -512,13 +512,7 @@ class ArgChoice(WithoutTangent):
     ) -> tuple:
         (x,), (out,) = args, outs
         value, place = x.aval.update(shape=()), out.update(shape=())
-        numbers = {"iota_dimension": f"{axes[0]} : i64"}
-        places = b.op(
-            "stablehlo.iota",
-            [],
-            [x.aval.update(dtype=out.dtype)],
-            numbers,
-        )
+        places = b.iota(x.aval.update(dtype=out.dtype), axes[0])
 
         def better(p: Any, i: Any, q: Any, j: Any) -> tuple:
             """Choose the pair that is better, or comes first; a NaN is better than all numbers."""

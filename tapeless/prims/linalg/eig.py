@@ -26,6 +26,7 @@ from tapeless.core.trace import Value
 from tapeless.prims.binary import add, mul, sub
 from tapeless.prims.common import dtype_of, shape_of
 from tapeless.prims.convert import convert
+from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.lu import lu, permuted_rows
 from tapeless.prims.linalg.matrices import (
@@ -177,6 +178,21 @@ class Eig(Factorisation):
             routines.each(count, one)
         return tuple(value for value, _ in results)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        a = args[0].aval
+        calls = Calls(b, a.dtype, a.shape[:-2])
+        wanted = _wanted(params)
+        left, right = ("V" if flag else "N" for flag in wanted)
+        vectors = a.update(dtype=outs[0].dtype)
+        parts = [outs[0]] if calls.complex else [a.update(shape=a.shape[:-1])] * 2
+        config = {"compute_left": left, "compute_right": right}
+        results = [*parts, vectors, vectors, calls.info]
+        *w, vl, vr, info = calls.call("geev", args, results, config)
+        if len(w) == 2:
+            w = b.op("stablehlo.complex", w, outs[:1])
+        asked = [x for flag, x in zip(wanted, (vl, vr), strict=True) if flag]
+        return calls.valid(info, [*w, *asked])
+
     def reference(self, a: np.ndarray, **params: Any) -> tuple:
         w, vl, vr = [], [], []
         for index in np.ndindex(*a.shape[:-2]):
@@ -315,6 +331,23 @@ class Schur(Factorisation):
             routines.each(count, one)
         return tuple(value for value, _ in results)
 
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        compute_schur_vectors: bool,
+        **params: Any,
+    ) -> tuple:
+        a = outs[0]
+        calls = Calls(b, a.dtype, a.shape[:-2])
+        values = [a.update(shape=a.shape[:-1])] * (1 if calls.complex else 2)
+        config = {"mode": "V" if compute_schur_vectors else "N", "sort": "N"}
+        results = [a, a, *values, calls.info, calls.info]
+        t, q, *_, info = calls.call("gees", args, results, config, {0: 0})
+        return calls.valid(info, [t, q] if compute_schur_vectors else [t])
+
     def reference(
         self,
         a: np.ndarray,
@@ -371,6 +404,12 @@ class Hessenberg(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return result, taus
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        config = {"low": 1, "high": outs[0].shape[-1]}
+        *results, info = calls.call("gehrd", args, [*outs, calls.info], config, {0: 0})
+        return calls.valid(info, results)
 
     def reference(self, a: np.ndarray) -> tuple:
         routine = _lapack.get_lapack_funcs("gehrd", (a,))

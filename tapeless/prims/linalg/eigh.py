@@ -21,6 +21,7 @@ from tapeless.core.trace import Value
 from tapeless.prims.binary import add, mul, sub
 from tapeless.prims.common import dtype_of, shape_of
 from tapeless.prims.convert import convert
+from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack, real_part
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -124,6 +125,26 @@ class Eigh(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return v, w
+
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        lower: bool,
+        subset_by_index: tuple[int, int] | None,
+        **params: Any,
+    ) -> tuple:
+        a = args[0].aval
+        calls = Calls(b, a.dtype, a.shape[:-2])
+        values = outs[1].update(shape=a.shape[:-1])
+        config = {"mode": "V", "uplo": "L" if lower else "U"}
+        routine = "heevd" if calls.complex else "syevd"
+        v, w, info = calls.call(routine, args, [a, values, calls.info], config, {0: 0})
+        last, window = a.ndim - 1, subset_by_index or (0, a.shape[-1])
+        v, w = calls.valid(info, [v, w])
+        return b.cut(v, last, *window), b.cut(w, last - 1, *window)
 
     def reference(self, a: np.ndarray, *, lower: bool, **params: Any) -> tuple:
         w, v = np.linalg.eigh(a, "L" if lower else "U")

@@ -22,6 +22,7 @@ from tapeless.prims.binary import add
 from tapeless.prims.common import dtype_of, shape_of
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
+from tapeless.prims.linalg.calls import Calls, permutation
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -126,6 +127,13 @@ class LU(Factorisation):
         if outs[2].size:
             _permute(b, steps, places, count)
         return factors, pivots, order
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        factors, pivots, order = outs
+        calls = Calls(b, factors.dtype, factors.shape[:-2])
+        raw, steps, info = calls.call("getrf", args, [factors, pivots, calls.info], reused={0: 0})
+        (steps,) = b.op("stablehlo.subtract", [steps, b.constant(1, pivots)], [pivots])
+        return *calls.valid(info, [raw], "GE"), steps, permutation(b, steps, order)
 
     def reference(self, a: np.ndarray) -> tuple:
         batch, (n, m) = a.shape[:-2], a.shape[-2:]
@@ -234,6 +242,9 @@ class PivotsToPermutation(WithoutTangent, Factorisation):
             )
             _permute(b, pivots, order, count)
         return (target,)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        return (permutation(b, args[0], outs[0]),)
 
     def reference(self, pivots: np.ndarray, *, permutation_size: int) -> tuple:
         out = np.empty((*pivots.shape[:-1], permutation_size), np.int32)

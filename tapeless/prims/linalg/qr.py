@@ -25,6 +25,7 @@ from tapeless.core.trace import Value
 from tapeless.prims.binary import add, mul, sub
 from tapeless.prims.common import dtype_of, shape_of
 from tapeless.prims.convert import convert
+from tapeless.prims.linalg.calls import Calls, upper_triangle
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.lu import permuted_columns
 from tapeless.prims.linalg.matrices import (
@@ -38,6 +39,7 @@ from tapeless.prims.linalg.matrices import (
 from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import real
 from tapeless.prims.rules import is_complex
+from tapeless.prims.structural import array_text
 
 __all__ = [
     "geqrf",
@@ -191,10 +193,46 @@ class QR(Factorisation):
 
         if source.aval.size or outs[0].size:
             routines.each(count, one)
+        elif places is not None and outs[2].size:
+            zero = b.const(0, np.dtype(np.int32))
+            b.nest(places.shape, lambda index: b.store(places, index, zero))
         return (q, r, order) if pivoting else (q, r)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, pivoting: bool, **params: Any) -> tuple:
+        a, (q, r, *order) = args[0].aval, outs
+        calls = Calls(b, a.dtype, a.shape[:-2])
+        taus = a.update(shape=(*a.shape[:-2], min(a.shape[-2:])))
+        if pivoting:
+            columns = [*args, b.constant(0, order[0])]
+            packed, places, scales = calls.call(
+                "geqp3", columns, [a, order[0], taus], reused={0: 0, 1: 1}
+            )
+            first = b.constant(1 if a.size else 0, order[0])
+            order = b.op("stablehlo.subtract", [places, first], order)
+        else:
+            packed, scales = calls.call("geqrf", args, [a, taus], reused={0: 0})
+        rows = b.cut(packed, a.ndim - 2, 0, r.shape[-2])
+        return _orthogonal(b, calls, packed, scales, q), upper_triangle(b, rows), *order
 
     def reference(self, a: np.ndarray, *, full_matrices: bool, **params: Any) -> tuple:
         return tuple(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
+
+
+def _orthogonal(b: Any, calls: Calls, packed: Any, taus: Any, out: ShapedArray) -> Any:
+    """Write the columns of Q, of type `out`, that reflectors (..., n, m) make."""
+    last, missing = out.ndim - 1, out.shape[-1] - packed.aval.shape[-1]
+    if missing > 0:
+        none, more = array_text([0] * out.ndim), array_text([0] * last + [missing])
+        edges = {"edge_padding_low": none, "edge_padding_high": more, "interior_padding": none}
+        zero = b.constant(0, out.update(shape=()))
+        (packed,) = b.op("stablehlo.pad", [packed, zero], [out], edges)
+    packed = b.cut(packed, last, 0, out.shape[-1])
+    return calls.call(_name_of_q(calls), [packed, taus], [out], reused={0: 0})[0]
+
+
+def _name_of_q(calls: Calls) -> str:
+    """Return the name of the routine that makes Q of reflectors."""
+    return "ungqr" if calls.complex else "orgqr"
 
 
 def _index(b: Any, i: Any) -> Any:
@@ -230,6 +268,10 @@ class Geqrf(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return packed, taus
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        return calls.call("geqrf", args, outs, reused={0: 0})
 
     def reference(self, a: np.ndarray) -> tuple:
         packed = np.empty_like(a)
@@ -277,6 +319,10 @@ class HouseholderProduct(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return (q,)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        return calls.call(_name_of_q(calls), args, outs, reused={0: 0})
 
     def reference(self, a: np.ndarray, taus: np.ndarray) -> tuple:
         batch, (n, m) = a.shape[:-2], a.shape[-2:]
@@ -361,6 +407,13 @@ class OrmQR(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return (result,)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        if args[0].aval.size == 0:
+            return (args[2],)
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        routine = "unmqr" if calls.complex else "ormqr"
+        return calls.call(routine, args, outs, params, {0: 2})
 
     def reference(
         self,

@@ -25,6 +25,7 @@ from tapeless.prims.binary import add, div, mul, sub
 from tapeless.prims.common import dtype_of, full_like, shape_of
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert
+from tapeless.prims.linalg.calls import Calls, identity
 from tapeless.prims.linalg.lapack import Lapack, real_part
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -139,6 +140,42 @@ class SVD(Factorisation):
         elif compute_uv and full_matrices:
             _identities(b, flats[1:])
         return tuple(value for value, _ in results)
+
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        compute_uv: bool,
+        full_matrices: bool,
+        subset_by_index: Any,
+        algorithm: SvdAlgorithm | None,
+    ) -> tuple:
+        a = args[0].aval
+        batch, (n, m) = a.shape[:-2], a.shape[-2:]
+        k = min(n, m)
+        left, right = (n, m) if full_matrices else (k, k)
+        calls = Calls(b, a.dtype, batch)
+        results = [
+            a,
+            outs[0].update(shape=(*batch, k)),
+            a.update(shape=(*batch, n, left)),
+            a.update(shape=(*batch, right, m)),
+            calls.info,
+        ]
+        routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
+        mode = {"mode": ("A" if full_matrices else "S") if compute_uv else "N"}
+        _, s, u, vt, info = calls.call(routine, args, results, mode, {0: 0})
+        last, window = a.ndim - 1, subset_by_index or (0, k)
+        if a.size == 0 and full_matrices:
+            u, vt = (identity(b, out) for out in results[2:4])
+        values = calls.valid(info, [s, u, vt] if compute_uv else [s])
+        s, *vectors = values
+        if vectors and not full_matrices:
+            u, vt = vectors
+            vectors = [b.cut(u, last, *window), b.cut(vt, last - 1, *window)]
+        return b.cut(s, last - 1, *window), *vectors
 
     def reference(
         self, a: np.ndarray, *, compute_uv: bool, full_matrices: bool, **params: Any

@@ -20,8 +20,9 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.blas import number
+from tapeless.prims.blas import BLAS_LETTER, number
 from tapeless.prims.common import add_tangents, batch_dim, move_dim, shape_of
+from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -132,6 +133,8 @@ class TriangularSolve(Factorisation):
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         if params["conjugate_a"] and is_complex(outs[0].dtype) and not params["transpose_a"]:
             return NotImplemented
+        if args[0].aval.ndim == 2 and outs[0].dtype in BLAS_LETTER:
+            return _trsm(b, args, outs, **params)
         change = "NO_TRANSPOSE"
         if params["transpose_a"]:
             change = "ADJOINT" if params["conjugate_a"] else "TRANSPOSE"
@@ -159,6 +162,27 @@ class TriangularSolve(Factorisation):
             return (np.linalg.solve(a, y).astype(y.dtype),)
         flipped = np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(y, -1, -2))
         return (np.swapaxes(flipped, -1, -2).astype(y.dtype),)
+
+
+def _trsm(
+    b: Any,
+    args: Sequence,
+    outs: tuple,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> tuple:
+    """Write the call of BLAS for one system; the other compiler has an operation for batches."""
+    config = {
+        "side": "L" if left_side else "R",
+        "uplo": "L" if lower else "U",
+        "diag": "U" if unit_diagonal else "N",
+        "trans_x": ("C" if conjugate_a else "T") if transpose_a else "N",
+    }
+    return Calls(b, outs[0].dtype, ()).call("trsm", args, outs, config, {0: 1})
 
 
 triangular_solve_p = TriangularSolve()

@@ -21,6 +21,7 @@ from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import mul
 from tapeless.prims.common import add_tangents, dtype_of, shape_of
+from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack, real_part
 from tapeless.prims.linalg.matrices import (
     Factorisation,
@@ -96,6 +97,13 @@ class Tridiagonal(Factorisation):
         if outs[0].size:
             routines.each(count, one)
         return tuple(value for value, _ in results)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, lower: bool) -> tuple:
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        routine = "hetrd" if calls.complex else "sytrd"
+        config = {"uplo": "L" if lower else "U"}
+        *results, info = calls.call(routine, args, [*outs, calls.info], config, {0: 0})
+        return calls.valid(info, results)
 
     def reference(self, a: np.ndarray, *, lower: bool) -> tuple:
         name = "hetrd" if np.iscomplexobj(a) else "sytrd"
@@ -190,6 +198,13 @@ class TridiagonalSolve(Factorisation):
                 lambda batch: _solve_one(b, args, target, scaled, batch),
             )
         return (target,)
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        calls = Calls(b, outs[0].dtype, outs[0].shape[:-2])
+        results = [*(arg.aval for arg in args), calls.info]
+        same = {position: position for position in range(len(args))}
+        *_, x, info = calls.call("gtsv", args, results, reused=same)
+        return calls.valid(info, [x])
 
     def reference(
         self,
