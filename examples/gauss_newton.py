@@ -9,7 +9,7 @@ quadratically, where gradient descent crawls.
 
 The program fits a sum of two decaying oscillations to samples of one.
 
-Shapes: times (t,), samples (t,), residuals (t,), weights (2, 4): amplitude, decay, frequency, phase.
+Shapes: times, samples and residuals (t,), weights (2, 4): amplitude, decay, frequency, phase.
 """
 
 import numpy as np

@@ -242,7 +242,8 @@ def test_arrays_of_64_bits_keep_their_derivatives_outside_that_mode():
     assert gradient.dtype == np.float64
     np.testing.assert_array_equal(np.asarray(gradient), [2.0, 4.0, 6.0])
     pulled = jax.jit(lambda a: jax.vjp(jnp.sin, a)[1](a)[0])(x)
-    np.testing.assert_allclose(np.asarray(pulled), np.cos(np.asarray(x)) * x, rtol=1e-15)
+    numbers = np.asarray(x)
+    np.testing.assert_allclose(np.asarray(pulled), np.cos(numbers) * numbers, rtol=1e-15)
 
 
 def test_the_64_bit_mode_is_toggled_between_calls_of_one_function():
