@@ -30,7 +30,7 @@ FLOORS = (
     "compiler",
     "runtime",
     "api",
-    "numpy random nn ops image scipy",
+    "numpy random nn ops image scipy stablehlo",
     "",  # every other file at the top of the package: facades
 )
 FACADE_FOLDERS = {"dropin", "experimental", "interpreters", "example_libraries", "extend"}

@@ -120,6 +120,7 @@ image = lazy.load("tapeless.image")
 interpreters = lazy.load("tapeless.interpreters")
 profiler = lazy.load("tapeless.profiler")
 scipy = lazy.load("tapeless.scipy")
+stablehlo = lazy.load("tapeless.stablehlo")
 
 show_filtered()
 

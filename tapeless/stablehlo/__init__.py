@@ -1,0 +1,5 @@
+"""`stablehlo`: programs in the text format that compilers of array programs share."""
+
+from tapeless.stablehlo.loading import Loaded, load
+
+__all__ = ["Loaded", "load"]
