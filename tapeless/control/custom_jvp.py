@@ -11,37 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapeless.control.common import ProgramPrimitive
-from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import DebugInfo, Jaxpr
+from tapeless.control.custom_rules import CustomCall, Program, call_program, map_front
+from tapeless.core.aval import typeof
+from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim_to, instantiate
-from tapeless.transforms.batch import batch_flat
-from tapeless.transforms.stage import stage_flat
+from tapeless.prims.common import instantiate
 from tapeless.transforms.transpose import backward
 
-__all__ = ["CustomJVP", "call_program", "custom_jvp_call_p", "map_front"]
-
-Program = Jaxpr | Callable[..., Sequence[Value]]
+__all__ = ["CustomJVP", "custom_jvp_call_p"]
 
 
-def call_program(program: Program, args: Sequence[Value]) -> Sequence[Value]:
-    """Call a flat function, or evaluate the program that it was staged to."""
-    if isinstance(program, Jaxpr):
-        return eval_jaxpr(program, program.consts, *args)
-    return program(*args)
-
-
-def map_front(function: Callable, axis: Axis, args: Sequence[Value], dims: Sequence) -> list[Value]:
-    """Map a flat function; all its results get the mapped axis in front."""
-    outs, out_dims = batch_flat(function, axis, args, dims)
-    return [batch_dim_to(out, dim, 0, axis.size) for out, dim in zip(outs, out_dims, strict=True)]
-
-
-class CustomJVP(ProgramPrimitive):
+class CustomJVP(CustomCall):
     """Call `call_jaxpr`; differentiate by `jvp`.
 
     num_consts: how many leading arguments are captured values, which the rule does not see.
@@ -49,19 +31,6 @@ class CustomJVP(ProgramPrimitive):
     """
 
     name = "custom_jvp_call"
-    hidden = {"num_consts": ...}
-    evaluated_in_python = True
-    inline_program = True
-
-    def abstract(
-        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple[ShapedArray, ...]:
-        """Return the program's output types."""
-        return call_jaxpr.out_avals
-
-    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
-        """Return the program, which takes the operands and returns the results."""
-        return [(params["call_jaxpr"], avals, outs)]
 
     def jvp(
         self, primals: Values, tangents: Sequence, *, jvp: Callable, num_consts: int, **params: Any
@@ -123,33 +92,6 @@ class CustomJVP(ProgramPrimitive):
         mapped_jvp.__name__ = jvp.__name__
         outs = self.bind(*args, call_jaxpr=mapped, jvp=mapped_jvp, **params)
         return outs, (0,) * len(outs)
-
-    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
-        """Stage the function; what it captured becomes leading arguments."""
-        program = params["call_jaxpr"]
-        if not isinstance(program, Jaxpr):
-            debug = DebugInfo(params["name"])
-            program = stage_flat(program, [typeof(x) for x in args], params["name"], debug)
-            args = (*program.consts, *args)
-            n_consts = params["num_consts"] + len(program.consts)
-            params = {**params, "call_jaxpr": program.lift_consts(), "num_consts": n_consts}
-        return trace.emit(self, args, params)
-
-    def decompose(self, *args: Value, call_jaxpr: Program, **params: Any) -> tuple[Value, ...]:
-        """Call the function."""
-        return tuple(call_program(call_jaxpr, args))
-
-    def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple:
-        """Inline the program."""
-        return b.inline(call_jaxpr, args)
-
-    def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple:
-        """Write the program in place."""
-        return b.inline(call_jaxpr, args)
 
 
 custom_jvp_call_p = CustomJVP()

@@ -14,20 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tapeless.control.common import ProgramPrimitive
-from tapeless.control.custom_jvp import Program, call_program, map_front
+from tapeless.control.custom_rules import CustomCall, Program, call_program, map_front
 from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, instantiate
-from tapeless.transforms.stage import stage_flat
 
 __all__ = ["CustomLin", "CustomVJP", "custom_lin_p", "custom_vjp_call_p"]
 
 
-class CustomVJP(ProgramPrimitive):
+class CustomVJP(CustomCall):
     """Call `call_jaxpr`; in reverse mode call `fwd`, and later `bwd`.
 
     num_consts: how many leading arguments are captured values, which the rules do not see.
@@ -35,19 +32,6 @@ class CustomVJP(ProgramPrimitive):
     """
 
     name = "custom_vjp_call"
-    hidden = {"num_consts": ...}
-    evaluated_in_python = True
-    inline_program = True
-
-    def abstract(
-        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple[ShapedArray, ...]:
-        """Return the program's output types."""
-        return call_jaxpr.out_avals
-
-    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
-        """Return the program, which takes the operands and returns the results."""
-        return [(params["call_jaxpr"], avals, outs)]
 
     def jvp(
         self, primals: Values, tangents: Sequence, *, fwd: Callable, bwd: Callable, **params: Any
@@ -97,33 +81,6 @@ class CustomVJP(ProgramPrimitive):
         new = {**params, "call_jaxpr": mapped, "fwd": mapped_fwd, "bwd": mapped_bwd}
         outs = self.bind(*args, **new)
         return outs, (0,) * len(outs)
-
-    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
-        """Stage the function; what it captured becomes leading arguments."""
-        program = params["call_jaxpr"]
-        if not isinstance(program, Jaxpr):
-            debug = DebugInfo(params["name"])
-            program = stage_flat(program, [typeof(x) for x in args], params["name"], debug)
-            args = (*program.consts, *args)
-            n_consts = params["num_consts"] + len(program.consts)
-            params = {**params, "call_jaxpr": program.lift_consts(), "num_consts": n_consts}
-        return trace.emit(self, args, params)
-
-    def decompose(self, *args: Value, call_jaxpr: Program, **params: Any) -> tuple[Value, ...]:
-        """Call the function."""
-        return tuple(call_program(call_jaxpr, args))
-
-    def lower(
-        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple:
-        """Inline the program."""
-        return b.inline(call_jaxpr, args)
-
-    def hlo(
-        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
-    ) -> tuple:
-        """Write the program in place."""
-        return b.inline(call_jaxpr, args)
 
 
 class CustomLin(Primitive):

@@ -1,0 +1,86 @@
+"""What the functions with rules of the user's share: `custom_jvp_call` and `custom_vjp_call`.
+
+The parameter `call_jaxpr` is a flat Python function until the call is staged, and a program from
+then on; what the function captured become leading arguments, `num_consts` of them, which the user's
+rules do not see.  Evaluating, compiling and typing such a call look at the program alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapeless.control.common import ProgramPrimitive
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import DebugInfo, Jaxpr
+from tapeless.core.primitive import Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import batch_dim_to
+from tapeless.transforms.batch import batch_flat
+from tapeless.transforms.stage import stage_flat
+
+__all__ = ["CustomCall", "Program", "call_program", "map_front"]
+
+Program = Jaxpr | Callable[..., Sequence[Value]]
+
+
+def call_program(program: Program, args: Sequence[Value]) -> Sequence[Value]:
+    """Call a flat function, or evaluate the program that it was staged to."""
+    if isinstance(program, Jaxpr):
+        return eval_jaxpr(program, program.consts, *args)
+    return program(*args)
+
+
+def map_front(function: Callable, axis: Axis, args: Sequence[Value], dims: Sequence) -> list[Value]:
+    """Map a flat function; all its results get the mapped axis in front."""
+    outs, out_dims = batch_flat(function, axis, args, dims)
+    placed = zip(outs, out_dims, strict=True)
+    return [batch_dim_to(out, dim, 0, axis.size) for out, dim in placed]
+
+
+class CustomCall(ProgramPrimitive):
+    """Call `call_jaxpr`; subclasses say how it is differentiated and batched."""
+
+    hidden = {"num_consts": ...}
+    evaluated_in_python = True
+    inline_program = True
+
+    def abstract(
+        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple[ShapedArray, ...]:
+        """Return the program's output types."""
+        return call_jaxpr.out_avals
+
+    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+        """Return the program, which takes the operands and returns the results."""
+        return [(params["call_jaxpr"], avals, outs)]
+
+    def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
+        """Stage the function; what it captured becomes leading arguments."""
+        program = params["call_jaxpr"]
+        if not isinstance(program, Jaxpr):
+            name = params["name"]
+            avals = [typeof(x) for x in args]
+            program = stage_flat(program, avals, name, DebugInfo(name))
+            consts = program.consts
+            args = (*consts, *args)
+            n_consts = params["num_consts"] + len(consts)
+            params = {**params, "call_jaxpr": program.lift_consts(), "num_consts": n_consts}
+        return trace.emit(self, args, params)
+
+    def decompose(self, *args: Value, call_jaxpr: Program, **params: Any) -> tuple[Value, ...]:
+        """Call the function."""
+        return tuple(call_program(call_jaxpr, args))
+
+    def lower(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
+        """Inline the program."""
+        return b.inline(call_jaxpr, args)
+
+    def hlo(
+        self, b: Any, args: Sequence, outs: tuple, *, call_jaxpr: Jaxpr, **params: Any
+    ) -> tuple:
+        """Write the program in place."""
+        return b.inline(call_jaxpr, args)
