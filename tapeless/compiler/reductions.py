@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapeless.compiler.formats import Format, constant, format_of, typed
+from tapeless.compiler.formats import constant, format_of, typed
 from tapeless.compiler.interrupts import emit_poll
 from tapeless.compiler.lanes import add, multiply
 from tapeless.compiler.operations import identity, operate, round_narrow

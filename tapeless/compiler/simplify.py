@@ -22,7 +22,7 @@ import numpy as np
 
 from tapeless.compiler import hoist
 from tapeless.compiler.inplace import added_in_place, readers_first
-from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
 

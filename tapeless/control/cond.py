@@ -28,7 +28,6 @@ from tapeless.control.common import (
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
-from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim_to, zeros

@@ -26,7 +26,6 @@ from tapeless.control.common import (
 from tapeless.core.aval import ShapedArray
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
-from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Primitive, Split, Values
 from tapeless.core.trace import Axis, Value, under
 from tapeless.transforms.batch import batch_jaxpr

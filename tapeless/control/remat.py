@@ -27,7 +27,6 @@ from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Eqn, Jaxpr, Var
-from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.transforms.batch import batch_jaxpr

@@ -22,7 +22,6 @@ import numpy as np
 
 from tapeless.control.common import (
     ProgramPrimitive,
-    batch_to_front,
     fixed_point,
     join_tangents,
     linear_mask,
@@ -33,7 +32,7 @@ from tapeless.control.common import (
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr, Var
-from tapeless.core.linear import Linear, Zero
+from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import add_tangents, batch_dim_to, instantiate, zeros

@@ -49,7 +49,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
-from tapeless.kernel.parts import Element, Pair, PartNodes, Parts, parts_of, storage
+from tapeless.kernel.parts import Element, Pair, Parts, parts_of, storage
 from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 

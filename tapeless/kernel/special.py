@@ -21,7 +21,6 @@ from tapeless.kernel.floats import (
     choose,
     clamp,
     exponent_and_mantissa,
-    fast_two_sum,
     format_of,
     polynomial,
     power_of_two,

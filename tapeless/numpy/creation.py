@@ -14,7 +14,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from tapeless import dtypes, errors, lax
+from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context

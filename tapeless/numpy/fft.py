@@ -36,7 +36,7 @@ from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import roll
 from tapeless.numpy.padding import pad
 from tapeless.numpy.shaping import moveaxis
-from tapeless.numpy.ufuncs import conj, reciprocal, sqrt
+from tapeless.numpy.ufuncs import conj, sqrt
 from tapeless.prims import fft as prim
 from tapeless.util.names import close_module
 

@@ -28,7 +28,7 @@ from tapeless.numpy.common import (
     promote_dtypes_inexact,
     value_of,
 )
-from tapeless.numpy.creation import linspace, ones, ones_like, zeros
+from tapeless.numpy.creation import linspace, ones_like, zeros
 from tapeless.numpy.cumulative import diff
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import expand_dims, ravel, transpose

@@ -17,14 +17,13 @@ What lies out of bounds is read at the nearest place; see `x.at[...].get(mode=)`
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes, errors, lax
+from tapeless import dtypes, errors, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context

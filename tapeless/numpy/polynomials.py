@@ -23,7 +23,6 @@ from tapeless.numpy.common import (
     asarray,
     check_arraylike,
     concrete_value,
-    convert,
     promote_dtypes,
     promote_dtypes_inexact,
     value_of,

@@ -28,10 +28,10 @@ from tapeless.numpy.common import (
 from tapeless.prims import binary, reduce
 from tapeless.prims.compare import gt, ne
 from tapeless.prims.convert import convert_element_type
-from tapeless.prims.parts import conj, imag, real
+from tapeless.prims.parts import conj, real
 from tapeless.prims.rules import highest, lowest
 from tapeless.prims.structural import broadcast_in_dim, reshape
-from tapeless.prims.unary import bitwise_not, sqrt, square
+from tapeless.prims.unary import sqrt, square
 
 __all__ = [
     "all",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import errors, lax
+from tapeless import lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value

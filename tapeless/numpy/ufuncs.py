@@ -6,7 +6,6 @@ functions of sign and parts leave a dtype to itself that they do not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np

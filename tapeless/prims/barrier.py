@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis
 from tapeless.prims.common import (
     Avals,
     Dims,
     Tangents,
     instantiate,
-    is_float0,
     no_tangents,
 )
 from tapeless.prims.structural import stop_gradient_p

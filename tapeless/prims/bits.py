@@ -26,7 +26,7 @@ import numpy as np
 
 from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.primitive import Primitive, Values
+from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import bitwise_or, bitwise_xor, shift_left, shift_right_logical
 from tapeless.prims.common import (

@@ -32,7 +32,6 @@ from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.common import (
     add_tangents,
     batch_dim,
-    dtype_of,
     move_dim,
     shape_of,
 )
@@ -51,7 +50,7 @@ from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
 )
-from tapeless.prims.structural import array_text, reshape, rev
+from tapeless.prims.structural import array_text, rev
 from tapeless.prims.window import (
     Windows,
     dilated,

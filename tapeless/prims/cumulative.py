@@ -23,7 +23,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import add, div, max, min, mul, sub
+from tapeless.prims.binary import add, max, min, mul, sub
 from tapeless.prims.common import (
     add_tangents,
     batch_dim,

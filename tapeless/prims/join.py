@@ -32,7 +32,7 @@ from tapeless.prims.common import (
     shape_of,
     zero_cotangents,
 )
-from tapeless.prims.structural import array_text, axis_argument, broadcast, expand_dims, squeeze
+from tapeless.prims.structural import axis_argument, broadcast, expand_dims, squeeze
 
 __all__ = [
     "concatenate",

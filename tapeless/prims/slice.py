@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Tracer, Value
-from tapeless.prims.binary import add, sub
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.binary import sub
 from tapeless.prims.common import (
     Avals,
     Dims,
@@ -34,14 +34,9 @@ from tapeless.prims.common import (
     instantiate,
     move_dim,
     no_tangents,
-    scalar_like,
     shape_of,
     zero_cotangents,
-    zeros,
 )
-from tapeless.prims.compare import lt
-from tapeless.prims.convert import convert
-from tapeless.prims.join import unstack
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import (
     Rearrangement,
@@ -49,7 +44,6 @@ from tapeless.prims.structural import (
     axis_argument,
     broadcast,
     broadcast_in_dim,
-    expand_dims,
     squeeze,
 )
 

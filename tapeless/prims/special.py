@@ -34,15 +34,14 @@ from tapeless.prims.common import (
     ones_like,
     shape_of,
     unbroadcast,
-    zeros,
 )
-from tapeless.prims.compare import eq, gt, le, lt
+from tapeless.prims.compare import eq, le, lt
 from tapeless.prims.convert import convert
-from tapeless.prims.exponential import exp, log
+from tapeless.prims.exponential import exp
 from tapeless.prims.join import unstack
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_shapes
-from tapeless.prims.unary import abs, floor, integer_pow, neg, rsqrt, sign, square
+from tapeless.prims.unary import floor, integer_pow, neg, square
 from tapeless.util import lazy
 
 __all__ = [

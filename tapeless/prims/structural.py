@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,12 +32,11 @@ from tapeless.prims.binary import (
     shift_right_logical,
     sub,
 )
-from tapeless.prims.bits import random_bits, random_split
+from tapeless.prims.bits import random_bits
 from tapeless.prims.compare import gt, le
 from tapeless.prims.convert import bitcast_convert_type, convert_element_type
 from tapeless.prims.create import full_like
 from tapeless.prims.fused import fused_add
-from tapeless.prims.join import unstack
 from tapeless.prims.select import select
 from tapeless.prims.special import erf_inv
 from tapeless.prims.structural import broadcast_to_rank, reshape

@@ -14,7 +14,6 @@ import numpy as np
 
 from tapeless import config, dtypes, lax
 from tapeless.api.jit import jit
-from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions, ufuncs
 from tapeless.numpy.choice import clip, where

@@ -10,7 +10,6 @@ parameters with which it is done soon.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy import floats, ufuncs
+from tapeless.numpy import floats
 from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import asarray, convert
 from tapeless.numpy.shaping import broadcast_to, moveaxis

@@ -19,7 +19,7 @@ from tapeless.core.trace import Value
 from tapeless.nn.normalization import softmax
 from tapeless.numpy import arithmetic, reductions
 from tapeless.numpy.shaping import broadcast_to
-from tapeless.random.basic import normal, uniform
+from tapeless.random.basic import normal
 from tapeless.random.choosing import rademacher
 from tapeless.random.continuous import exponential, maxwell
 from tapeless.random.gamma_samples import random_gamma_p

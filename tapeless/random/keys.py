@@ -16,7 +16,7 @@ from typing import Any, NewType
 import numpy as np
 
 from tapeless import config, dtypes
-from tapeless.core.aval import is_value, typeof
+from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits

@@ -22,7 +22,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
-from tapeless.runtime import fastcall, memory
+from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
 from tapeless.util.frames import warn

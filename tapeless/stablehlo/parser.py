@@ -26,13 +26,12 @@ from tapeless.stablehlo.attributes import (
     balanced,
     commas,
     dictionary,
-    fields,
     skip_location,
     type_of,
     types_in_parentheses,
 )
 from tapeless.stablehlo.pretty import Parts
-from tapeless.stablehlo.syntax import Function, Module, Operation, Place, Region, Type
+from tapeless.stablehlo.syntax import Function, Module, Operation, Region, Type
 from tapeless.stablehlo.tokens import Reader, unquoted
 
 __all__ = ["parse"]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 
 from tapeless import config
 from tapeless.control.jit import jit_p
@@ -31,7 +30,6 @@ from tapeless.stablehlo.syntax import (
     Operation,
     Place,
     Region,
-    TensorType,
     Type,
 )
 from tapeless.stablehlo.types import array_type

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapeless import dtypes
 from tapeless.api.custom import custom_jvp
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof

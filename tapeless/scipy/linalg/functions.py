@@ -6,17 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.api.autodiff import jvp
-from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_dtypes_inexact
 from tapeless.numpy.linalg.factorizations import adjoint
 from tapeless.numpy.vectorization import vectorize
-from tapeless.scipy.linalg.factors import rsf2csf, schur, solve_triangular
+from tapeless.scipy.linalg.factors import schur, solve_triangular
 
 __all__ = ["expm", "expm_frechet", "funm", "solve_sylvester", "sqrtm"]
 

@@ -8,7 +8,6 @@ from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
 from tapeless.scipy import special
-from tapeless.scipy.stats import norm
 
 __all__ = ["cdf", "logpdf", "pdf"]
 
