@@ -542,7 +542,7 @@ class ArgChoice(WithoutTangent):
         axis = {"dimensions": array_text(axes)}
         return b.op(
             "stablehlo.reduce",
-            [x, *places, *inits],
+            [x, places, *inits],
             kinds,
             axis,
             [region],
