@@ -308,12 +308,21 @@ _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
 
 
+def _own_bytes(value: np.ndarray | np.generic) -> bytes:
+    """Return the elements as a `bytes` object that nobody else has.
+
+    Python shares the objects of one byte, and a donated array may be overwritten.
+    """
+    data = value.tobytes()
+    return data if len(data) > 1 else data + bytes(2)
+
+
 def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
     """Return the Array of this type with these physical elements."""
     shape, dtype = physical(aval)
     n_bytes = value.size * dtype.itemsize
     if n_bytes <= memory.SMALL:
-        data = value.astype(dtype, copy=False).tobytes()
+        data = _own_bytes(value.astype(dtype, copy=False))
         return Array(aval, data, memory.bytes_address(data))
     block = memory.allocate(n_bytes)
     if value.size:
@@ -328,7 +337,7 @@ def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) ->
     dtype = own if short else dtypes.canonicalize_dtype(own)
     aval = ShapedArray(value.shape, dtype, weak_type)
     if dtype is own and value.nbytes <= memory.SMALL:
-        data = value.tobytes()
+        data = _own_bytes(value)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)
 

@@ -1,0 +1,49 @@
+"""Arrays and the memory that they own."""
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless.runtime.array import array_from_numpy
+
+
+@pytest.mark.parametrize("value", [np.bool_(False), np.bool_(True), np.int8(65), np.uint8(0)])
+def test_a_donated_byte_is_not_one_that_python_shares(value):
+    change = jax.jit(lambda x: ~x, donate_argnums=0)
+    x = jnp.asarray(value)
+    assert change(x) == ~value
+    assert x.is_deleted()
+    assert list(bytes(range(256))) == [bytes([number])[0] for number in range(256)]
+    assert bytes([value.view(np.uint8)])[0] == value.view(np.uint8)
+
+
+def test_leading_rows_share_memory_unless_most_of_it_would_lie_idle():
+    x = jnp.arange(100_000.0)
+    most, few = x.leading(90_000), x.leading(10)
+    assert most.block is x.block
+    assert few.block is not x.block
+    np.testing.assert_array_equal(most, np.arange(90_000))
+    np.testing.assert_array_equal(few, np.arange(10))
+
+
+def test_a_copy_is_made_of_what_comes_from_numpy():
+    source = np.zeros(3, np.float32)
+    x = array_from_numpy(source)
+    source[0] = 1
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_views_are_read_only_and_outlive_the_array():
+    view = np.asarray(jnp.arange(5))
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 7
+    assert view.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_deleted_array_says_so():
+    x = jnp.zeros(3)
+    x.delete()
+    assert x.is_deleted()
+    with pytest.raises(RuntimeError, match="Array has been deleted with shape=float32"):
+        x.numpy_view()
