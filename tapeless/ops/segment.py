@@ -7,8 +7,9 @@ Each is a scatter into an array of the operation's neutral element.  Ids out of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,54 +22,53 @@ from tapeless.prims.rules import highest, lowest
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 
+class _Reduction(NamedTuple):
+    """What tells the operations apart; `neutral` is a function of the dtype."""
+
+    name: str
+    scatter: Callable
+    combine: Callable
+    neutral: Callable[[np.dtype], Any]
+
+
+_SUM = _Reduction("segment_sum", lax.scatter_add, lax.add, lambda dtype: 0)
+_PROD = _Reduction("segment_prod", lax.scatter_mul, lax.mul, lambda dtype: 1)
+_MAX = _Reduction("segment_max", lax.scatter_max, lax.max, lowest)
+_MIN = _Reduction("segment_min", lax.scatter_min, lax.min, highest)
+
+
 def _segment(
-    name: str,
-    scatter: Callable,
-    neutral: Any,
+    reduction: _Reduction,
     data: Any,
     segment_ids: Any,
     num_segments: int | None,
-    indices_are_sorted: bool,
-    unique_indices: bool,
     bucket_size: int | None,
-    reducer: Callable,
-    mode: Any,
+    **how: Any,
 ) -> Value:
-    """Scatter the rows of `data` to their segments."""
-    check_arraylike(f"segment_{name}", data, segment_ids)
+    """Scatter the rows of `data` to their segments; `how` is for the scatter."""
+    check_arraylike(reduction.name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
     rows, id_aval = typeof(data), typeof(ids)
     if not dtypes.issubdtype(id_aval.dtype, np.integer):
         raise TypeError(f"segment_ids must be integers, got {id_aval.str_short(False)}")
     if id_aval.shape != rows.shape[: id_aval.ndim]:
         raise ValueError(
-            f"segment_{name}: segment_ids of shape {id_aval.shape} must match the leading axes of "
-            f"data, which has shape {rows.shape}"
+            f"{reduction.name}: segment_ids of shape {id_aval.shape} must match the leading axes "
+            f"of data, which has shape {rows.shape}"
         )
     n = _segment_count(ids, num_segments)
     if n < 0:
         raise ValueError("num_segments must be non-negative.")
     rest = rows.shape[id_aval.ndim :]
-    start = lax.full((n, *rest), neutral, rows.dtype)
+    start = lax.full((n, *rest), reduction.neutral(rows.dtype), rows.dtype)
     if bucket_size is None:
-        return _scatter_rows(scatter, start, ids, data, indices_are_sorted, unique_indices, mode)
-    parts = [
-        _scatter_rows(
-            scatter,
-            start,
-            lax.slice_in_dim(ids, i, stop),
-            lax.slice_in_dim(data, i, stop),
-            indices_are_sorted,
-            unique_indices,
-            mode,
-        )
-        for i in range(0, id_aval.shape[0], bucket_size)
-        for stop in [min(i + bucket_size, id_aval.shape[0])]
-    ]
-    result = start
-    for part in parts:
-        result = reducer(result, part)
-    return result
+        return _scatter_rows(reduction.scatter, start, ids, data, **how)
+    parts = []
+    for i in range(0, id_aval.shape[0], bucket_size):
+        stop = min(i + bucket_size, id_aval.shape[0])
+        bucket = (lax.slice_in_dim(x, i, stop) for x in (ids, data))
+        parts.append(_scatter_rows(reduction.scatter, start, *bucket, **how))
+    return functools.reduce(reduction.combine, parts, start)
 
 
 def _segment_count(ids: Value, num_segments: Any) -> int:
@@ -90,9 +90,8 @@ def _scatter_rows(
     start: Value,
     ids: Value,
     data: Value,
-    is_sorted: bool,
-    unique: bool,
     mode: Any,
+    **how: bool,
 ) -> Value:
     """Combine rows into the rows of `start` that their ids name."""
     id_shape, rank = typeof(ids).shape, typeof(start).ndim
@@ -102,9 +101,7 @@ def _scatter_rows(
         update_window_dims=window, inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
     )
     mode = lax.GatherScatterMode.FILL_OR_DROP if mode is None else mode
-    return scatter(
-        start, index, data, numbers, indices_are_sorted=is_sorted, unique_indices=unique, mode=mode
-    )
+    return scatter(start, index, data, numbers, mode=mode, **how)
 
 
 def segment_sum(
@@ -124,17 +121,14 @@ def segment_sum(
     Array([3, 0, 3], dtype=int32)
     """
     return _segment(
-        "sum",
-        lax.scatter_add,
-        0,
+        _SUM,
         data,
         segment_ids,
         num_segments,
-        indices_are_sorted,
-        unique_indices,
         bucket_size,
-        lax.add,
-        mode,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
     )
 
 
@@ -155,17 +149,14 @@ def segment_prod(
     Array([6, 1, 4], dtype=int32)
     """
     return _segment(
-        "prod",
-        lax.scatter_mul,
-        1,
+        _PROD,
         data,
         segment_ids,
         num_segments,
-        indices_are_sorted,
-        unique_indices,
         bucket_size,
-        lax.mul,
-        mode,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
     )
 
 
@@ -185,19 +176,15 @@ def segment_max(
     >>> segment_max(np.array([1.0, 5.0], "float32"), np.array([1, 1]))
     Array([-inf,   5.], dtype=float32)
     """
-    neutral = lowest(typeof(asarray(data)).dtype)
     return _segment(
-        "max",
-        lax.scatter_max,
-        neutral,
+        _MAX,
         data,
         segment_ids,
         num_segments,
-        indices_are_sorted,
-        unique_indices,
         bucket_size,
-        lax.max,
-        mode,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
     )
 
 
@@ -217,17 +204,13 @@ def segment_min(
     >>> segment_min(np.array([1.0, 5.0], "float32"), np.array([1, 1]))
     Array([inf,  1.], dtype=float32)
     """
-    neutral = highest(typeof(asarray(data)).dtype)
     return _segment(
-        "min",
-        lax.scatter_min,
-        neutral,
+        _MIN,
         data,
         segment_ids,
         num_segments,
-        indices_are_sorted,
-        unique_indices,
         bucket_size,
-        lax.min,
-        mode,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
     )
