@@ -1,24 +1,24 @@
-"""Random bits by counting: keys, and the threefry2x32 generator.
+"""Random bits by counting: operations on keys.
 
-A key is an element of an array of an extended dtype, `key<fry>`; it is carried by two words of 32
-bits.  All operations are pure functions of keys:
+A key is an element of an array of an extended dtype; that of the default generator, threefry2x32,
+is `key<fry>`, and is carried by two words of 32 bits.  All operations are pure functions of keys:
 
     random_seed     ints (s) -> keys (s)                    from the seed's 64 bits
     random_bits     keys (s) -> words (s, t)                t = shape; unsigned, of 8 to 64 bits
     random_split    keys (s) -> keys (s, t)                 independent children
     random_fold_in  keys (s), words (s) -> keys (s)         the child that a number names
-    random_wrap     words (s, 2) -> keys (s);  random_unwrap is its inverse
+    random_wrap     words (s, w) -> keys (s);  random_unwrap is its inverse
     random_clone    keys (s) -> keys (s)                    the identity
 
-Element i of a stream is the hash of the counter i, whatever the shape: it depends on nothing else.
-So the rounds are written on scalars of the loop language, consumers pull them, and random numbers
-are made in the loop that uses them.  The old layout of counters (`prims/threefry.py`) is chosen by
-the flag `jax_threefry_partitionable` when an operation is staged; programs do not print it.
+Element i of a stream is a hash of the number i, whatever the shape (`prims/generators.py`).  So the
+rounds are written on scalars of the loop language, consumers pull them, and random numbers are made
+in the loop that uses them.  The old layout of counters (`prims/threefry.py`) is chosen by the flag
+`jax_threefry_partitionable` when an operation is staged; programs do not print it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import bitwise_or, bitwise_xor, shift_left, shift_right_logical
+from tapeless.prims.binary import shift_right_logical
 from tapeless.prims.common import (
     batch_dim,
     batch_dim_to,
@@ -38,6 +38,7 @@ from tapeless.prims.common import (
 )
 from tapeless.prims.convert import bitcast_convert_type, convert
 from tapeless.prims.create import broadcasted_iota
+from tapeless.prims.generators import GENERATORS, Generator, Place
 from tapeless.prims.join import concatenate
 from tapeless.prims.rules import WithoutTangent
 from tapeless.prims.slice import index_in_dim
@@ -47,8 +48,6 @@ from tapeless.prims.threefry import (
     U64,
     NumpyWords,
     ValueWords,
-    old_bits,
-    old_word,
     threefry,
 )
 from tapeless.util import lazy
@@ -69,6 +68,7 @@ __all__ = [
     "random_unwrap_p",
     "random_wrap",
     "random_wrap_p",
+    "prng_impls",
     "threefry2x32_p",
     "threefry_prng_impl",
 ]
@@ -96,33 +96,13 @@ class PRNGImpl:
         return self.tag
 
 
-threefry_prng_impl = PRNGImpl("threefry2x32", "fry", (2,))
+prng_impls = {name: PRNGImpl(name, made.tag, (made.n_words,)) for name, made in GENERATORS.items()}
+threefry_prng_impl = prng_impls["threefry2x32"]
 
 
-def _key_words(keys: Value, lead: Shape, tail: Shape) -> tuple[Value, Value]:
-    """Return the two words of keys (s), each stretched to (*lead, *tail); lead is s or ()."""
-    words = random_unwrap(keys)
-    kept = tuple(range(len(shape_of(words)) - 1))
-    parts = (index_in_dim(words, number, len(kept), keepdims=False) for number in (0, 1))
-    return tuple(broadcast_in_dim(part, (*lead, *tail), kept) for part in parts)
-
-
-def _value_positions(keys: Value, shape: Shape) -> tuple[tuple[Value, Value], Value]:
-    """Return the words of keys (s) and the positions in `shape`, both stretched to (s, shape)."""
-    size = int(np.prod(shape, dtype=object))
-    if size > 2**32:
-        raise NotImplementedError(f"{size} random words of one key are written by no decomposition")
-    lead = shape_of(keys)
-    out = (*lead, *shape)
-    flat = reshape(broadcasted_iota(U32, (size,), 0), shape)
-    positions = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
-    return _key_words(keys, lead, shape), positions
-
-
-def _value_counted(keys: Value, shape: Shape) -> tuple[Value, Value]:
-    """Hash all positions of `shape` with all keys: keys (s) -> two words (s, shape)."""
-    words, positions = _value_positions(keys, shape)
-    return threefry(ValueWords, words, (zeros_like(positions), positions))
+def _generator(keys: ShapedArray) -> Generator:
+    """Return the generator of an array of keys."""
+    return GENERATORS[_key_dtype(keys).impl]
 
 
 def _key_dtype(keys: ShapedArray) -> dtypes.KeyDtype:
@@ -132,50 +112,106 @@ def _key_dtype(keys: ShapedArray) -> dtypes.KeyDtype:
     return dtype
 
 
-def _wrap_words(pair: tuple[Value, Value], dtype: dtypes.KeyDtype) -> Value:
-    """Return the keys of two words (s): -> keys (s)."""
-    rank = len(shape_of(pair[0]))
-    columns = [broadcast_in_dim(x, (*shape_of(x), 1), tuple(range(rank))) for x in pair]
-    impl = PRNGImpl(dtype.impl, dtype.name[4:-1], dtype.physical_shape)
-    return random_wrap(concatenate(columns, rank), impl=impl)
+def _size(shape: Shape) -> int:
+    """Return the number of elements."""
+    return int(np.prod(shape, dtype=object))
 
 
-def _counted(b: Any, key: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, Any]:
-    """Hash the row-major position of `index` in `shape`."""
-    flat = b.convert(b.flat_index(index, shape), U64)
-    high = b.convert(b.shift_right_logical(flat, 32), U32)
-    if int(np.prod(shape, dtype=object)) <= 2**32:
-        high = b.const(0, U32)
-    return threefry(b, tuple(key), (high, b.convert(flat, U32)))
+def _kernel_place(
+    b: Any, keys: Any, index: Sequence[Any], shape: Shape, what: str, is_old: bool
+) -> tuple[tuple, Place]:
+    """Return the words of the key at the head of `index`, and the place that its tail names.
+
+    keys: (s), index: of (s, shape).
+    """
+    rank = len(keys.shape)
+    if what in _generator(keys.aval).of_first:
+        head, tail, shape = (0,) * rank, index, (*keys.shape, *shape)
+    else:
+        head, tail = index[:rank], index[rank:]
+    return kernel_parts.parts_of(keys.at(*head)), _place_at(b, tail, shape, is_old)
 
 
-def _old_position(b: Any, index: Sequence[Any], shape: Shape) -> tuple[Any, int]:
-    """Return the row-major position of `index` in `shape`, and the size, for the old layout."""
-    size = int(np.prod(shape, dtype=object))
-    if size > 2**31:
+def _element(words: Iterable[Any]) -> Any:
+    """Return the words of a key as an element of the loop language."""
+    parts = kernel_parts.Parts(words)
+    return parts if len(parts) > 1 else parts[0]
+
+
+def _place_at(b: Any, index: Sequence[Any], shape: Shape, is_old: bool) -> Place:
+    """Return the row-major place of `index` in `shape`."""
+    size = _size(shape)
+    if is_old and size > 2**31:
         raise NotImplementedError(f"the old layout has no streams of {size} random words")
-    return b.convert(b.flat_index(index, shape), U32), size
+    if is_old:
+        return Place(b.const(0, U32), b.convert(b.flat_index(index, shape), U32), size, True)
+    flat = b.convert(b.flat_index(index, shape), U64)
+    high = b.const(0, U32)
+    if size > 2**32:
+        high = b.convert(b.shift_right_logical(flat, 32), U32)
+    return Place(high, b.convert(flat, U32), size, False)
 
 
-def _old_children(b: Any, key: Sequence[Any], position: Any, size: int) -> tuple[Any, Any]:
-    """Return the two words of child number `position` of `size`, in the old layout."""
-    first = b.shift_left(position, 1)
-    return tuple(old_word(b, key, b.add(first, i), 2 * size) for i in (0, 1))
+def _value_words(keys: Value, lead: Shape, tail: Shape, first: bool = False) -> tuple[Value, ...]:
+    """Return the words of keys (s), each stretched to (*lead, *tail); lead: s, or what s stretches
+    to.  first: those of the first key for all.
+    """
+    words = random_unwrap(keys)
+    kept = tuple(range(len(shape_of(words)) - 1))
+    parts = []
+    for number in range(shape_of(words)[-1]):
+        part = index_in_dim(words, number, len(kept), keepdims=False)
+        parts.append(_stretched_value(part, (*lead, *tail), first))
+    return tuple(parts)
 
 
-def _numpy_positions(keys: np.ndarray, shape: Shape) -> tuple[tuple[Any, ...], np.ndarray]:
-    """Return the words of keys (s, 2), to be stretched over (s, t), and the positions (t)."""
-    flat = np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint64).reshape(shape)
+def _stretched_value(x: Value, out: Shape, first: bool) -> Value:
+    """Return x (s) as (s, t) = `out`, or its first element everywhere."""
+    if first:
+        for _ in shape_of(x):
+            x = index_in_dim(x, 0, 0, keepdims=False)
+    return broadcast_in_dim(x, out, tuple(range(len(shape_of(x)))))
+
+
+def _value_place(lead: Shape, shape: Shape, is_old: bool) -> Place:
+    """Return the places in `shape`, stretched to (*lead, *shape)."""
+    size = _size(shape)
+    if size > 2**32:
+        raise NotImplementedError(f"{size} random words of one key are written by no decomposition")
+    out = (*lead, *shape)
+    flat = reshape(broadcasted_iota(U32, (size,), 0), shape)
+    low = broadcast_in_dim(flat, out, tuple(range(len(lead), len(out))))
+    return Place(zeros_like(low), low, size, is_old)
+
+
+def _value_streams(
+    keys: Value, shape: Shape, what: str, is_old: bool
+) -> tuple[Generator, tuple[Value, ...], Place]:
+    """Return the generator, the words of keys (s) and the places in `shape`, as (s, shape)."""
+    generator = _generator(typeof(keys))
+    lead = shape_of(keys)
+    if what in generator.of_first:
+        words = _value_words(keys, lead, shape, first=True)
+        return generator, words, _value_place((), (*lead, *shape), is_old)
+    return generator, _value_words(keys, lead, shape), _value_place(lead, shape, is_old)
+
+
+def _wrap_words(words: Sequence[Value], dtype: dtypes.KeyDtype) -> Value:
+    """Return the keys of words (s) each: -> keys (s)."""
+    rank = len(shape_of(words[0]))
+    columns = [broadcast_in_dim(x, (*shape_of(x), 1), tuple(range(rank))) for x in words]
+    return random_wrap(concatenate(columns, rank), impl=prng_impls[dtype.impl])
+
+
+def _numpy_streams(
+    keys: np.ndarray, shape: Shape, is_old: bool
+) -> tuple[Generator, tuple[np.ndarray, ...], Place]:
+    """Return the generator of words (s, 2), the words, to be stretched over (s, t), and places."""
+    flat = np.arange(_size(shape), dtype=np.uint64).reshape(shape)
     lead = keys.shape[:-1] + (1,) * len(shape)
-    return tuple(keys[..., i].reshape(lead) for i in (0, 1)), flat
-
-
-def _numpy_counted(keys: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    """Hash all positions of `shape` with all keys: words (s, 2) -> two arrays (s, t)."""
-    words, flat = _numpy_positions(keys, shape)
-    count = (flat >> np.uint64(32)).astype(U32), flat.astype(U32)
-    with np.errstate(over="ignore"):
-        return threefry(NumpyWords, words, count)
+    place = Place((flat >> np.uint64(32)).astype(U32), flat.astype(U32), flat.size, is_old)
+    words = tuple(keys[..., i].reshape(lead) for i in range(keys.shape[-1]))
+    return GENERATORS["threefry2x32"], words, place
 
 
 def _seed_words(b: Any, seed: Any) -> tuple[Any, Any]:
@@ -223,18 +259,12 @@ class RandomBits(FromKeys):
         partitionable: bool = True,
     ) -> tuple:  # fmt: skip
         (keys,), (out,) = args, outs
-        split = len(keys.shape)
+        generator = _generator(keys.aval)
 
         def pull(index: Sequence[Any]) -> Any:
             """Hash the position in the stream."""
-            key = tuple(keys.at(*index[:split]))
-            if not partitionable:
-                return old_bits(b, key, *_old_position(b, index[split:], shape), bit_width)
-            high, low = _counted(b, key, index[split:], shape)
-            if bit_width == 64:
-                wide = b.shift_left(b.convert(high, U64), 32)
-                return b.or_(wide, b.convert(low, U64))
-            return b.convert(b.xor(high, low), out.dtype)
+            key, place = _kernel_place(b, keys, index, shape, "bits", not partitionable)
+            return generator.bits(b, key, place, bit_width)
 
         return (b.virtual(out, pull),)
 
@@ -242,27 +272,15 @@ class RandomBits(FromKeys):
         self, *args: Value, bit_width: int, shape: Shape, partitionable: bool = True
     ) -> tuple[Value, ...]:
         """Hash all positions, and take or join the words."""
-        if not partitionable:
-            words, positions = _value_positions(args[0], shape)
-            size = int(np.prod(shape, dtype=int))
-            return (old_bits(ValueWords, words, positions, size, bit_width),)
-        high, low = _value_counted(args[0], shape)
-        if bit_width == 64:
-            wide = shift_left(convert(high, U64), np.uint64(32))
-            return (bitwise_or(wide, convert(low, U64)),)
-        return (convert(bitwise_xor(high, low), np.dtype(f"uint{bit_width}")),)
+        generator, words, place = _value_streams(args[0], shape, "bits", not partitionable)
+        return (generator.bits(ValueWords, words, place, bit_width),)
 
     def reference(
         self, keys: np.ndarray, *, bit_width: int, shape: Shape, partitionable: bool = True
     ) -> tuple:
-        if not partitionable:
-            words, flat = _numpy_positions(keys, shape)
-            with np.errstate(over="ignore"):
-                return (old_bits(NumpyWords, words, flat.astype(U32), flat.size, bit_width),)
-        high, low = _numpy_counted(keys, shape)
-        if bit_width == 64:
-            return ((high.astype(U64) << np.uint64(32)) | low.astype(U64),)
-        return ((high ^ low).astype(f"uint{bit_width}"),)
+        generator, words, place = _numpy_streams(keys, shape, not partitionable)
+        with np.errstate(over="ignore"):
+            return (generator.bits(NumpyWords, words, place, bit_width),)
 
 
 class RandomSplit(FromKeys):
@@ -281,15 +299,12 @@ class RandomSplit(FromKeys):
         self, b: Any, args: Sequence, outs: tuple, *, shape: Shape, partitionable: bool = True
     ) -> tuple:
         (keys,), (out,) = args, outs
-        split = len(keys.shape)
+        generator = _generator(keys.aval)
 
         def pull(index: Sequence[Any]) -> Any:
             """Hash the number of the child."""
-            key = tuple(keys.at(*index[:split]))
-            if not partitionable:
-                place = _old_position(b, index[split:], shape)
-                return kernel_parts.Parts(_old_children(b, key, *place))
-            return kernel_parts.Parts(_counted(b, key, index[split:], shape))
+            key, place = _kernel_place(b, keys, index, shape, "child", not partitionable)
+            return _element(generator.child(b, key, place))
 
         return (b.virtual(out, pull),)
 
@@ -297,20 +312,14 @@ class RandomSplit(FromKeys):
         self, *args: Value, shape: Shape, partitionable: bool = True
     ) -> tuple[Value, ...]:
         """Hash the numbers of the children."""
-        if partitionable:
-            pair = _value_counted(args[0], shape)
-        else:
-            words, positions = _value_positions(args[0], shape)
-            pair = _old_children(ValueWords, words, positions, int(np.prod(shape, dtype=int)))
-        return (_wrap_words(pair, _key_dtype(typeof(args[0]))),)
+        generator, words, place = _value_streams(args[0], shape, "child", not partitionable)
+        child = generator.child(ValueWords, words, place)
+        return (_wrap_words(child, _key_dtype(typeof(args[0]))),)
 
     def reference(self, keys: np.ndarray, *, shape: Shape, partitionable: bool = True) -> tuple:
-        if partitionable:
-            return (np.stack(_numpy_counted(keys, shape), axis=-1),)
-        words, flat = _numpy_positions(keys, shape)
+        generator, words, place = _numpy_streams(keys, shape, not partitionable)
         with np.errstate(over="ignore"):
-            pair = _old_children(NumpyWords, words, flat.astype(U32), flat.size)
-        return (np.stack(pair, axis=-1),)
+            return (np.stack(generator.child(NumpyWords, words, place), axis=-1),)
 
 
 class RandomSeed(WithoutTangent):
@@ -334,12 +343,13 @@ class RandomSeed(WithoutTangent):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
         (seeds,) = args
-        return (
-            b.virtual(
-                outs[0],
-                lambda index: kernel_parts.Parts(_seed_words(b, seeds.at(*index))),
-            ),
-        )
+
+        def pull(index: Sequence[Any]) -> Any:
+            """Make a key of one seed."""
+            words = _seed_words(b, seeds.at(*index))
+            return _element(GENERATORS[impl.name].seed(b, *words))
+
+        return (b.virtual(outs[0], pull),)
 
     def decompose(self, *args: Value, impl: PRNGImpl) -> tuple[Value, ...]:
         """Take the high and the low word."""
@@ -349,17 +359,22 @@ class RandomSeed(WithoutTangent):
         if typeof(seeds).dtype.itemsize == 8:
             bits = bitcast_convert_type(seeds, U64)
             high = convert(shift_right_logical(bits, np.uint64(32)), U32)
-        return (_wrap_words((high, low), impl.dtype),)
+        words = GENERATORS[impl.name].seed(ValueWords, high, low)
+        return (_wrap_words(words, impl.dtype),)
 
     def reference(self, seeds: np.ndarray, *, impl: PRNGImpl) -> tuple:
         wide = seeds.astype(np.int64).view(np.uint64) if seeds.dtype.itemsize == 8 else seeds
         high = wide >> np.uint64(32) if seeds.dtype.itemsize == 8 else np.zeros_like(seeds)
         with np.errstate(over="ignore"):
-            return (np.stack([high.astype(U32), wide.astype(U32)], axis=-1),)
+            words = high.astype(U32), wide.astype(U32)
+            return (np.stack(GENERATORS[impl.name].seed(NumpyWords, *words), axis=-1),)
 
 
 class RandomFoldIn(WithoutTangent):
-    """keys: (s), words: (s) -> keys (s): the hash of each word; rank 0 goes with every shape."""
+    """keys: (s), words: (s) -> keys (s): the hash of each word.
+
+    Extents of 1 are stretched, and rank 0 goes with every shape.
+    """
 
     name = "random_fold_in"
 
@@ -369,11 +384,13 @@ class RandomFoldIn(WithoutTangent):
             raise TypeError(f"random_fold_in requires PRNG key array, got {name}")
         if words.dtype != U32:
             raise TypeError(f"random_fold_in requires uint32 data, got {words.str_short(False)}")
-        if keys.shape and words.shape and keys.shape != words.shape:
+        pairs = list(zip(keys.shape, words.shape, strict=False))
+        stretches = all(1 in sizes or sizes[0] == sizes[1] for sizes in pairs)
+        if len(pairs) != max(keys.ndim, words.ndim) and pairs or not stretches:
             raise TypeError(
                 f"random_fold_in got incompatible shapes: {keys.shape} and {words.shape}."
             )
-        return (ShapedArray(keys.shape or words.shape, keys.dtype),)
+        return (ShapedArray(np.broadcast_shapes(keys.shape, words.shape), keys.dtype),)
 
     def batch(
         self,
@@ -382,33 +399,39 @@ class RandomFoldIn(WithoutTangent):
         dims: Sequence[int | None],
         **params: Any,
     ) -> tuple:
-        rows = [_row_shape(x, dim) for x, dim in zip(args, dims, strict=True)]
-        if any(dim is None and not row for dim, row in zip(dims, rows, strict=True)):
-            return self.bind(*args, **params), (next(dim for dim in dims if dim is not None),)
-        row = rows[0] or rows[1]
-        args = [_rows(x, d, row, axis.size) for x, d in zip(args, dims, strict=True)]
+        rank = max(len(_row_shape(x, dim)) for x, dim in zip(args, dims, strict=True))
+        args = [_row_of_rank(x, dim, rank) for x, dim in zip(args, dims, strict=True)]
         return self.bind(*args, **params), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         keys, words = args
+        generator = _generator(keys.aval)
+        takes_first = "fold_in" in generator.of_first
 
         def pull(index: Sequence[Any]) -> Any:
             """Hash the word, as a seed."""
-            key = keys.at(*index) if keys.shape else keys.at()
-            word = words.at(*index) if words.shape else words.at()
-            return kernel_parts.Parts(threefry(b, tuple(key), _seed_words(b, word)))
+            own = _own_index(words, index)
+            word = words.at(*((0,) * len(own) if takes_first else own))
+            place = _place_at(b, own, words.shape, False)
+            key = kernel_parts.parts_of(_stretched(keys, index))
+            message = _seed_words(b, word)
+            return _element(generator.fold_in(b, key, message, place))
 
         return (b.virtual(outs[0], pull),)
 
     def decompose(self, *args: Value) -> tuple[Value, ...]:
         """Hash the words, as seeds."""
         keys, words = args
-        shape = shape_of(keys) or shape_of(words)
-        key = _key_words(keys, shape, ())
-        if shape_of(words) != shape:
-            words = broadcast_in_dim(words, shape, ())
-        pair = threefry(ValueWords, key, (zeros_like(words), words))
-        return (_wrap_words(pair, _key_dtype(typeof(keys))),)
+        generator = _generator(typeof(keys))
+        own = shape_of(words)
+        shape = np.broadcast_shapes(shape_of(keys), own)
+        key = _value_words(keys, shape, ())
+        place = _value_place((), own, False)
+        low = _stretched_value(words, shape, "fold_in" in generator.of_first)
+        numbers = _stretched_value(place.low, shape, False)
+        place = Place(zeros_like(numbers), numbers, place.size, False)
+        made = generator.fold_in(ValueWords, key, (zeros_like(low), low), place)
+        return (_wrap_words(made, _key_dtype(typeof(keys))),)
 
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
         zero = np.zeros_like(words)
@@ -427,11 +450,18 @@ def _row_shape(x: Value, dim: int | None) -> Shape:
     return shape if dim is None else shape[:dim] + shape[dim + 1 :]
 
 
-def _rows(x: Value, dim: int | None, row: Shape, size: int) -> Value:
-    """Return x as (size, row): repeated if it has no batch axis, or if its rows have rank 0."""
-    if dim is not None and not _row_shape(x, dim):
-        return broadcast_in_dim(x, (size, *row), (0,))
-    return batch_dim_to(x, dim, 0, size)
+def _row_of_rank(x: Value, dim: int | None, rank: int) -> Value:
+    """Return x with the batch axis first and rows of `rank`; extents of 1 stand for what it lacks.
+
+    Rank 0 stays.
+    """
+    row = _row_shape(x, dim)
+    if dim is None:
+        return reshape(x, (1, *row)) if row else x
+    first = move_dim(x, dim, 0)
+    if len(row) == rank:
+        return first
+    return broadcast_in_dim(first, (shape_of(first)[0], *(1,) * rank), (0,))
 
 
 class RandomWrap(WithoutTangent):
@@ -470,7 +500,7 @@ class RandomWrap(WithoutTangent):
         return (
             b.virtual(
                 outs[0],
-                lambda index: kernel_parts.Parts(words.at(*index, i) for i in count),
+                lambda index: _element(words.at(*index, i) for i in count),
             ),
         )
 
@@ -498,7 +528,7 @@ class RandomUnwrap(FromKeys):
 
         def pull(index: Sequence[Any]) -> Any:
             """Choose the word."""
-            parts = keys.at(*index[:-1])
+            parts = kernel_parts.parts_of(keys.at(*index[:-1]))
             if isinstance(index[-1], int):
                 return parts[index[-1]]
             word = parts[-1]
@@ -576,10 +606,15 @@ class Threefry(WithoutTangent):
             return threefry(NumpyWords, words[:2], words[2:])
 
 
+def _own_index(x: Any, index: Sequence[Any]) -> tuple:
+    """Return the index of x that an index of a shape that it stretches to means."""
+    tail = index[len(index) - len(x.shape) :]
+    return tuple(0 if size == 1 else i for i, size in zip(tail, x.shape, strict=True))
+
+
 def _stretched(x: Any, index: Sequence[Any]) -> Any:
     """Pull x at an index of a shape that it stretches to."""
-    tail = index[len(index) - len(x.shape) :]
-    return x.at(*(0 if size == 1 else i for i, size in zip(tail, x.shape, strict=True)))
+    return x.at(*_own_index(x, index))
 
 
 random_bits_p = RandomBits()

@@ -20,7 +20,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits
-from tapeless.prims.bits import PRNGImpl, threefry_prng_impl
+from tapeless.prims.bits import PRNGImpl, prng_impls
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.structural import reshape
 from tapeless.random.requests import check_raw, is_key, one_key
@@ -44,24 +44,29 @@ Key.__doc__ = """The type of an array of keys, for annotations.
 
 >>> def draw(key: Key) -> Array: ...
 """
-_IMPLEMENTATIONS = {"threefry2x32": threefry_prng_impl}
 
 
 def _implementation(spec: Any) -> PRNGImpl:
-    """Return the generator that a name, a PRNGImpl or None (the default) stands for."""
+    """Return the generator that a name, a PRNGImpl, a dtype of keys or None (the default) names."""
     if spec is None:
         spec = config.current.jax_default_prng_impl
     if isinstance(spec, PRNGImpl):
         return spec
-    if spec in _IMPLEMENTATIONS:
-        return _IMPLEMENTATIONS[spec]
-    if spec in ("rbg", "unsafe_rbg"):
-        raise NotImplementedError(
-            f"the PRNG implementation {spec!r} gives the bits of an accelerator's generator, which "
-            f"is not there; use 'threefry2x32'"
-        )
-    known = ", ".join(f'"{name}"' for name in _IMPLEMENTATIONS)
+    if isinstance(spec, dtypes.KeyDtype):
+        return prng_impls[spec.impl]
+    if not isinstance(spec, str):
+        raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
+    if spec in prng_impls:
+        return prng_impls[spec]
+    known = ", ".join(f'"{name}"' for name in prng_impls)
     raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {known}?')
+
+
+def _chosen(name: str, impl: Any, dtype: Any) -> PRNGImpl:
+    """Return the generator that one of the arguments `impl` and `dtype` names."""
+    if impl is not None and dtype is not None:
+        raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to jax.random.{name}")
+    return _implementation(impl if dtype is None else dtype)
 
 
 def _seed(seed: Any, impl: Any, name: str) -> Value:
@@ -74,18 +79,21 @@ def _seed(seed: Any, impl: Any, name: str) -> Value:
             f"{name} accepts a scalar seed, but was given an array of shape {shape} != (). Use "
             f"jax.vmap for batching"
         )
-    if isinstance(seed, int) and not isinstance(seed, bool):
+    if isinstance(seed, int):
         seed = _wrapped_seed(seed)
     value = asarray(seed)
-    if typeof(value).dtype == np.bool_:
-        value = convert_element_type(value, np.int32)
     if not dtypes.issubdtype(typeof(value).dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {value!r}")
-    return bits.random_seed(value, _implementation(impl))
+    return bits.random_seed(value, impl)
 
 
 def _wrapped_seed(seed: int) -> Any:
-    """Return a Python int in the integer dtype of keys: the low bits of a large one."""
+    """Return a Python int of 64 bits in the integer dtype of keys: its low bits."""
+    if not -(2**63) <= seed < 2**63:
+        raise OverflowError(
+            f"Python int too large to convert to C long: the seed {seed} has more than 64 bits; "
+            f"take it modulo 2**63"
+        )
     width = 64 if config.x64_mode() else 32
     low = seed & ((1 << width) - 1)
     signed = low - (1 << width) if low >> (width - 1) else low
@@ -95,20 +103,27 @@ def _wrapped_seed(seed: int) -> Any:
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Value:
     """Return a key of dtype `key<fry>` for an integer seed.
 
+    impl: the generator: "threefry2x32" (the default, unless the flag jax_default_prng_impl says
+    otherwise), "threefry4x32", "philox2x32", "philox4x32", "rbg" or "unsafe_rbg"; or dtype: that of
+    its keys.
+
+    Raises OverflowError for a seed of more than 64 bits; of less wide ones, all bits count in
+    64-bit mode, and the lower 32 else.
+
     >>> key(0)
     Array((), dtype=key<fry>) overlaying:
     [0 0]
     """
-    return _seed(seed, impl, "key")
+    return _seed(seed, _chosen("key", impl, dtype), "key")
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Value:  # noqa: N802
-    """Return a key in the old form, a uint32 array of shape (2,).
+    """Return a key in the old form, a uint32 array of shape (2,), or what `impl` has for words.
 
     >>> PRNGKey(3)
     Array([0, 3], dtype=uint32)
     """
-    return bits.random_unwrap(_seed(seed, impl, "PRNGKey"))
+    return bits.random_unwrap(_seed(seed, _implementation(impl), "PRNGKey"))
 
 
 def key_data(keys: Any) -> Value:
@@ -119,7 +134,7 @@ def key_data(keys: Any) -> Value:
     """
     if is_key(keys):
         return bits.random_unwrap(keys)
-    check_raw(keys)
+    check_raw(keys, _implementation(None))
     return asarray(keys)
 
 
@@ -130,8 +145,9 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Array((), dtype=key<fry>) overlaying:
     [0 3]
     """
-    check_raw(key_bits_array)
-    return bits.random_wrap(asarray(key_bits_array), impl=_implementation(impl))
+    chosen = _chosen("wrap_key_data", impl, dtype)
+    check_raw(key_bits_array, chosen)
+    return bits.random_wrap(asarray(key_bits_array), impl=chosen)
 
 
 def key_impl(keys: Any) -> str:
@@ -140,8 +156,10 @@ def key_impl(keys: Any) -> str:
     >>> key_impl(key(0))
     'threefry2x32'
     """
-    dtype: dtypes.Dtype = typeof(keys).dtype
-    return dtype.impl if isinstance(dtype, dtypes.KeyDtype) else threefry_prng_impl.name
+    if is_key(keys):
+        return typeof(keys).dtype.impl
+    check_raw(keys, _implementation(None))
+    return _implementation(None).name
 
 
 def key_dtype(impl_spec: Any = None) -> Any:
@@ -150,7 +168,7 @@ def key_dtype(impl_spec: Any = None) -> Any:
     >>> key_dtype()
     key<fry>
     """
-    return typeof(key(0, impl=impl_spec)).dtype
+    return _implementation(impl_spec).dtype
 
 
 def _like(keys: Value, raw: bool) -> Value:
@@ -203,5 +221,5 @@ def clone(key: Any) -> Value:
     """
     if is_key(key):
         return bits.random_clone(key)
-    check_raw(key)
+    check_raw(key, _implementation(None))
     return reshape(key, typeof(key).shape)

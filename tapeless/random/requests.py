@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
+from tapeless import config, dtypes
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits
-from tapeless.prims.bits import threefry_prng_impl
+from tapeless.prims.bits import PRNGImpl, prng_impls
 from tapeless.prims.join import unstack
 
 __all__ = [
@@ -35,29 +35,23 @@ def is_key(x: Any) -> bool:
     return is_value(x) and dtypes.issubdtype(typeof(x).dtype, dtypes.prng_key)
 
 
-def check_raw(keys: Any) -> None:
-    """Refuse what cannot be keys in the old form."""
+def check_raw(keys: Any, impl: PRNGImpl) -> None:
+    """Refuse what cannot be keys of a generator in the old form."""
     if keys is None:
         raise TypeError(f"unexpected PRNG key type {type(keys)}")
+    wrong = "JAX encountered invalid PRNG key data: expected "
     if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
-            f"dtype attributes. Got {keys}"
-        )
+        raise TypeError(f"{wrong}key_data to have ndim, shape, and dtype attributes. Got {keys}")
     if not keys.shape:
+        raise TypeError(f"{wrong}key_data.ndim >= 1; got ndim=0")
+    if tuple(keys.shape[-1:]) != impl.key_shape:
         raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.ndim >= 1; got ndim=0"
-        )
-    if tuple(keys.shape[-1:]) != (2,):
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.shape to end with (2,); got "
-            f"shape={tuple(keys.shape)} for impl={threefry_prng_impl}"
+            f"{wrong}key_data.shape to end with {impl.key_shape}; got shape={tuple(keys.shape)} "
+            f"for impl={impl}"
         )
     if keys.dtype != np.uint32:
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; got "
-            f"dtype={dtypes.dtype_name(keys.dtype)} for impl={threefry_prng_impl}"
-        )
+        name = dtypes.dtype_name(keys.dtype)
+        raise TypeError(f"{wrong}key_data.dtype = uint32; got dtype={name}")
 
 
 def one_key(name: str, given: Any) -> tuple[Value, bool]:
@@ -65,8 +59,9 @@ def one_key(name: str, given: Any) -> tuple[Value, bool]:
     raw = not is_key(given)
     shown = tuple(np.shape(given)) if raw else typeof(given).shape
     if raw:
-        check_raw(given)
-        given = bits.random_wrap(asarray(given), impl=threefry_prng_impl)
+        impl = prng_impls[config.current.jax_default_prng_impl]
+        check_raw(given, impl)
+        given = bits.random_wrap(asarray(given), impl=impl)
     if typeof(given).shape:
         raise ValueError(
             f"{name} accepts a single key, but was given a key array of shape {shown} != (). Use "
