@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
@@ -36,10 +36,12 @@ from tapeless.prims.common import (
     Tangents,
     apply,
     broadcast_elements,
+    extreme_hlo,
     full_like,
     move_dim,
     ones_like,
     scalar_like,
+    stretched_hlo,
     unbroadcast,
     zero_cotangents,
 )
@@ -366,6 +368,11 @@ class Max(Elementwise):
     hlo_name = "stablehlo.maximum"
     numpy = np.maximum
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Stretch and compare."""
+        x, y = (stretched_hlo(b, arg, outs[0].shape) for arg in args)
+        return (extreme_hlo(b, self.hlo_name, x, y),)
+
 
 max_p = Max()
 
@@ -388,6 +395,11 @@ class Min(Elementwise):
     kernel_name = "min"
     hlo_name = "stablehlo.minimum"
     numpy = np.minimum
+
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
+        """Stretch and compare."""
+        x, y = (stretched_hlo(b, arg, outs[0].shape) for arg in args)
+        return (extreme_hlo(b, self.hlo_name, x, y),)
 
 
 min_p = Min()

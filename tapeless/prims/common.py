@@ -60,6 +60,7 @@ __all__ = [
     "broadcast_elements",
     "const",
     "dtype_of",
+    "extreme_hlo",
     "expand_to",
     "full_like",
     "inserted",
@@ -72,6 +73,7 @@ __all__ = [
     "replaced",
     "scalar_like",
     "shape_of",
+    "stretch",
     "stretched_hlo",
     "unbroadcast",
     "widened",
@@ -470,6 +472,18 @@ def widened(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float64) if dtypes.issubdtype(x.dtype, np.floating) else x
 
 
+def stretch(operand: Value, shape: tuple[int, ...]) -> Value:
+    """Return a scalar, or an array with some extents of 1, stretched to `shape`.
+
+    operand: (), or (s) with s[i] in (1, shape[i]) -> shape
+    """
+    own = shape_of(operand)
+    if own == shape:
+        return operand
+    dims = tuple(range(len(own)))
+    return apply("broadcast_in_dim", operand, shape=shape, broadcast_dimensions=dims, sharding=None)
+
+
 def stretched_hlo(b: Any, arg: Any, shape: tuple[int, ...]) -> Any:
     """Return the StableHLO value `arg` stretched to `shape`."""
     if arg.aval.shape == shape:
@@ -478,3 +492,23 @@ def stretched_hlo(b: Any, arg: Any, shape: tuple[int, ...]) -> Any:
     aval = arg.aval.update(shape=shape)
     attributes = {"broadcast_dimensions": f"array<i64: {dims}>" if dims else "array<i64>"}
     return b.op("stablehlo.broadcast_in_dim", [arg], (aval,), attributes)[0]
+
+
+def extreme_hlo(b: Any, name: str, x: Any, y: Any) -> Any:
+    """Write the operation `name`, "stablehlo.maximum" or "stablehlo.minimum", of two values.
+
+    Of complex numbers, which it does not order, the real parts are compared, then the imaginary.
+    """
+    aval = x.aval
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return b.op(name, [x, y], [aval])[0]
+    beats = "GT" if name == "stablehlo.maximum" else "LT"
+    part = aval.update(dtype=np.empty(0, aval.dtype).real.dtype)
+    flag = aval.update(dtype=np.dtype(bool))
+    reals = [b.op("stablehlo.real", [z], [part])[0] for z in (x, y)]
+    imags = [b.op("stablehlo.imag", [z], [part])[0] for z in (x, y)]
+    ties = [b.compare("EQ", *reals), b.compare(beats, *imags)]
+    wins = [b.compare(beats, *reals), *b.op("stablehlo.and", ties, [flag])]
+    wins = [b.compare("NE", x, x), *b.op("stablehlo.or", wins, [flag])]
+    (which,) = b.op("stablehlo.or", wins, [flag])
+    return b.op("stablehlo.select", [which, x, y], [aval])[0]

@@ -27,6 +27,7 @@ from tapeless.prims.binary import add, max, min, mul, sub
 from tapeless.prims.common import (
     add_tangents,
     batch_dim,
+    extreme_hlo,
     full_like,
     shape_of,
     zeros_like,
@@ -171,6 +172,8 @@ class Cumulative(Primitive):
 
     def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
         """Combine two scalars of StableHLO."""
+        if self.hlo_name in ("stablehlo.maximum", "stablehlo.minimum"):
+            return (extreme_hlo(b, self.hlo_name, x, y),)
         return b.op(self.hlo_name, [x, y], [x.aval])
 
     def reference(self, x: np.ndarray, *, axis: int, reverse: bool) -> tuple:

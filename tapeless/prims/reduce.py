@@ -29,7 +29,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import div, mul
-from tapeless.prims.common import add_tangents, move_dim, shape_of
+from tapeless.prims.common import add_tangents, extreme_hlo, move_dim, shape_of
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.create import full
@@ -193,6 +193,8 @@ class Reduction(Primitive):
         **params: Any,
     ) -> tuple:
         identity = self.identity(outs[0].dtype)
+        if self.hlo_name in _EXTREMES and is_complex(outs[0].dtype):
+            return _extreme_text(b, self.hlo_name, args[0], identity, axes, outs)
         return (b.reduce(self.hlo_name, args[0], identity, axes, outs[0]),)
 
     def combining(self, b: Any, dtype: Any) -> Any:
@@ -423,6 +425,18 @@ class ReduceXor(ReduceBits):
     ufunc = np.bitwise_xor
 
     identity = staticmethod(_zero)
+
+
+_EXTREMES = ("stablehlo.maximum", "stablehlo.minimum")
+
+
+def _extreme_text(b: Any, name: str, x: Any, identity: object, axes: Axes, outs: tuple) -> tuple:
+    """Write the fold of complex numbers by an operation that orders them by parts."""
+    scalar = x.aval.update(shape=())
+    region = b.region([scalar, scalar], lambda p, q: [extreme_hlo(b, name, p, q)])
+    operands = [x, b.constant(identity, scalar)]
+    dimensions = {"dimensions": array_text(axes)}
+    return b.op("stablehlo.reduce", operands, outs, dimensions, [region])
 
 
 class ArgChoice(WithoutTangent):

@@ -20,7 +20,6 @@ from tapeless.prims.binary import add, div, mul, replace_zero, sub
 from tapeless.prims.common import (
     BITS,
     FLOAT,
-    INEXACT,
     INTEGER,
     NUMBER,
     SIGNED,
@@ -28,10 +27,10 @@ from tapeless.prims.common import (
     Elementwise,
     apply,
     const,
+    dtype_of,
     full_like,
-    scalar_like,
 )
-from tapeless.prims.compare import eq, ge
+from tapeless.prims.compare import ge, ne
 from tapeless.prims.convert import convert
 from tapeless.prims.select import select_n
 
@@ -140,6 +139,17 @@ class Sign(Elementwise):
     kernel_name = "sign"
     hlo_name = "stablehlo.sign"
     numpy = np.sign
+
+    def hlo(self, b: Any, args: Any, outs: Avals, **params: Any) -> tuple:
+        """Leave unsigned integers to the decomposition."""
+        if dtypes.issubdtype(outs[0].dtype, np.unsignedinteger):
+            return NotImplemented
+        return super().hlo(b, args, outs, **params)
+
+    def decompose(self, *args: Value, **params: Any) -> tuple:
+        """Tell whether an unsigned integer is not 0."""
+        (x,) = args
+        return (convert(ne(x, const(x, 0)), dtype_of(x)),)
 
 
 sign_p = Sign()
@@ -284,6 +294,12 @@ class Square(Elementwise):
     partials = (lambda t, out, x: mul(t, mul(const(x, 2), x)),)
     hlo_name = "chlo.square"
     numpy = np.square
+
+    def hlo(self, b: Any, args: Any, outs: Avals, **params: Any) -> tuple:
+        """Multiply integers, which the operation does not take."""
+        if dtypes.issubdtype(outs[0].dtype, np.integer):
+            return b.op("stablehlo.multiply", [*args, *args], outs)
+        return super().hlo(b, args, outs, **params)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
         """Multiply."""

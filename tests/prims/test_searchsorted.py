@@ -10,8 +10,8 @@ from tapeless.prims.searchsorted import search_sorted
 from tests.support.harness import laws
 from tests.support.records import BOOL, INTEGERS, Failure, Record, fixed
 
-LINE = fixed([-3.0, -0.5, 0.25, 0.25, 2.0])
-QUERY = fixed([[0.25, -4.0], [9.0, -0.5]])
+LINE = fixed([1.0, 2.5, 3.25, 3.25, 5.0])
+QUERY = fixed([[3.25, 0.0], [9.0, 2.5]])
 SIDES = ["left", "right"]
 WHOLE = dict.fromkeys(("jvp", "transpose", "second"), "its results are integers")
 
