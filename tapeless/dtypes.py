@@ -25,6 +25,7 @@ from tapeless.util.elements import (
     ExtendedDtype,
     KeyDtype,
     Node,
+    PRNGImpl,
     bfloat16,
     dtype_name,
     extended,
@@ -48,7 +49,8 @@ from tapeless.util.names import close_module
 from tapeless.util.promotion import TypePromotionError, join
 
 __all__ = [
-    "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "TypePromotionError", "bfloat16",
+    "DTypeLike", "Dtype", "ExtendedDtype", "KeyDtype", "Node", "PRNGImpl", "TypePromotionError",
+    "bfloat16",
     "canonicalize_dtype", "check_user_dtype_supported", "default_complex_dtype",
     "default_dtype_bits", "default_float_dtype", "default_int_dtype", "default_uint_dtype",
     "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar",

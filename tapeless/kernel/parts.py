@@ -104,7 +104,11 @@ class PartNodes(Nodes):
         return functools.partial(self.op, name)
 
     def const(self, value: Any, dtype: np.dtype) -> Element:
-        """Make a constant; of a complex dtype, a pair of constants."""
+        """Make a constant; of a complex dtype, a pair of constants; of keys, equal words."""
+        if isinstance(dtype, dtypes.ExtendedDtype):
+            word = super().const(value, dtype.physical_dtype)
+            n_words = dtype.physical_shape[0]
+            return Parts((word,) * n_words) if n_words > 1 else word
         if not isinstance(dtype, np.dtype):
             dtype = np.dtype(dtype)
         if dtype.kind == "c":

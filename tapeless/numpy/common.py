@@ -102,6 +102,14 @@ def check_no_float0s(fun_name: str, *args: Any) -> None:
         )
 
 
+def _check_no_keys(fun_name: str, *args: Any) -> None:
+    """Raise TypeError if arrays of an extended dtype are mixed with others."""
+    kinds = [dtype_of(arg) for arg in args]
+    if not all(isinstance(kind, np.dtype) for kind in kinds) and len(set(kinds)) > 1:
+        names = ", ".join(map(dtypes.dtype_name, kinds))
+        raise TypeError(f"{fun_name} does not accept dtypes {names}.")
+
+
 def value_of(x: Any) -> Value:
     """Return `x`, or what its `__jax_array__` method returns."""
     if type(x) is Array or not hasattr(x, "__jax_array__"):
@@ -346,6 +354,7 @@ def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
         return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
+    _check_no_keys(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes(*map(value_of, args)))
 
 
@@ -356,6 +365,7 @@ def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
         return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
+    _check_no_keys(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes_numeric(*map(value_of, args)))
 
 
@@ -366,6 +376,7 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
         return args
     check_arraylike(fun_name, *args)
     check_no_float0s(fun_name, *args)
+    _check_no_keys(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes_inexact(*map(value_of, args)))
 
 

@@ -83,6 +83,8 @@ def filled(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = Fa
     if context.trace is context.base and isinstance(dtype, np.dtype):
         scalar = np.asarray(number).astype(dtype)
         return array_from_numpy(np.broadcast_to(scalar, shape), weak_type)
+    if isinstance(dtype, dtypes.ExtendedDtype):
+        return lax.full(shape, number, dtype)
     return asarray(broadcast(convert(number, dtype, weak_type), shape))
 
 
@@ -126,7 +128,9 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     (2,)
     """
     sizes, kind = shape_argument(shape), _dtype_argument("empty", dtype)
-    return zeros(sizes, kind) if context.trace is context.base else lax.empty(sizes, kind)
+    if context.trace is context.base or isinstance(kind, dtypes.ExtendedDtype):
+        return zeros(sizes, kind)
+    return lax.empty(sizes, kind)
 
 
 def full(
@@ -223,7 +227,7 @@ def empty_like(
     >>> jnp.empty_like(jnp.arange(3)).dtype
     dtype('int32')
     """
-    if context.trace is context.base:
+    if context.trace is context.base or dtypes.issubdtype(dtype_of(prototype), dtypes.extended):
         return _like("empty_like", prototype, 0, dtype, shape)
     like = typeof(prototype) if not hasattr(prototype, "dtype") else prototype
     sizes = tuple(like.shape) if shape is None else shape_argument(shape)

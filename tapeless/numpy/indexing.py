@@ -65,6 +65,8 @@ def get_item(x: Any, index: Any) -> Value:
 
 def _get_masked(x: Array, index: Any) -> Array | None:
     """Return the elements at a mask; None for any other index."""
+    if isinstance(x.aval.dtype, dtypes.ExtendedDtype):
+        return None
     if not isinstance(index, (Array, np.ndarray)) or index.dtype != np.bool_ or not index.ndim:
         return None
     if index.shape != x.aval.shape[: index.ndim] or not x.aval.size:

@@ -177,6 +177,11 @@ def scatter_update(
             return found
     x = asarray(array)
     y = values if isinstance(values, (int, float, complex)) else asarray(values)
+    if dtypes.issubdtype(dtype_of(x), dtypes.extended) and dtype_of(x) != typeof(y).dtype:
+        raise TypeError(
+            f"an array of {dtypes.dtype_name(dtype_of(x))} takes updates of this dtype, got "
+            f"{dtypes.dtype_name(typeof(y).dtype)}; jax.random.wrap_key_data makes keys of words"
+        )
     kind, weak = dtypes.lattice_result_type(x, y)
     if kind != dtype_of(x):
         _warn_of_loss(dtype_of(y), dtype_of(x))

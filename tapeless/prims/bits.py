@@ -19,7 +19,6 @@ in the loop that uses them.  The old layout of counters (`prims/threefry.py`) is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,6 @@ from tapeless.prims.threefry import (
 from tapeless.util import lazy
 
 __all__ = [
-    "PRNGImpl",
     "random_bits",
     "random_bits_p",
     "random_clone",
@@ -78,25 +76,9 @@ kernel_parts = lazy.load("tapeless.kernel.parts")
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PRNGImpl:
-    """A generator: its name, the tag that programs print, and the number of words of a key."""
-
-    name: str
-    tag: str
-    key_shape: Shape
-
-    @property
-    def dtype(self) -> dtypes.KeyDtype:
-        """The dtype of its keys."""
-        return dtypes.key_dtype(self.name, self.tag, self.key_shape)
-
-    def __str__(self) -> str:
-        """Return the tag."""
-        return self.tag
-
-
-prng_impls = {name: PRNGImpl(name, made.tag, (made.n_words,)) for name, made in GENERATORS.items()}
+prng_impls = {
+    name: dtypes.PRNGImpl(name, made.tag, (made.n_words,)) for name, made in GENERATORS.items()
+}
 threefry_prng_impl = prng_impls["threefry2x32"]
 
 
@@ -200,7 +182,7 @@ def _wrap_words(words: Sequence[Value], dtype: dtypes.KeyDtype) -> Value:
     """Return the keys of words (s) each: -> keys (s)."""
     rank = len(shape_of(words[0]))
     columns = [broadcast_in_dim(x, (*shape_of(x), 1), tuple(range(rank))) for x in words]
-    return random_wrap(concatenate(columns, rank), impl=prng_impls[dtype.impl])
+    return random_wrap(concatenate(columns, rank), impl=dtype.prng_impl)
 
 
 def _numpy_streams(
@@ -273,7 +255,8 @@ class RandomBits(FromKeys):
     ) -> tuple[Value, ...]:
         """Hash all positions, and take or join the words."""
         generator, words, place = _value_streams(args[0], shape, "bits", not partitionable)
-        return (generator.bits(ValueWords, words, place, bit_width),)
+        with config.enable_x64(True):
+            return (generator.bits(ValueWords, words, place, bit_width),)
 
     def reference(
         self, keys: np.ndarray, *, bit_width: int, shape: Shape, partitionable: bool = True
@@ -313,7 +296,8 @@ class RandomSplit(FromKeys):
     ) -> tuple[Value, ...]:
         """Hash the numbers of the children."""
         generator, words, place = _value_streams(args[0], shape, "child", not partitionable)
-        child = generator.child(ValueWords, words, place)
+        with config.enable_x64(True):
+            child = generator.child(ValueWords, words, place)
         return (_wrap_words(child, _key_dtype(typeof(args[0]))),)
 
     def reference(self, keys: np.ndarray, *, shape: Shape, partitionable: bool = True) -> tuple:
@@ -327,7 +311,7 @@ class RandomSeed(WithoutTangent):
 
     name = "random_seed"
 
-    def abstract(self, seeds: ShapedArray, *, impl: PRNGImpl) -> tuple[ShapedArray, ...]:
+    def abstract(self, seeds: ShapedArray, *, impl: dtypes.PRNGImpl) -> tuple[ShapedArray, ...]:
         if not dtypes.issubdtype(seeds.dtype, np.integer):
             raise TypeError(f"PRNG key seed must be an integer; got {seeds.str_short(False)}")
         return (ShapedArray(seeds.shape, impl.dtype),)
@@ -341,7 +325,7 @@ class RandomSeed(WithoutTangent):
     ) -> tuple:
         return self.bind(*args, **params), tuple(dims)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: dtypes.PRNGImpl) -> tuple:
         (seeds,) = args
 
         def pull(index: Sequence[Any]) -> Any:
@@ -351,7 +335,7 @@ class RandomSeed(WithoutTangent):
 
         return (b.virtual(outs[0], pull),)
 
-    def decompose(self, *args: Value, impl: PRNGImpl) -> tuple[Value, ...]:
+    def decompose(self, *args: Value, impl: dtypes.PRNGImpl) -> tuple[Value, ...]:
         """Take the high and the low word."""
         (seeds,) = args
         low = convert(seeds, U32)
@@ -359,10 +343,11 @@ class RandomSeed(WithoutTangent):
         if typeof(seeds).dtype.itemsize == 8:
             bits = bitcast_convert_type(seeds, U64)
             high = convert(shift_right_logical(bits, np.uint64(32)), U32)
-        words = GENERATORS[impl.name].seed(ValueWords, high, low)
+        with config.enable_x64(True):
+            words = GENERATORS[impl.name].seed(ValueWords, high, low)
         return (_wrap_words(words, impl.dtype),)
 
-    def reference(self, seeds: np.ndarray, *, impl: PRNGImpl) -> tuple:
+    def reference(self, seeds: np.ndarray, *, impl: dtypes.PRNGImpl) -> tuple:
         wide = seeds.astype(np.int64).view(np.uint64) if seeds.dtype.itemsize == 8 else seeds
         high = wide >> np.uint64(32) if seeds.dtype.itemsize == 8 else np.zeros_like(seeds)
         with np.errstate(over="ignore"):
@@ -430,7 +415,8 @@ class RandomFoldIn(WithoutTangent):
         low = _stretched_value(words, shape, "fold_in" in generator.of_first)
         numbers = _stretched_value(place.low, shape, False)
         place = Place(zeros_like(numbers), numbers, place.size, False)
-        made = generator.fold_in(ValueWords, key, (zeros_like(low), low), place)
+        with config.enable_x64(True):
+            made = generator.fold_in(ValueWords, key, (zeros_like(low), low), place)
         return (_wrap_words(made, _key_dtype(typeof(keys))),)
 
     def reference(self, keys: np.ndarray, words: np.ndarray) -> tuple:
@@ -469,7 +455,7 @@ class RandomWrap(WithoutTangent):
 
     name = "random_wrap"
 
-    def abstract(self, words: ShapedArray, *, impl: PRNGImpl) -> tuple[ShapedArray, ...]:
+    def abstract(self, words: ShapedArray, *, impl: dtypes.PRNGImpl) -> tuple[ShapedArray, ...]:
         end = len(impl.key_shape)
         if words.shape[words.ndim - end :] != impl.key_shape or words.ndim < end:
             raise TypeError(
@@ -492,7 +478,7 @@ class RandomWrap(WithoutTangent):
     ) -> tuple:
         return self.bind(move_dim(args[0], batch_dim(dims), 0), **params), (0,)
 
-    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+    def lower(self, b: Any, args: Sequence, outs: tuple, *, impl: dtypes.PRNGImpl) -> tuple:
         (words,) = args
         if words.is_stored:
             return (b.reshape(words, outs[0]),)
@@ -504,11 +490,11 @@ class RandomWrap(WithoutTangent):
             ),
         )
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple, *, impl: PRNGImpl) -> tuple:
+    def hlo(self, b: Any, args: Sequence, outs: tuple, *, impl: dtypes.PRNGImpl) -> tuple:
         """Write nothing: the words carry the keys."""
         return (b.retyped(args[0], outs[0]),)
 
-    def reference(self, words: np.ndarray, *, impl: PRNGImpl) -> tuple:
+    def reference(self, words: np.ndarray, *, impl: dtypes.PRNGImpl) -> tuple:
         return (words,)
 
 
@@ -646,7 +632,7 @@ def random_split(keys: Value, shape: Sequence[int]) -> Value:
     )[0]
 
 
-def random_seed(seeds: Value, impl: PRNGImpl) -> Value:
+def random_seed(seeds: Value, impl: dtypes.PRNGImpl) -> Value:
     """Return keys made of integers: (s) -> keys (s).  A Python integer keeps its low 64 bits."""
     if isinstance(seeds, int):
         bits = seeds & (2**64 - 1)
@@ -660,7 +646,7 @@ def random_fold_in(keys: Value, msgs: Value) -> Value:
     return random_fold_in_p.bind(keys, convert(msgs, U32))[0]
 
 
-def random_wrap(base_arr: Value, *, impl: PRNGImpl) -> Value:
+def random_wrap(base_arr: Value, *, impl: dtypes.PRNGImpl) -> Value:
     """Return keys carried by the words (s, 2) -> keys (s)."""
     if isinstance(typeof(base_arr).dtype, dtypes.KeyDtype):
         return base_arr

@@ -160,8 +160,11 @@ def const(x: Value, number: float) -> Value:
 
 
 def full_like(x: Value | ShapedArray, fill: bool | int | float | complex) -> Value:
-    """Return the array of `fill` that has the type of `x`."""
+    """Return the array of `fill` that has the type of `x`; of keys, each word is `fill`."""
     aval = x if isinstance(x, ShapedArray) else typeof(x)
+    if isinstance(aval.dtype, dtypes.KeyDtype):
+        words = ShapedArray((*aval.shape, *aval.dtype.physical_shape), aval.dtype.physical_dtype)
+        return apply("random_wrap", full_like(words, fill), impl=aval.dtype.prng_impl)
     scalar = scalar_like(aval, fill)
     if not aval.shape:
         return scalar

@@ -61,7 +61,13 @@ class ConvertElementType(Elementwise):
     hlo_name = "stablehlo.convert"
 
     def abstract(self, x: ShapedArray, **params: Any) -> Avals:
-        """Return the new type; every dtype converts to every other."""
+        """Return the new type; every dtype of numbers converts to every other."""
+        new, old = params["new_dtype"], x.dtype
+        if new != old and not (isinstance(new, np.dtype) and isinstance(old, np.dtype)):
+            raise ValueError(
+                f"Cannot convert_element_type from {dtypes.dtype_name(old)} to "
+                f"{dtypes.dtype_name(new)}"
+            )
         return (ShapedArray(x.shape, params["new_dtype"], params["weak_type"]),)
 
     def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:

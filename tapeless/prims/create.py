@@ -18,6 +18,7 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Value
 from tapeless.prims.common import (
     Avals,
+    apply,
     shape_of,
 )
 from tapeless.prims.convert import convert
@@ -148,7 +149,16 @@ def full(
         )
     weak = dtype is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
-    return broadcast(convert(fill_value, wanted, weak), sizes)
+    return _filled(sizes, fill_value, wanted, weak)
+
+
+def _filled(sizes: tuple[int, ...], number: Value, wanted: Any, weak: bool) -> Value:
+    """Fill with a scalar; of keys, each word."""
+    if isinstance(wanted, dtypes.KeyDtype) and typeof(number).dtype != wanted:
+        sizes = (*sizes, *wanted.physical_shape)
+        words = broadcast(convert(number, wanted.physical_dtype), sizes)
+        return apply("random_wrap", words, impl=wanted.prng_impl)
+    return broadcast(convert(number, wanted, weak), sizes)
 
 
 def full_like(
@@ -169,4 +179,4 @@ def full_like(
             f"got fill_value.shape {shape_of(fill_value)}."
         )
     target = shape_argument(sizes)
-    return broadcast(convert(fill_value, wanted, weak), target)
+    return _filled(target, fill_value, wanted, weak)

@@ -363,6 +363,5 @@ def _default_fill(dtype: Any) -> Any:
         return np.nan
     if dtypes.issubdtype(dtype, np.signedinteger):
         return lowest(dtype)
-    if dtypes.issubdtype(dtype, dtypes.prng_key):
-        raise ValueError(f"Unsupported dtype for gather fill_value {dtype}")
-    return highest(dtype)
+    is_key = isinstance(dtype, dtypes.KeyDtype)
+    return highest(dtype.physical_dtype if is_key else dtype)

@@ -59,22 +59,44 @@ class Generator:
     n_words = 2
     of_first: frozenset[str] = frozenset()
 
-    def seed(self, b: Any, high: Any, low: Any) -> Words:
+    def seed(
+        self,
+        b: Any,
+        high: Any,
+        low: Any,
+    ) -> Words:
         """Return the words of the key of a seed, given as two words."""
         return high, low
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
         """Return the words of a child."""
         if not place.is_old:
             return threefry(b, key, place[:2])
         first = b.shift_left(place.low, 1)
         return tuple(old_word(b, key, b.add(first, i), 2 * place.size) for i in (0, 1))
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
         """Return the words of the child that a message, two words, names."""
         return threefry(b, key, self.seed(b, *message))
 
-    def bits(self, b: Any, key: Words, place: Place, width: int) -> Any:
+    def bits(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+        width: int,
+    ) -> Any:
         """Return the element of the stream at a place, of `width` bits."""
         if place.is_old:
             return old_bits(b, key, place.low, place.size, width)
@@ -87,16 +109,44 @@ class Philox2(Generator):
 
     name, tag, n_words = "philox2x32", "phx2", 1
 
-    def seed(self, b: Any, high: Any, low: Any) -> Words:
-        return philox2(b, (b.const(0, U32),), (high, low))[:1]
+    def seed(
+        self,
+        b: Any,
+        high: Any,
+        low: Any,
+    ) -> Words:
+        """Hash the seed."""
+        zero = b.const(0, U32)
+        words = philox2(b, (zero,), (high, low))
+        return words[:1]
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
+        """Take one word of the hash."""
         return philox2(b, key, place[:2])[:1]
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
+        """Take one word of the hash."""
         return philox2(b, key, message)[:1]
 
-    def bits(self, b: Any, key: Words, place: Place, width: int) -> Any:
+    def bits(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+        width: int,
+    ) -> Any:
+        """Join the words, or put them side by side."""
         high, low = philox2(b, key, place[:2])
         return wide(b, high, low) if width == 64 else _narrow(b, b.xor(high, low), width)
 
@@ -106,19 +156,48 @@ class Philox4(Generator):
 
     name, tag, n_words = "philox4x32", "phx4", 2
 
-    def seed(self, b: Any, high: Any, low: Any) -> Words:
+    def seed(
+        self,
+        b: Any,
+        high: Any,
+        low: Any,
+    ) -> Words:
+        """Hash the seed."""
         zero = b.const(0, U32)
-        return philox4(b, (zero, zero), (high, low, zero, zero))[:2]
+        count = (high, low, zero, zero)
+        return philox4(b, (zero, zero), count)[:2]
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
+        """Hash the number as the last words."""
         zero = b.const(0, U32)
-        return philox4(b, key, (zero, zero, *place[:2]))[:2]
+        count = (zero, zero, *place[:2])
+        return philox4(b, key, count)[:2]
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
+        """Hash the message as the last words."""
         zero = b.const(0, U32)
-        return philox4(b, key, (zero, zero, *message))[:2]
+        count = (zero, zero, *message)
+        return philox4(b, key, count)[:2]
 
-    def bits(self, b: Any, key: Words, place: Place, width: int) -> Any:
+    def bits(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+        width: int,
+    ) -> Any:
+        """Hash the number as the first words, and join all or take two."""
         zero = b.const(0, U32)
         words = philox4(b, key, (*place[:2], zero, zero))
         return wide(b, *words[:2]) if width == 64 else _narrow(b, _all_joined(b, words), width)
@@ -129,19 +208,48 @@ class Threefry4(Generator):
 
     name, tag, n_words = "threefry4x32", "fry4", 4
 
-    def seed(self, b: Any, high: Any, low: Any) -> Words:
+    def seed(
+        self,
+        b: Any,
+        high: Any,
+        low: Any,
+    ) -> Words:
+        """Hash zeros with the seed."""
         zero = b.const(0, U32)
-        return threefry4(b, (high, low, zero, zero), (zero,) * 4)
+        count = (zero,) * 4
+        return threefry4(b, (high, low, zero, zero), count)
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
+        """Hash the number as the last words."""
         zero = b.const(0, U32)
-        return threefry4(b, key, (zero, zero, *place[:2]))
+        count = (zero, zero, *place[:2])
+        return threefry4(b, key, count)
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
+        """Hash the message as the last words."""
         zero = b.const(0, U32)
-        return threefry4(b, key, (zero, zero, *message))
+        count = (zero, zero, *message)
+        return threefry4(b, key, count)
 
-    def bits(self, b: Any, key: Words, place: Place, width: int) -> Any:
+    def bits(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+        width: int,
+    ) -> Any:
+        """Hash the number as the first words, and join all or join pairs."""
         zero = b.const(0, U32)
         words = threefry4(b, key, (*place[:2], zero, zero))
         if width == 64:
@@ -155,17 +263,42 @@ class Rbg(Generator):
     name, tag, n_words = "rbg", "rbg", 4
     of_first = frozenset({"bits"})
 
-    def seed(self, b: Any, high: Any, low: Any) -> Words:
+    def seed(
+        self,
+        b: Any,
+        high: Any,
+        low: Any,
+    ) -> Words:
+        """Take the seed twice."""
         return high, low, high, low
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
+        """Take the children of both halves."""
         halves = (super(Rbg, self).child(b, half, place) for half in (key[:2], key[2:]))
         return tuple(word for half in halves for word in half)
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
+        """Hash the message with both halves."""
         return (*threefry(b, key[:2], message), *threefry(b, key[2:], message))
 
-    def bits(self, b: Any, key: Words, place: Place, width: int) -> Any:
+    def bits(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+        width: int,
+    ) -> Any:
         """Take an element out of the block that it is in: four words, or two pairs of them."""
         number = _number(b, place)
         if width == 64:
@@ -185,10 +318,23 @@ class UnsafeRbg(Rbg):
     name, tag = "unsafe_rbg", "urbg"
     of_first = frozenset({"bits", "child", "fold_in"})
 
-    def child(self, b: Any, key: Words, place: Place) -> Words:
+    def child(
+        self,
+        b: Any,
+        key: Words,
+        place: Place,
+    ) -> Words:
+        """Take every tenth block of the stream."""
         return _block(b, key, b.mul(_number(b, place), b.const(10, U64)))
 
-    def fold_in(self, b: Any, key: Words, message: Words, place: Place) -> Words:
+    def fold_in(
+        self,
+        b: Any,
+        key: Words,
+        message: Words,
+        place: Place,
+    ) -> Words:
+        """Mix the key with a block of the stream that the message starts."""
         number = b.mul(_number(b, place), b.const(10, U64))
         block = _block(b, self.seed(b, *message), b.add(number, b.const(9, U64)))
         return tuple(map(b.xor, key, block))

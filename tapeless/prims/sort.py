@@ -327,6 +327,12 @@ class Sort(Primitive):
         if any(aval.shape != avals[0].shape for aval in avals):
             shapes = " ".join(str(aval.shape) for aval in avals)
             raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+        for aval in avals[:num_keys]:
+            if not isinstance(aval.dtype, np.dtype):
+                raise TypeError(
+                    f"lt_to does not accept dtype {dtypes.dtype_name(aval.dtype)} at position 0. "
+                    "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
+                )
         return avals
 
     def jvp(

@@ -65,7 +65,11 @@ _FACTOR_OF_TWO = 0xD256D193
 _FACTORS_OF_FOUR = (0xD2511F53, 0xCD9E8D57)
 
 
-def threefry(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, Any]:
+def threefry(
+    b: Any,
+    key: Sequence[Any],
+    count: Sequence[Any],
+) -> tuple[Any, Any]:
     """Hash the two words of a counter with a key; `b` has the operations on words."""
     parity = b.const(_PARITY, U32)
     schedule = (*key, b.xor(b.xor(*key), parity))
@@ -88,7 +92,11 @@ def _mixed(b: Any, x: Any, y: Any, distance: int) -> tuple[Any, Any]:
     return total, b.xor(total, b.or_(left, right))
 
 
-def threefry4(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, ...]:
+def threefry4(
+    b: Any,
+    key: Sequence[Any],
+    count: Sequence[Any],
+) -> tuple[Any, ...]:
     """Hash the four words of a counter with a key of four words."""
     parity = b.xor(b.xor(key[0], key[1]), b.xor(key[2], key[3]))
     schedule = (*key, b.xor(parity, b.const(_PARITY, U32)))
@@ -119,7 +127,11 @@ def _product(b: Any, word: Any, factor: int) -> tuple[Any, Any]:
     return b.convert(b.shift_right_logical(product, 32), U32), b.convert(product, U32)
 
 
-def philox2(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, Any]:
+def philox2(
+    b: Any,
+    key: Sequence[Any],
+    count: Sequence[Any],
+) -> tuple[Any, Any]:
     """Hash the two words of a counter with a key of one word."""
     (raised,), (x, y) = key, count
     for number in range(10):
@@ -130,7 +142,11 @@ def philox2(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, Any]
     return x, y
 
 
-def philox4(b: Any, key: Sequence[Any], count: Sequence[Any]) -> tuple[Any, ...]:
+def philox4(
+    b: Any,
+    key: Sequence[Any],
+    count: Sequence[Any],
+) -> tuple[Any, ...]:
     """Hash the four words of a counter with a key of two words."""
     words = tuple(count)
     for number in range(10):

@@ -20,7 +20,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits
-from tapeless.prims.bits import PRNGImpl, prng_impls
+from tapeless.prims.bits import prng_impls
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.structural import reshape
 from tapeless.random.requests import check_raw, is_key, one_key
@@ -46,14 +46,14 @@ Key.__doc__ = """The type of an array of keys, for annotations.
 """
 
 
-def _implementation(spec: Any) -> PRNGImpl:
+def _implementation(spec: Any) -> dtypes.PRNGImpl:
     """Return the generator that a name, a PRNGImpl, a dtype of keys or None (the default) names."""
     if spec is None:
         spec = config.current.jax_default_prng_impl
-    if isinstance(spec, PRNGImpl):
+    if isinstance(spec, dtypes.PRNGImpl):
         return spec
     if isinstance(spec, dtypes.KeyDtype):
-        return prng_impls[spec.impl]
+        return spec.prng_impl
     if not isinstance(spec, str):
         raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
     if spec in prng_impls:
@@ -62,7 +62,7 @@ def _implementation(spec: Any) -> PRNGImpl:
     raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {known}?')
 
 
-def _chosen(name: str, impl: Any, dtype: Any) -> PRNGImpl:
+def _chosen(name: str, impl: Any, dtype: Any) -> dtypes.PRNGImpl:
     """Return the generator that one of the arguments `impl` and `dtype` names."""
     if impl is not None and dtype is not None:
         raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to jax.random.{name}")

@@ -12,7 +12,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits
-from tapeless.prims.bits import PRNGImpl, prng_impls
+from tapeless.prims.bits import prng_impls
 from tapeless.prims.join import unstack
 
 __all__ = [
@@ -35,7 +35,7 @@ def is_key(x: Any) -> bool:
     return is_value(x) and dtypes.issubdtype(typeof(x).dtype, dtypes.prng_key)
 
 
-def check_raw(keys: Any, impl: PRNGImpl) -> None:
+def check_raw(keys: Any, impl: dtypes.PRNGImpl) -> None:
     """Refuse what cannot be keys of a generator in the old form."""
     if keys is None:
         raise TypeError(f"unexpected PRNG key type {type(keys)}")

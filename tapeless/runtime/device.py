@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, current_trace
 from tapeless.runtime.array import Array, as_array
@@ -131,12 +132,19 @@ def _checked_place(place: Any, x: Any) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """Return the tree `x` with NumPy arrays for leaves.
+    """Return the tree `x` with NumPy arrays for leaves; keys, unknown to NumPy, stay.
 
     >>> device_get(device_put([1.0, 2.0]))
     [array(1., dtype=float32), array(2., dtype=float32)]
     """
-    return tree_map(lambda leaf: leaf.__array__() if hasattr(leaf, "__array__") else leaf, x)
+    return tree_map(_on_host, x)
+
+
+def _on_host(leaf: Any) -> Any:
+    """Return the NumPy form of an array of numbers; anything else as it is."""
+    if isinstance(leaf, Array) and isinstance(leaf.dtype, dtypes.ExtendedDtype):
+        return leaf
+    return leaf.__array__() if hasattr(leaf, "__array__") else leaf
 
 
 def block_until_ready(x: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes
@@ -20,10 +21,10 @@ import numpy as np
 __all__ = [
     "BOOL", "COMPLEX", "DTypeLike", "Dtype", "ExtendedDtype", "FLOAT4", "FLOAT6", "FLOAT8",
     "FLOATS", "HALVED", "INTS", "KeyDtype", "NARROW_FLOATS", "NARROW_INTS", "NARROW_UNSIGNED",
-    "Node", "SIGNED", "UNSIGNED", "WIDE_FLOATS", "bfloat16", "dtype_name", "extended", "finfo",
-    "float0", "iinfo", "is_supported", "issubdtype", "itemsize_bits", "key_dtype", "named_dtype",
-    "prng_key", "short_dtype_name", "supports_inf", "to_complex_dtype", "to_floating_dtype",
-    "to_inexact_dtype", "to_numeric_dtype",
+    "Node", "PRNGImpl", "SIGNED", "UNSIGNED", "WIDE_FLOATS", "bfloat16", "dtype_name", "extended",
+    "finfo", "float0", "iinfo", "is_supported", "issubdtype", "itemsize_bits", "key_dtype",
+    "named_dtype", "prng_key", "short_dtype_name", "supports_inf", "to_complex_dtype",
+    "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
 
 
@@ -59,6 +60,24 @@ class ExtendedDtype:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class PRNGImpl:
+    """A generator: its name, the tag that programs print, and the number of words of a key."""
+
+    name: str
+    tag: str
+    key_shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> KeyDtype:
+        """The dtype of its keys."""
+        return key_dtype(self.name, self.tag, self.key_shape)
+
+    def __str__(self) -> str:
+        """Return the tag."""
+        return self.tag
+
+
 class KeyDtype(ExtendedDtype):
     """The dtype of random keys for one generator; made by ``key_dtype``, one object for each.
 
@@ -75,10 +94,15 @@ class KeyDtype(ExtendedDtype):
         super().__init__(f"key<{tag}>", shape, np.dtype(np.uint32))
         self.impl: Final = impl
 
+    @property
+    def prng_impl(self) -> PRNGImpl:
+        """The generator."""
+        tag = self.name.removeprefix("key<").removesuffix(">")
+        return PRNGImpl(self.impl, tag, self.physical_shape)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as a call of ``key_dtype``, so that copies are the same object."""
-        tag = self.name.removeprefix("key<").removesuffix(">")
-        return key_dtype, (self.impl, tag, self.physical_shape)
+        return key_dtype, (self.impl, self.prng_impl.tag, self.physical_shape)
 
 
 Dtype: TypeAlias = np.dtype | ExtendedDtype

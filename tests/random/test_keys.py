@@ -7,7 +7,7 @@ import pytest
 
 import tapeless as jax
 import tapeless.numpy as jnp
-from tapeless import random
+from tapeless import lax, random
 
 KEY = random.key(42)
 
@@ -71,6 +71,45 @@ def test_keys_are_indexed_stacked_and_reshaped() -> None:
     np.testing.assert_array_equal(words(changed)[0], words(KEY))
 
 
+def test_keys_are_filled_taken_and_masked() -> None:
+    keys = random.split(KEY, 4)
+    np.testing.assert_array_equal(words(jnp.zeros(3, KEY.dtype)), np.zeros((3, 2)))
+    np.testing.assert_array_equal(words(jnp.ones_like(keys)), np.ones((4, 2)))
+    np.testing.assert_array_equal(words(jnp.full((2,), KEY)), [words(KEY)] * 2)
+    traced = jax.jit(lambda: jnp.zeros(2, KEY.dtype))()
+    np.testing.assert_array_equal(words(traced), np.zeros((2, 2)))
+    np.testing.assert_array_equal(words(jnp.take(keys, np.array([1, 3]))), words(keys)[[1, 3]])
+    np.testing.assert_array_equal(words(jnp.take(keys, 99)), [2**32 - 1] * 2)
+    mask = np.array([True, False, True, False])
+    np.testing.assert_array_equal(words(keys[mask]), words(keys)[mask])
+    order = words(random.permutation(random.key(1), keys.reshape(2, 2), axis=1))
+    np.testing.assert_array_equal(np.sort(order[0, :, 0]), np.sort(words(keys)[:2, 0]))
+    np.testing.assert_array_equal(words(lax.pad(keys, KEY, ((1, 0, 0),)))[0], words(KEY))
+
+
+def test_keys_pass_through_the_device_functions() -> None:
+    for function in (jax.device_get, jax.device_put, jax.block_until_ready):
+        np.testing.assert_array_equal(words(function(KEY)), words(KEY))
+
+
+def test_keys_pass_through_control_flow() -> None:
+    split = lambda key: random.split(key)[0]  # noqa: E731
+    expected = words(split(KEY))
+    np.testing.assert_array_equal(words(lax.cond(True, split, lambda key: key, KEY)), expected)
+    np.testing.assert_array_equal(words(jax.checkpoint(split)(KEY)), expected)
+    looped = lax.fori_loop(0, 3, lambda _, key: split(key), KEY)
+    np.testing.assert_array_equal(words(looped), words(split(split(split(KEY)))))
+    numbers = lax.map(random.bits, random.split(KEY, 3))
+    np.testing.assert_array_equal(numbers, jax.vmap(random.bits)(random.split(KEY, 3)))
+
+
+def test_a_flag_chooses_the_generator() -> None:
+    with jax.default_prng_impl("rbg"):
+        assert random.PRNGKey(1).shape == (4,)
+        assert random.key(1).dtype == random.key_dtype("rbg")
+        assert random.normal(random.PRNGKey(1), (2,)).shape == (2,)
+
+
 def test_keys_are_mapped_over_and_carried() -> None:
     keys = random.split(KEY, 3)
     rows = jax.vmap(lambda key: random.uniform(key, (2,)))(keys)
@@ -106,7 +145,21 @@ def test_keys_are_compared_and_pickled() -> None:
         (lambda: random.key([1, 2]), TypeError, "accepts a scalar seed"),
         (lambda: random.key(KEY), TypeError, "was given a PRNG key"),
         (lambda: random.key(0, impl="foo"), ValueError, "unrecognized PRNG implementation"),
-        (lambda: random.key(0, impl="rbg"), NotImplementedError, "threefry2x32"),
+        (lambda: random.key(0, impl=3), TypeError, "unrecognized type <class 'int'>"),
+        (lambda: random.key(2**63), OverflowError, "Python int too large to convert to C long"),
+        (lambda: random.key(np.True_), TypeError, "PRNG key seed must be an integer"),
+        (lambda: random.key(0, impl="rbg", dtype=KEY.dtype), ValueError, "Cannot specify both"),
+        (lambda: KEY + 1, TypeError, "add does not accept dtypes key<fry>, int32."),
+        (lambda: 1 + KEY, TypeError, "add does not accept dtypes int32, key<fry>."),
+        (lambda: KEY == 1, TypeError, "equal does not accept dtypes key<fry>, int32."),
+        (lambda: KEY.astype("float32"), ValueError, "from key<fry> to float32"),
+        (lambda: jnp.array(KEY, "uint32"), ValueError, "from key<fry> to uint32"),
+        (lambda: jnp.sort(random.split(KEY)), TypeError, "does not accept dtype key<fry>"),
+        (lambda: random.split(KEY).at[0].set(1), TypeError, "wrap_key_data makes keys of words"),
+        (lambda: random.fold_in(KEY, KEY), ValueError, "from key<fry> to uint32"),
+        (lambda: bool(KEY), TypeError, "cannot be converted"),
+        (lambda: int(KEY), TypeError, "key_data"),
+        (lambda: random.key_impl(np.zeros(3)), TypeError, "shape to end with (2,)"),
         (lambda: random.fold_in(KEY, -1), OverflowError, "out of bounds for uint32"),
         (lambda: random.fold_in(KEY, np.arange(3)), TypeError, "fold_in accepts a scalar"),
         (lambda: random.split(KEY, -1), ValueError, "non-negative number of keys"),
