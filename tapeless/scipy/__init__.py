@@ -3,13 +3,15 @@
 from tapeless.scipy import cluster as cluster
 from tapeless.scipy import fft as fft
 from tapeless.scipy import integrate as integrate
+from tapeless.scipy import interpolate as interpolate
 from tapeless.scipy import linalg as linalg
 from tapeless.scipy import ndimage as ndimage
+from tapeless.scipy import optimize as optimize
 from tapeless.scipy import signal as signal
 from tapeless.scipy import sparse as sparse
+from tapeless.scipy import spatial as spatial
 from tapeless.scipy import special as special
 from tapeless.scipy import stats as stats
-from tapeless.util.names import listed_names, missing_attribute
+from tapeless.util.names import close_module
 
-__dir__ = listed_names("jax.scipy", globals())
-__getattr__ = missing_attribute("jax.scipy")
+close_module("jax.scipy", globals())

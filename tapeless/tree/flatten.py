@@ -140,8 +140,10 @@ def _sequence_walker(kind: NodeType) -> Walker:
         """Walk a sequence."""
         if not _are_leaves(map(type, sequence)):
             return node_of(kind, None, None, _walk_children(sequence, leaves))
+        # A class of named tuples may define its own `len`.
+        start = len(leaves)
         leaves.extend(sequence)
-        size = len(sequence)
+        size = len(leaves) - start
         node = flat_nodes.get(size)
         if node is None:
             node = flat_node(kind, None, None, size)

@@ -35,6 +35,8 @@ __all__ = ["Match", "compile_match"]
 
 Match = Callable[[Any], list[Any] | None]
 AreLeaves = Callable[[Any], bool]
+# Those of containers that do not define their own `len`, as a class of named tuples may.
+_PLAIN_LENGTHS = (tuple.__len__, list.__len__)
 
 
 class _Writer:
@@ -90,7 +92,8 @@ class _Writer:
         """Write the guards for a tuple or list."""
         size = len(node.children)
         python_type = self.constant(kind.python_type)
-        self.require(f"type({name}) is {python_type} and len({name}) == {size}")
+        length = "len" if kind.python_type.__len__ in _PLAIN_LENGTHS else "tuple.__len__"
+        self.require(f"type({name}) is {python_type} and {length}({name}) == {size}")
         if node.num_leaves == size == node.num_nodes - 1:
             self.leaves.append(f"*{name}")
             return

@@ -211,6 +211,10 @@ def _unflatten_list(_: None, children: tuple[Any, ...]) -> list[Any]:
 def _namedtuple_type(python_type: Any) -> NodeType:
     """Describe a named tuple class; its constructor takes the children one by one."""
 
+    def flatten(value: Any) -> tuple[Children, None]:
+        """Take the items as a tuple, as the class may define its own `len`."""
+        return tuple(value), None
+
     def unflatten(_: None, children: tuple[Any, ...]) -> Any:
         """Build an instance of the named tuple."""
         return python_type(*children)
@@ -220,7 +224,7 @@ def _namedtuple_type(python_type: Any) -> NodeType:
         names = map(GetAttrKey, python_type._fields)
         return tuple(zip(names, value, strict=True)), None
 
-    return NodeType(python_type, "namedtuple", _without_data, unflatten, flatten_with_keys)
+    return NodeType(python_type, "namedtuple", flatten, unflatten, flatten_with_keys)
 
 
 for _kind in (

@@ -269,3 +269,21 @@ def test_flattening_ignores_the_recursion_limit_left_to_it():
         return down(levels - 1) if levels else tree_leaves(nest(50))
 
     assert down(limit // 2) == [1]
+
+
+class Sized(namedtuple("Sized", "x")):
+    """A named tuple that has another length than its number of fields, or none."""
+
+    def __len__(self):
+        if self.x == 0:
+            raise TypeError("no length")
+        return 5
+
+
+@pytest.mark.parametrize("x", [0, 1])
+def test_named_tuples_may_define_their_own_length(x):
+    for _ in range(5):  # the first times by walking, then by the recalled structure
+        leaves, tree = tree_flatten([Sized(x), Sized(x)])
+        assert leaves == [x, x]
+        assert tree.unflatten(leaves) == [Sized(x), Sized(x)]
+    assert tree_util.tree_map(lambda a, b: a + b, Sized(x), Sized(x)) == Sized(2 * x)

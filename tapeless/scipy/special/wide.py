@@ -17,9 +17,9 @@ from tapeless.core.aval import typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact, promote_dtypes_complex
-from tapeless.prims.common import COMPLEX, FLOAT, Elementwise, shape_of
+from tapeless.prims.common import COMPLEX, FLOAT, Elementwise, shape_of, stretch
 from tapeless.prims.convert import convert
-from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
+from tapeless.prims.structural import broadcast_shapes
 
 __all__ = ["WideFunction", "horner", "wide_function"]
 
@@ -50,7 +50,7 @@ class WideFunction(Elementwise):
         dtype = typeof(args[0]).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)
         shape = broadcast_shapes(*map(shape_of, args))
-        full = [broadcast_in_dim(x, shape, ()) if shape_of(x) != shape else x for x in args]
+        full = [stretch(x, shape) for x in args]
         with config.enable_x64(True):
             wide = np.dtype(np.complex128 if is_complex else np.float64)
             return (convert(self.body(*[convert(x, wide) for x in full]), dtype),)
