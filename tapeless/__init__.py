@@ -116,6 +116,7 @@ from tapeless.util.versions import __version__, __version_info__
 
 # Modules that few programs need are loaded at first use.
 experimental = lazy.load("tapeless.experimental")
+export = lazy.load("tapeless.export")
 image = lazy.load("tapeless.image")
 interpreters = lazy.load("tapeless.interpreters")
 profiler = lazy.load("tapeless.profiler")

@@ -102,6 +102,13 @@ class Callback(Primitive):
 
         return b.host_call(call, args, outs)
 
+    def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> NoReturn:
+        """Refuse: a text cannot call a function of this process."""
+        raise NotImplementedError(
+            f"{self.name} cannot be written as StableHLO, because it calls back into Python. Take "
+            "the callback out of the function, or compile it without asking for its text."
+        )
+
 
 class DebugCallback(Callback):
     """Call a Python function for its effect; it returns nothing."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-
 from tapeless import config
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, typeof
