@@ -43,7 +43,7 @@ from tapeless.prims.structural import broadcast_to_rank, reshape
 from tapeless.random.requests import (
     check_dtype,
     check_shape,
-    float_dtype,
+    float_request,
     one_key,
     shape_of_request,
     split_in,
@@ -95,9 +95,8 @@ def uniform(
     >>> uniform(key(0), (2,))
     Array([0.947667 , 0.9785799], dtype=float32)
     """
-    typed, _ = one_key("uniform", key)
-    dtype = float_dtype("uniform", dtype)
-    return _uniform(typed, shape_of_request(shape), dtype, minval, maxval)
+    typed, shape, dtype = float_request("uniform", key, shape, dtype)
+    return _uniform(typed, shape, dtype, minval, maxval)
 
 
 @functools.partial(jit, static_argnums=(1, 2))

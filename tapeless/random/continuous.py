@@ -23,6 +23,7 @@ from tapeless.random.basic import normal, uniform, uniform_of
 from tapeless.random.requests import (
     check_dtype,
     float_dtype,
+    float_request,
     one_key,
     shape_of_parameters,
     shape_of_request,
@@ -66,8 +67,8 @@ def exponential(
     >>> exponential(key(0), (2,))
     Array([2.950128 , 3.8434246], dtype=float32)
     """
-    typed, _ = one_key("exponential", key)
-    return _exponential(typed, shape_of_request(shape), float_dtype("exponential", dtype))
+    typed, shape, dtype = float_request("exponential", key, shape, dtype)
+    return _exponential(typed, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -90,8 +91,8 @@ def laplace(
     >>> laplace(key(0), (2,))
     Array([-2.2569816, -3.1502788], dtype=float32)
     """
-    typed, _ = one_key("laplace", key)
-    return _laplace(typed, shape_of_request(shape), float_dtype("laplace", dtype))
+    typed, shape, dtype = float_request("laplace", key, shape, dtype)
+    return _laplace(typed, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -115,8 +116,8 @@ def logistic(
     >>> logistic(key(0), (2,))
     Array([2.896376 , 3.8217716], dtype=float32)
     """
-    typed, _ = one_key("logistic", key)
-    return _logistic(typed, shape_of_request(shape), float_dtype("logistic", dtype))
+    typed, shape, dtype = float_request("logistic", key, shape, dtype)
+    return _logistic(typed, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -139,8 +140,8 @@ def cauchy(
     >>> cauchy(key(0), (2,))
     Array([ 6.0274944, 14.837895 ], dtype=float32)
     """
-    typed, _ = one_key("cauchy", key)
-    return _cauchy(typed, shape_of_request(shape), float_dtype("cauchy", dtype))
+    typed, shape, dtype = float_request("cauchy", key, shape, dtype)
+    return _cauchy(typed, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -213,9 +214,7 @@ def truncated_normal(
     >>> truncated_normal(key(0), -1.0, 1.0, (2,))
     Array([0.8618594, 0.9412883], dtype=float32)
     """
-    typed, _ = one_key("truncated_normal", key)
-    dtype = float_dtype("truncated_normal", dtype)
-    shape = shape_of_parameters("truncated_normal", shape, lower, upper)
+    typed, shape, dtype = float_request("truncated_normal", key, shape, dtype, lower, upper)
     return _truncated_normal(typed, lower, upper, shape, dtype)
 
 
@@ -273,8 +272,8 @@ def maxwell(
     >>> maxwell(key(0), (2,))
     Array([2.6310966, 0.9910329], dtype=float32)
     """
-    typed, _ = one_key("maxwell", key)
-    return _maxwell(typed, shape_of_request(shape), float_dtype("maxwell", dtype))
+    typed, shape, dtype = float_request("maxwell", key, shape, dtype)
+    return _maxwell(typed, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -303,9 +302,8 @@ def pareto(
     >>> pareto(key(0), 2.0, (2,))
     Array([4.371316, 6.832648], dtype=float32)
     """
-    typed, _ = one_key("pareto", key)
-    dtype = float_dtype("pareto", dtype)
-    return _pareto(typed, b, shape_of_parameters("pareto", shape, b), dtype)
+    typed, shape, dtype = float_request("pareto", key, shape, dtype, b)
+    return _pareto(typed, b, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))
@@ -335,9 +333,8 @@ def rayleigh(
     >>> rayleigh(key(0), 2.0, (2,))
     Array([0.65575665, 0.41620055], dtype=float32)
     """
-    typed, _ = one_key("rayleigh", key)
-    dtype = float_dtype("rayleigh", dtype)
-    return _rayleigh(typed, scale, shape_of_parameters("rayleigh", shape, scale), dtype)
+    typed, shape, dtype = float_request("rayleigh", key, shape, dtype, scale)
+    return _rayleigh(typed, scale, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))
@@ -369,9 +366,7 @@ def triangular(
     >>> triangular(key(0), 0.0, 0.5, 1.0, (2,))
     Array([0.8382394, 0.8965106], dtype=float32)
     """
-    typed, _ = one_key("triangular", key)
-    dtype = float_dtype("triangular", dtype)
-    shape = shape_of_parameters("triangular", shape, left, mode, right)
+    typed, shape, dtype = float_request("triangular", key, shape, dtype, left, mode, right)
     left, right, mode = (broadcast_to(convert(x, dtype), shape) for x in (left, right, mode))
     turn = lax.div(lax.sub(mode, left), lax.sub(right, left))
     u = uniform(typed, shape, dtype)
@@ -396,9 +391,8 @@ def wald(
     >>> wald(key(0), 1.0, (2,))
     Array([0.3805977 , 0.41566527], dtype=float32)
     """
-    typed, _ = one_key("wald", key)
-    dtype = float_dtype("wald", dtype)
-    return _wald(typed, mean, shape_of_parameters("wald", shape, mean), dtype)
+    typed, shape, dtype = float_request("wald", key, shape, dtype, mean)
+    return _wald(typed, mean, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))
@@ -435,9 +429,8 @@ def weibull_min(
     >>> weibull_min(key(0), 1.0, 2.0, (2,))
     Array([1.7175937, 1.9604654], dtype=float32)
     """
-    typed, _ = one_key("weibull_min", key)
-    dtype = float_dtype("weibull_min", dtype)
-    return _weibull_min(typed, scale, concentration, shape_of_request(shape), dtype)
+    typed, shape, dtype = float_request("weibull_min", key, shape, dtype)
+    return _weibull_min(typed, scale, concentration, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(3, 4))

@@ -28,6 +28,7 @@ from tapeless.random.requests import (
     check_dtype,
     check_shape,
     float_dtype,
+    float_request,
     one_key,
     shape_of_parameters,
     shape_of_request,
@@ -233,9 +234,7 @@ def binomial(
     >>> binomial(key(0), 10, 0.5, (3,))
     Array([6., 7., 5.], dtype=float32)
     """
-    typed, _ = one_key("binomial", key)
-    dtype = float_dtype("binomial", dtype)
-    shape = shape_of_parameters("binomial", shape, n, p)
+    typed, shape, dtype = float_request("binomial", key, shape, dtype, n, p)
     return _binomial(typed, n, p, shape, dtype)
 
 

@@ -26,6 +26,7 @@ from tapeless.random.gamma_samples import random_gamma_p
 from tapeless.random.requests import (
     check_shape,
     float_dtype,
+    float_request,
     one_key,
     shape_of_parameters,
     shape_of_request,
@@ -146,10 +147,9 @@ def beta(
     >>> beta(key(0), 2.0, 3.0, (2,))
     Array([0.23627362, 0.49045962], dtype=float32)
     """
-    typed, _ = one_key("beta", key)
     check_method("beta", method)
-    dtype = float_dtype("beta", dtype)
-    return _beta(typed, a, b, shape_of_parameters("beta", shape, a, b), dtype)
+    typed, shape, dtype = float_request("beta", key, shape, dtype, a, b)
+    return _beta(typed, a, b, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(3, 4))
@@ -185,10 +185,9 @@ def chisquare(
     >>> chisquare(key(0), 2.0, (2,))
     Array([1.2369726, 1.4525698], dtype=float32)
     """
-    typed, _ = one_key("chisquare", key)
     check_method("chisquare", method)
-    dtype = float_dtype("chisquare", dtype)
-    return _chisquare(typed, df, shape_of_parameters("chisquare", shape, df), dtype)
+    typed, shape, dtype = float_request("chisquare", key, shape, dtype, df)
+    return _chisquare(typed, df, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))
@@ -218,9 +217,8 @@ def f(
     >>> f(key(0), 2.0, 3.0, (2,))
     Array([3.2702725 , 0.06339812], dtype=float32)
     """
-    typed, _ = one_key("f", key)
-    dtype = float_dtype("f", dtype)
-    return _f(typed, dfnum, dfden, shape_of_parameters("f", shape, dfnum, dfden), dtype)
+    typed, shape, dtype = float_request("f", key, shape, dtype, dfnum, dfden)
+    return _f(typed, dfnum, dfden, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(3, 4))
@@ -253,9 +251,8 @@ def t(
     >>> t(key(0), 2.0, (2,))
     Array([ 0.6536968, -7.0178027], dtype=float32)
     """
-    typed, _ = one_key("t", key)
-    dtype = float_dtype("t", dtype)
-    return _t(typed, df, shape_of_parameters("t", shape, df), dtype)
+    typed, shape, dtype = float_request("t", key, shape, dtype, df)
+    return _t(typed, df, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))
@@ -324,9 +321,7 @@ def double_sided_maxwell(
     >>> double_sided_maxwell(key(0), 0.0, 1.0, (2,))
     Array([1.5457209, 1.5741276], dtype=float32)
     """
-    typed, _ = one_key("double_sided_maxwell", key)
-    dtype = float_dtype("double_sided_maxwell", dtype)
-    shape = shape_of_request(shape)
+    typed, shape, dtype = float_request("double_sided_maxwell", key, shape, dtype)
     return _double_sided_maxwell(typed, loc, scale, shape, dtype)
 
 
@@ -361,9 +356,8 @@ def generalized_normal(
     >>> generalized_normal(key(0), 2.0, (2,))
     Array([0.9542763 , 0.09015025], dtype=float32)
     """
-    typed, _ = one_key("generalized_normal", key)
-    dtype = float_dtype("generalized_normal", dtype)
-    return _generalized_normal(typed, p, shape_of_request(shape), dtype)
+    typed, shape, dtype = float_request("generalized_normal", key, shape, dtype)
+    return _generalized_normal(typed, p, shape, dtype)
 
 
 @functools.partial(jit, static_argnums=(2, 3))

@@ -20,6 +20,7 @@ __all__ = [
     "check_raw",
     "check_shape",
     "float_dtype",
+    "float_request",
     "is_key",
     "one_key",
     "shape_of_parameters",
@@ -135,3 +136,17 @@ def check_dtype(
 def float_dtype(name: str, dtype: Any) -> np.dtype:
     """Return the floating dtype asked for, or the default."""
     return check_dtype(name, dtype, np.float64, np.floating, "a float dtype")
+
+
+def float_request(
+    name: str, key: Any, shape: Any, dtype: Any, *parameters: Any
+) -> tuple[Value, Shape, np.dtype]:
+    """Return the one key, the shape and the dtype of a request for floating numbers.
+
+    parameters: of the distribution; the shape, by default, is that to which they stretch.
+    """
+    typed, _ = one_key(name, key)
+    wanted = float_dtype(name, dtype)
+    if not parameters:
+        return typed, shape_of_request(shape), wanted
+    return typed, shape_of_parameters(name, shape, *parameters), wanted
