@@ -28,7 +28,7 @@ from tapeless.control.loops import while_loop
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, bitwise_and, bitwise_or, div, max, mul, sub
-from tapeless.prims.common import FLOAT, Elementwise, const, full_like, shape_of
+from tapeless.prims.common import FLOAT, Elementwise, const, full_like, shape_of, stretch
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.convert import convert
 from tapeless.prims.exponential import exp, log, log1p
@@ -64,8 +64,7 @@ def in_float64(function: Callable, *args: Value) -> Value:
 def widened(args: Sequence[Value]) -> list[Value]:
     """Return operands of one shape, in float64."""
     shape = broadcast_shapes(*map(shape_of, args))
-    full = [broadcast_in_dim(x, shape, ()) if shape_of(x) != shape else x for x in args]
-    return [convert(x, np.dtype(np.float64)) for x in full]
+    return [convert(stretch(x, shape), np.dtype(np.float64)) for x in args]
 
 
 def run_masked(

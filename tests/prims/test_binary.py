@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapeless.prims import binary
+from tapeless.prims.fused import fused_add
 from tests.support.harness import laws
 from tests.support.records import (
     BOOL,
@@ -55,6 +56,7 @@ RECORDS = [
         NUMBERS,
         errors=pair_errors("add", tip("add")),
     ),
+    Record("fused_add", fused_add, (normal(2, 3), normal(2, 3))),
     Record("add-stretched", binary.add, (normal(2, 3), normal(2, 1))),
     Record("add-scalar", binary.add, (normal(2, 3), normal())),
     Record(
