@@ -332,6 +332,11 @@ class ProgramBuilder(KernelBuilder):
             value.sources = self._frames[-1].args
         return value
 
+    def keep(self, values: Sequence[KernelValue]) -> None:
+        """Let nothing overwrite some values until the current equation is lowered."""
+        frame = self._frames[-1]
+        frame.args = (*frame.args, *values)
+
     def writable(self, value: KernelValue) -> KernelValue:
         """Return memory that starts with the elements of `value`; see the base class.
 

@@ -239,6 +239,8 @@ class While(ProgramPrimitive):
         def step() -> None:
             """Write one iteration; rows that are done keep their carry."""
             old = b.read_carries(carry)
+            if batch_shape:
+                b.keep(old)
             new = b.inline(body, [*body_consts, *old])
             if batch_shape:
                 (flag,) = b.inline(cond, [*cond_consts, *old])

@@ -68,3 +68,15 @@ def test_carries_that_nobody_reads_are_removed():
     text = str(jax.make_jaxpr(jax.grad(lambda x: f(lax.stop_gradient(x)) + x))(1.0))
     assert jax.jit(f)(1.5) == 12.0
     assert text.count("while[") <= 1
+
+
+def test_rows_that_are_done_keep_what_a_step_would_write_in_place():
+    def f(x):
+        """Replace elements by -1 from the left, up to the first that is not positive."""
+        go_on = lambda c: (c[0] < 4) & (c[1][c[0]] > 0)  # noqa: E731
+        return lax.while_loop(go_on, lambda c: (c[0] + 1, c[1].at[c[0]].set(-1.0)), (0, x))
+
+    rows = np.array([[1, 2, 0, 3], [1, 1, 1, 1], [0, 5, 5, 5]], np.float32)
+    steps, values = jax.jit(jax.vmap(f))(rows)
+    assert steps.tolist() == [2, 4, 0]
+    np.testing.assert_array_equal(values, [[-1, -1, 0, 3], [-1] * 4, [0, 5, 5, 5]])
