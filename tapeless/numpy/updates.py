@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-
 from tapeless import config, dtypes, lax
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Value, context

@@ -157,7 +157,8 @@ def key_impl(keys: Any) -> str:
     'threefry2x32'
     """
     if is_key(keys):
-        return typeof(keys).dtype.impl
+        dtype: Any = typeof(keys).dtype
+        return dtype.impl
     check_raw(keys, _implementation(None))
     return _implementation(None).name
 

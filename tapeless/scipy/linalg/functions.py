@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.api.autodiff import jvp
