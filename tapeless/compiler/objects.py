@@ -1,8 +1,10 @@
 """The cache of object files: in memory for this process, on disk for the next one.
 
 A key is a hash of everything that decides the machine code: the text, the processor with its
-features, the effort, and the versions of LLVM and of its binding. A file is a checksum followed by
-the object; a file that is unreadable, cut off or altered is a miss and nothing worse. Writing is
+features, the effort, and the versions of Python, of this package, of LLVM and of its binding. What
+the configuration decides is in the text. A file is a checksum of its key and the object, followed
+by the object; a file that is unreadable, cut off, altered or another key's is a miss and nothing
+worse. Writing is
 atomic (a temporary file in the same directory, renamed), so any number of processes may share a
 directory.
 
@@ -19,6 +21,7 @@ import functools
 import hashlib
 import os
 import stat
+import sys
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
@@ -27,10 +30,11 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from tapeless.compiler.target import Target
+from tapeless.util.versions import __tapeless_version__
 
 __all__ = ["ObjectCache", "object_key", "objects"]
 
-_LAYOUT = "tapeless object 1"
+_LAYOUT = "tapeless object, checksum with key"
 _MOST_BYTES = 256 << 20
 _MOST_IN_MEMORY = 2048
 _DIGEST = hashlib.sha256().digest_size
@@ -40,6 +44,8 @@ def object_key(text: str, target: Target, effort: int) -> str:
     """Hash what decides the machine code of a module."""
     parts = (
         _LAYOUT,
+        sys.version,
+        __tapeless_version__,
         llvmlite.__version__,
         str(llvm.llvm_version_info),
         target.triple,
@@ -54,6 +60,11 @@ def object_key(text: str, target: Target, effort: int) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def _checksum(key: str, code: bytes) -> bytes:
+    """Return what stands before an object in its file."""
+    return hashlib.sha256(key.encode() + b"\0" + code).digest()
 
 
 def _cache_directory() -> Path | None:
@@ -103,7 +114,7 @@ class ObjectCache:
         except OSError:
             return None
         digest, found = data[:_DIGEST], data[_DIGEST:]
-        if hashlib.sha256(found).digest() != digest:
+        if _checksum(key, found) != digest:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
@@ -121,7 +132,7 @@ class ObjectCache:
             return
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
+                file.write(_checksum(key, code) + code)
             os.replace(temporary, self._directory / f"{key}.o")
         except OSError:
             with contextlib.suppress(OSError):
