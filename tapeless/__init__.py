@@ -29,6 +29,7 @@ from tapeless import (  # noqa: I001
     version as version,
 )
 from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from tapeless.api.checking import checks
 from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.fwd_and_bwd import fwd_and_bwd

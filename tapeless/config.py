@@ -70,6 +70,8 @@ _PRECISIONS = (
     "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
 )  # fmt: skip
 _PRNGS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
+_BOUNDS = ("fill", "raise", "check")  # the last: a program that will be checked is being traced
+_CHANGES = ("ignore", "warn", "raise")
 _GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _FILTERS = ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto")
 
@@ -192,10 +194,10 @@ _EFFECTIVE = (
     Flag("jax_legacy_prng_key", "allow", "random.keys", "choice", ("allow", "warn", "error")),
     Flag("jax_random_seed_offset", 0, "random.keys", "int", staged=True),
     Flag("jax_high_dynamic_range_gumbel", False, "random.continuous", staged=True),
-    Flag("jax_debug_key_reuse", False, "random.keys", staged=True),
+    Flag("jax_debug_key_reuse", False, "runtime.key_reuse", staged=True),
     Flag("jax_softmax_custom_jvp", False, "nn.activations", staged=True),
-    Flag("jax_debug_nans", False, "runtime.eager, api.jit", staged=True),
-    Flag("jax_debug_infs", False, "runtime.eager, api.jit", staged=True),
+    Flag("jax_debug_nans", False, "runtime.checked", staged=True),
+    Flag("jax_debug_infs", False, "runtime.checked", staged=True),
     Flag("jax_disable_jit", False, "api.jit", staged=True),
     Flag("jax_no_tracing", False, "transforms.stage"),
     Flag("jax_no_execution", False, "runtime.eager"),
@@ -205,6 +207,7 @@ _EFFECTIVE = (
     Flag("jax_explain_cache_misses", False, "runtime.cache"),
     Flag("jax_traceback_filtering", "auto", "util.frames", "choice", _FILTERS),
     Flag("jax_pprint_use_color", True, "core.pprint"),
+    Flag("jax_experimental_unsafe_xla_runtime_errors", False, "prims.check", staged=True),
     Flag("jax_default_device", None, "runtime.device", "device", staged=True),
     Flag("jax_transfer_guard", None, "runtime.array", "choice", _GUARDS),
     Flag("jax_transfer_guard_host_to_device", None, "runtime.array", "choice", _GUARDS),
@@ -218,8 +221,12 @@ _EFFECTIVE = (
     Flag("tapeless_num_threads", None, "compiler.threads", "int"),
     Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
     Flag("tapeless_show", "", "every pass", "str"),
-    Flag("tapeless_out_of_bounds", "fill", "prims.gather", "choice", ("fill", "raise"), True),
-    Flag("tapeless_stale_captures", "ignore", "api.jit", "choice", ("ignore", "warn", "raise")),
+    Flag("tapeless_out_of_bounds", "fill", "prims.indexing", "choice", _BOUNDS, True),
+    Flag("tapeless_check_shifts", False, "runtime.checked", staged=True),
+    Flag("tapeless_check_divisions", False, "runtime.checked", staged=True),
+    Flag("tapeless_check_switches", False, "control.branches", staged=True),
+    Flag("tapeless_check_segments", False, "ops.segment", staged=True),
+    Flag("tapeless_stale_captures", "ignore", "api.jit", "choice", _CHANGES, True),
 )
 
 _REFUSED = (
@@ -243,7 +250,6 @@ _ACCEPTED: Mapping[str, Mapping[str, object]] = {
         "jax_dump_ir_modes": "stablehlo",
         "jax_dump_ir_to": "",
         "jax_enable_pgle": False,
-        "jax_experimental_unsafe_xla_runtime_errors": False,
         "jax_hlo_source_file_canonicalization_regex": None,
         "jax_include_debug_info_in_dumps": True,
         "jax_include_full_tracebacks_in_locations": True,

@@ -194,9 +194,9 @@ class UnexpectedTracerError(JAXTypeError):
 class KeyReuseError(JAXTypeError):
     """A random key was used twice, found because ``jax_debug_key_reuse`` is on.
 
-    Not raised yet: the check that would raise it is not built.
-
-    The same key gives the same numbers, so that "independent" samples are equal.
+    ``jax.checks(reuse=True)`` turns it on for a block. A key is used by what draws numbers and by
+    ``split``; by ``fold_in`` and ``clone`` it is not. Old keys (``PRNGKey``) are not looked at. The
+    same key gives the same numbers, so that "independent" samples are equal.
 
     Fails::
 
@@ -241,19 +241,22 @@ class JaxRuntimeError(RuntimeError):
 class OutOfBoundsError(JAXIndexError):
     """An index lies outside its array, found because ``tapeless_out_of_bounds`` is ``"raise"``.
 
-    Not raised yet: the check that would raise it is not built.
+    ``jax.checks(index=True)`` sets that for a block, ``switch=True`` and ``segment=True`` look at
+    the index of ``lax.switch`` and at ids of segments. The message has the index, the axis, its
+    size, the line, and the iteration of a loop. An index counted from the end is told as counted
+    from the front.
 
     By default, as in JAX, such a read returns a fill value or the nearest entry, and such a write
     is dropped.
 
     Fails::
 
-        with jax.config.out_of_bounds("raise"):
+        with jax.checks(index=True):
             jnp.arange(3)[jnp.array(5)]
 
     Works: say what an index out of bounds shall mean::
 
-        with jax.config.out_of_bounds("raise"):
+        with jax.checks(index=True):
             jnp.arange(3).at[jnp.array(5)].get(mode="fill", fill_value=0)
     """
 
@@ -261,8 +264,7 @@ class OutOfBoundsError(JAXIndexError):
 class StaleCaptureError(JAXTypeError):
     """A compiled function depends on a variable that has changed since it was traced.
 
-    Not raised yet: the check that would raise it is not built.
-
+    ``jax.checks(stale=True)`` looks for such changes in a block, and in the functions traced there.
     ``jit`` reads globals and variables of enclosing functions when it traces, and never again: a
     later change is silently without effect. With ``tapeless_stale_captures`` set to ``"raise"``
     the call after such a change raises instead.

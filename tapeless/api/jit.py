@@ -22,16 +22,19 @@ from typing import Any
 import numpy as np
 
 from tapeless import config
+from tapeless.api.checking import checks_named
 from tapeless.control.common import lift_tracers
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
-from tapeless.core.jaxpr import DebugInfo
+from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value, context
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.runtime.cache import TraceCache, TracedProgram
-from tapeless.runtime.eager import executable_of, templates
+from tapeless.runtime.captures import snapshot
+from tapeless.runtime.eager import checked_program, executable_of, templates
 from tapeless.runtime.executable import Executable
+from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
@@ -175,8 +178,12 @@ class JitFunction:
         if context.trace is context.base and not traced.tracers:
             donated = self.donated_leaves(args, kwargs)
             executable = executable_of(traced.jaxpr, donated, self.effort)
-            self._remember(args, kwargs, leaves, tree, traced, executable)
-            outs = executable(leaves)
+            if config.current.jax_debug_key_reuse:
+                outs = run_program(traced.jaxpr, leaves, lambda: executable(leaves))
+            else:
+                outs = executable(leaves)
+            if not _counts_keys(traced.jaxpr):
+                self._remember(args, kwargs, leaves, tree, traced, executable)
         else:
             params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
             outs = jit_p.bind(*traced.tracers, *leaves, **params)
@@ -196,7 +203,9 @@ class JitFunction:
         if tokens is None or context.axes or executable.donated:
             return
         join, single = traced.out_tree.unflatten, traced.out_tree is LEAF_TREEDEF
-        key = self._flat_key(args, kwargs, leaves, tokens)
+        key = None
+        if traced.captured is None:  # or else each call compares
+            key = self._flat_key(args, kwargs, leaves, tokens)
         if key is not None:
             found = fastcall.route(executable, tokens, join, single)
             if found is not None:
@@ -207,7 +216,7 @@ class JitFunction:
         plan = fastcall.plan_for(executable, tokens)
         if plan is not None:
             _, _, static = self.static.divide(args, kwargs)
-            self._recent = _Expected(self.static, static, tree, plan, join, executable)
+            self._recent = _Expected(self.static, static, tree, plan, traced, executable)
 
     def _flat_key(
         self, args: tuple, kwargs: dict, leaves: list[Value], tokens: tuple
@@ -237,8 +246,12 @@ class JitFunction:
                 self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1)
             )
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
+            if config.current.tapeless_stale_captures != "ignore":
+                traced.captured = snapshot(self.__wrapped__)
             if not traced.tracers:
                 traced_programs.put(self.__wrapped__, key, traced)
+        elif traced.captured is not None:
+            traced.captured.compare()
         return leaves, tree, traced
 
     def aval(self, leaf: Any, number: int, args: tuple, kwargs: dict) -> ShapedArray:
@@ -311,6 +324,26 @@ class StaticJitFunction(JitFunction):
     """A function some of whose arguments are static: the stub keys on their values."""
 
 
+class CheckedJitFunction(StaticJitFunction):
+    """A function whose programs have checks, whatever the configuration says when it is called."""
+
+    def __init__(
+        self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict
+    ) -> None:
+        """options: with `checks` among the compiler options."""
+        super().__init__(function, static, donated, options)
+        self.checks = checks_named(options["compiler_options"]["checks"])
+
+    def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], PyTreeDef, TracedProgram]:
+        """Return the leaves, their tree, and the program, whose checks are equations of its own."""
+        with self.checks:
+            leaves, tree, traced = super().prepare(args, kwargs)
+            jaxpr = checked_program(traced.jaxpr)
+        program = TracedProgram(jaxpr, traced.tracers, traced.out_tree, traced.name)
+        program.captured = traced.captured
+        return leaves, tree, program
+
+
 fastcall.accelerate(JitFunction, "__call__", "call")
 fastcall.accelerate(StaticJitFunction, "__call__", "call_static")
 
@@ -318,7 +351,9 @@ fastcall.accelerate(StaticJitFunction, "__call__", "call_static")
 class _Expected:
     """The last call of a function whose arguments are trees, named or static."""
 
-    __slots__ = ("divide", "executable", "join", "run", "settings", "static", "tree")
+    __slots__ = (
+        "captured", "divide", "executable", "join", "run", "settings", "static", "tree",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -326,7 +361,7 @@ class _Expected:
         static: tuple,
         tree: PyTreeDef,
         plan: fastcall.Plan,
-        join: Callable,
+        traced: TracedProgram,
         executable: Executable,
     ) -> None:
         """tree: of the dynamic arguments; plan: of the executable's call with their leaves."""
@@ -334,7 +369,8 @@ class _Expected:
         self.static = static
         self.tree = tree
         self.run = plan.run
-        self.join = join
+        self.join = traced.out_tree.unflatten
+        self.captured = traced.captured
         self.settings = config.trace_context()
         self.executable = (executable, plan)
 
@@ -343,6 +379,8 @@ class _Expected:
         dynamic, named, static = self.divide(args, kwargs)
         if static != self.static or context.axes or config.trace_context() is not self.settings:
             return NotImplemented
+        if self.captured is not None:
+            self.captured.compare()
         both = (dynamic, named)
         leaves = leaves_of_structure(both, self.tree)
         if leaves is None:
@@ -353,6 +391,12 @@ class _Expected:
         if outs is NotImplemented:
             outs = self.run(*_on_device(leaves))
         return outs if outs is NotImplemented else self.join(outs)
+
+
+def _counts_keys(jaxpr: Jaxpr) -> bool:
+    """Tell whether calls of a program use keys, and are to say so each time."""
+    types = [*map(typeof, jaxpr.consts), *jaxpr.in_avals]
+    return bool(config.current.jax_debug_key_reuse) and any(map(has_keys, types))
 
 
 def _on_device(args: Sequence[Any]) -> Sequence[Any]:
@@ -423,7 +467,8 @@ def jit(
 
     static_argnums, static_argnames: arguments that stay Python values; they must be hashable, and
     each new value is a new compilation.  donate_argnums, donate_argnames: arguments whose buffers
-    may be reused for results; they are invalid afterwards.
+    may be reused for results; they are invalid afterwards.  compiler_options: `effort` is 0, 1 or
+    2, `checks` a list such as "index,nan" of what `tapeless.checks` can check.
 
     >>> import tapeless as jax
     >>> jax.jit(lambda x: x * 2 + 1)(3.0)
@@ -444,6 +489,8 @@ def jit(
         static = StaticSpec(function, static_argnums, static_argnames)
         donated = StaticSpec(function, donate_argnums, donate_argnames, "donate")
         kind = StaticJitFunction if static.argnums or static.argnames else JitFunction
+        if options["compiler_options"].get("checks"):
+            kind = CheckedJitFunction
         return kind(function, static, donated, options)
 
     return wrap if fun is _UNSPECIFIED else wrap(fun)

@@ -440,7 +440,7 @@ class _Emitter:
                     kind, text = "ptr", place
             kinds.append(kind)
             args.append(f"{kind} {text}")
-        fails = call.symbol.startswith("host:")
+        fails = call.symbol.startswith(("host:", "fault:"))
         result = "i32" if fails else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")
         invocation = f'call {result} @"{call.symbol}"({", ".join(args)})'

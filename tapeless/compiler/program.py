@@ -11,9 +11,9 @@ result is 0, or the status of what ended the program early: `INTERRUPTED` when a
 or the positive status that a host call returned.
 
 Foreign symbols are spelled `blas:dgemm` and `lapack:dgetrf` (SciPy's routines, Fortran calling
-convention, no result), `host:...` (returns int32: 0, or a status that ends the program) or any
-name of the process. `symbols` gives the addresses of the `host:` ones and of whatever else the
-program brings.
+convention, no result), `host:...` (returns int32: 0, or a status that ends the program),
+`fault:...` (the same, where it is called only to fail) or any name of the process. `symbols` gives
+the addresses of those two kinds and of whatever else the program brings.
 """
 
 from __future__ import annotations

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes
+from tapeless import config, dtypes, errors
 from tapeless.control.bodies import Body, check_branches, flatten_values, trace_body
 from tapeless.control.cond import cond_p
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr, Var
+from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
-from tapeless.prims.compare import ne
+from tapeless.prims.binary import bitwise_and
+from tapeless.prims.check import NamedFault, check
+from tapeless.prims.compare import ge, le, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.select import clamp
 from tapeless.transforms.dce import forwarded_inputs
@@ -119,9 +122,19 @@ def switch(
     last = len(functions) - 1
     if config.current.jax_disable_jit and not isinstance(index, Tracer):
         return functions[min(max(int(index), 0), last)](*operands)
-    index = clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(last))
+    index = convert_element_type(index, np.int32)
+    if config.current.tapeless_check_switches:
+        _check_index(index, last)
+    index = clamp(np.int32(0), index, np.int32(last))
     names = [f"branch {0}", *[f"branch{i}" for i in range(1, len(functions))]]
     return _branch("switch", index, functions, names, operands, False)
+
+
+def _check_index(index: Value, last: int) -> None:
+    """Let the program end where the index of a switch is none of a branch."""
+    fine = bitwise_and(ge(index, np.int32(0)), le(index, np.int32(last)))
+    text = f"index {{}} is out of bounds for a switch of {last + 1} branches"
+    check(fine, NamedFault(current_source(), text, errors.OutOfBoundsError), index)
 
 
 def _branch(

@@ -37,7 +37,12 @@ Mask = tuple[bool, ...]
 
 
 class ProgramPrimitive(Primitive):
-    """The base of operations whose parameters hold programs; effects and named axes are theirs."""
+    """The base of operations whose parameters hold programs; effects and named axes are theirs.
+
+    instrumented: whether the programs may have checks inside; see `transforms/instrument.py`.
+    """
+
+    instrumented = True
 
     def effects(self, **params: Any) -> Effects:
         """Return the union of the programs' effects."""

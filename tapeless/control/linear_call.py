@@ -32,6 +32,7 @@ class LinearCall(ProgramPrimitive):
     """Run `callee`, a program of (residuals, linear arguments); num_res: how many are residuals."""
 
     name = "linear_call"
+    instrumented = False  # its program is looked at as a linear function
     evaluated_in_python = True
     inline_program = True
 

@@ -151,6 +151,8 @@ def _check_inits(
 class _Folding(ProgramPrimitive):
     """What reductions by a program share: operands, then as many initial values."""
 
+    instrumented = False  # the program is about elements
+
     def combiner(self, b: Any, jaxpr: Jaxpr, avals: Sequence[ShapedArray]) -> Callable:
         """Return the function of two elements, or tuples of elements, that runs the program."""
         single = len(avals) == 1

@@ -249,7 +249,8 @@ class Scan(ProgramPrimitive):
         def step(i: Any) -> None:
             """Write one iteration."""
             slices = [b.row(x, i) for x in xs]
-            results = b.inline(jaxpr, [*consts, *b.read_carries(carry), *slices])
+            with b.iteration(b.affine(i)):
+                results = b.inline(jaxpr, [*consts, *b.read_carries(carry), *slices])
             new, rows = split_at(results, n_carry)
             for y, row in zip(ys, rows, strict=True):
                 b.assign_row(y, i, row)

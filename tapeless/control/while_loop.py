@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +29,7 @@ from tapeless.control.common import (
 )
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import CHECK
 from tapeless.core.jaxpr import Jaxpr, Var
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
@@ -40,6 +42,8 @@ from tapeless.transforms.stage import stage_flat
 from tapeless.util.seqs import invert, select, split_at
 
 __all__ = ["While", "while_p"]
+
+_COUNT = ShapedArray((), np.dtype(np.int32))  # of iterations, where checks want to know it
 
 
 class While(ProgramPrimitive):
@@ -221,12 +225,19 @@ class While(ProgramPrimitive):
         }
         return (*keep, *needed), {**params, **new}, kept
 
-    def lower(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple[ShapedArray, ...],
+        **params: Any,
+    ) -> tuple:
         """Write a native loop; of a batched condition, any row keeps it running."""
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         cond_consts, body_consts, init = split_at(args, n_cond, n_body)
-        carry = b.carries(init)
+        count = [b.constant(0, _COUNT)] if CHECK in body.effects else []
+        carry, counts = b.carries(init), b.carries(count)
         batch_shape = cond.out_avals[0].shape
 
         def condition() -> Any:
@@ -241,16 +252,26 @@ class While(ProgramPrimitive):
             old = b.read_carries(carry)
             if batch_shape:
                 b.keep(old)
-            new = b.inline(body, [*body_consts, *old])
+            with ExitStack() as numbered:
+                for number in b.read_carries(counts):
+                    numbered.enter_context(b.iteration(number.at()))
+                new = b.inline(body, [*body_consts, *old])
             if batch_shape:
                 (flag,) = b.inline(cond, [*cond_consts, *old])
                 new = [b.where_rows(flag, x, y) for x, y in zip(new, old, strict=True)]
             b.update_carries(carry, new)
+            b.update_carries(counts, [_next(b, number) for number in b.read_carries(counts)])
 
         b.while_loop(condition, step)
         return tuple(b.read_carries(carry))
 
-    def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
+    def hlo(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple[ShapedArray, ...],
+        **params: Any,
+    ) -> tuple:
         """Write a loop; with a batched condition while any row goes on, selecting row by row."""
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
@@ -274,6 +295,11 @@ class While(ProgramPrimitive):
             return [b.select_rows(flag, x, y) for x, y in zip(new, carry, strict=True)]
 
         return b.while_loop(init, condition, step)
+
+
+def _next(b: Any, count: Any) -> Any:
+    """Return the count of iterations after one more."""
+    return b.virtual(_COUNT, lambda index: b.add(count.at(), b.const(1, _COUNT.dtype)))
 
 
 def _with_extra_carry(cond: Jaxpr, tangents: Sequence[ShapedArray]) -> Jaxpr:

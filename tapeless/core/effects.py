@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CALLBACK",
+    "CHECK",
     "DEBUG",
     "NO_EFFECTS",
     "ORDERED_CALLBACK",
@@ -40,5 +41,6 @@ Effects = frozenset[Effect]
 NO_EFFECTS: Effects = frozenset()
 DEBUG = Effect("Debug", ordered=False, batchable=True, replayable=True)
 ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, batchable=False, replayable=True)
+CHECK = Effect("Check", ordered=False, batchable=True, replayable=True)
 CALLBACK = Effect("IO", ordered=False, batchable=True, replayable=False)
 ORDERED_CALLBACK = Effect("OrderedIO", ordered=True, batchable=False, replayable=False)

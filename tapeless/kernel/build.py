@@ -25,7 +25,8 @@ overwritten (`may_overwrite`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ SHORT_AXIS = 4
 NEST_STORES = 8
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
+_COUNT = ShapedArray((), _INT32)
 _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 
@@ -78,6 +80,7 @@ class KernelBuilder(FoldNodes):
         self._home: dict[Buffer, object] = {}
         self._entering: list[Buffer] = []
         self.host_calls: dict[str, tuple[Callable, list[Buffer], list[Buffer]]] = {}
+        self.iterations: list[Scalar] = []
 
     # Values
 
@@ -368,7 +371,45 @@ class KernelBuilder(FoldNodes):
         """Call a Python function of NumPy arrays, which returns one array per result."""
         operands = [self.stored(arg) for arg in args]
         results = [self.buffer(aval) for aval in outs]
-        symbol = f"host:{len(self.host_calls)}"
+        return self._host_call(f"host:{len(self.host_calls)}", function, operands, results)
+
+    def raise_unless(self, fine: Scalar, function: Callable, args: Sequence[KernelValue]) -> None:
+        """Unless the bool `fine` holds, call a Python function that raises.
+
+        function: takes NumPy arrays: the numbers of the iterations that are running, the outermost
+        loop's first, and copies of `args`, which are made on the way to the error only.
+        """
+        counts = [
+            self.virtual(_COUNT, lambda index, count=count: count) for count in self.iterations
+        ]
+
+        def fail() -> None:
+            """Copy, and call."""
+            operands = [self._copied(arg) for arg in counts]
+            for arg in args:
+                given = arg.is_stored and arg.memory.space == "input"
+                operands.append(arg if given else self._copied(arg))
+            self._host_call(f"fault:{len(self.host_calls)}", function, operands, [])
+
+        self.when(self.not_(fine), fail)
+
+    @contextmanager
+    def iteration(self, number: Scalar) -> Generator[None, None, None]:
+        """Let checks know the number of the iteration that is being written."""
+        self.iterations.append(self.convert(number, _INT32))
+        try:
+            yield
+        finally:
+            self.iterations.pop()
+
+    def _host_call(
+        self,
+        symbol: str,
+        function: Callable,
+        operands: Sequence[KernelValue],
+        results: Sequence[KernelValue],
+    ) -> tuple[KernelValue, ...]:
+        """Call a Python function on memory."""
         buffers_in = [operand.memory for operand in operands]
         buffers_out = [result.memory for result in results]
         self.host_calls[symbol] = (function, buffers_in, buffers_out)

@@ -279,8 +279,9 @@ def _is_window(entries: Sequence[Any], shape: Shape) -> bool:
 def _take_window(x: Value, entries: Sequence[Any]) -> Value:
     """Read a window whose place is traced."""
     starts, sizes, gone, backwards = [], [], [], []
+    shape = typeof(x).shape
     for position, entry in enumerate(e for e in entries if e is not None):
-        length = typeof(x).shape[position]
+        length = shape[position]
         if isinstance(entry, slice):
             start, step, count = slice_bounds(entry, length, position)
             start = start - count + 1 if step < 0 else start
@@ -288,7 +289,7 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
         else:
             start, count = entry, 1
             gone.append(position)
-            start = place_in_bounds(start, length) if isinstance(start, int) else start
+            start = place_in_bounds(start, shape, position) if isinstance(start, int) else start
         start = _INDEX_DTYPE.type(start) if isinstance(start, int) else _as_index(start)
         starts.append(_from_front(start, length))
         sizes.append(count)

@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapeless import config, errors, lax
+from tapeless import config, dtypes, errors, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
+from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
 from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import convert, dtype_of
+from tapeless.prims.check import IndexFault, check
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -81,7 +83,7 @@ def window_of(entries: Sequence[Any], shape: Shape) -> tuple[Window, list[int]]:
             continue
         length = shape[axis]
         if isinstance(entry, int):
-            start, span, stride = place_in_bounds(entry, length), 1, 1
+            start, span, stride = place_in_bounds(entry, shape, axis), 1, 1
             gone.append(axis)
         else:
             start, step, count = slice_bounds(entry, length, position)
@@ -101,14 +103,19 @@ def window_of(entries: Sequence[Any], shape: Shape) -> tuple[Window, list[int]]:
     return Window(*map(tuple, parts)), starts
 
 
-def place_in_bounds(place: int, length: int) -> int:
-    """Return an integer index counted from the front, moved into bounds."""
+def place_in_bounds(place: int, shape: Shape, axis: int) -> int:
+    """Return an integer index along an axis counted from the front, moved into bounds."""
+    length = shape[axis]
     found = place + length if place < 0 else place
     if not 0 <= found < length:
-        if config.current.tapeless_out_of_bounds == "raise":
+        what = config.current.tapeless_out_of_bounds
+        if what == "raise":
             raise errors.OutOfBoundsError(
-                f"index {place} is out of bounds for an axis of length {length}"
+                f"index {place} is out of bounds for axis {axis} with size {length}"
             )
+        if what == "check":
+            fault = IndexFault(current_source(), "indexing", shape, (axis,), (length - 1,))
+            check(np.bool_(False), fault, _INDEX_DTYPE.type(found))
         if not np.iinfo(_INDEX_DTYPE).min <= place <= _LARGEST_INDEX:
             raise OverflowError(f"Python int {place} too large to convert to {_INDEX_DTYPE}")
         found = max(min(found, length - 1), 0)
@@ -178,8 +185,11 @@ def drop_and_add(x: Value, gone: Sequence[int], new: Sequence[int]) -> Value:
 def eager_window(x: Array, index: Any) -> tuple[Window, list[int]] | None:
     """Return the window of an index that lies within an array, and its starts.
 
-    None for an index that is not static, or that is not quite right.
+    None for an index that is not static, or that is not quite right; and for keys whose uses are
+    counted, which needs to know where a window starts.
     """
+    if config.current.jax_debug_key_reuse and isinstance(x.aval.dtype, dtypes.KeyDtype):
+        return None
     shape = x.aval.shape
     if type(index) is int:
         if not shape or not -shape[0] <= index < shape[0] or shape[0] > _LARGEST_INDEX:

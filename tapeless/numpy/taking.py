@@ -131,13 +131,14 @@ def _take_places(indices: Value, length: int, mode: Any) -> tuple[Value, Any]:
         return indices, lax.GatherScatterMode.CLIP
     if mode not in (None, "fill"):
         raise ValueError(f"Invalid mode '{mode}' for np.take")
+    mode = lax.GatherScatterMode.from_any(mode)
     if dtypes.issubdtype(kind, np.unsignedinteger):
-        return indices, lax.GatherScatterMode.FILL_OR_DROP
+        return indices, mode
     if length > dtypes.iinfo(kind).max:
         indices, kind = convert(indices, np.dtype(np.int32)), np.dtype(np.int32)
     below = lax.lt(indices, kind.type(0))
     moved = lax.add(indices, kind.type(length))
-    return where(below, moved, indices), lax.GatherScatterMode.FILL_OR_DROP
+    return where(below, moved, indices), mode
 
 
 @jit(static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"))
@@ -204,7 +205,7 @@ def _gather_lines(arr: Value, indices: Value, axis: int, mode: Any, fill_value: 
     numbers = lax.GatherDimensionNumbers((), (axis,), (axis,), others, others)
     if 0 in typeof(indices).shape:
         return broadcast(dtype_of(arr).type(0), typeof(indices).shape)
-    mode = "fill" if mode is None else mode
+    mode = lax.GatherScatterMode.from_any(mode)
     return lax.gather(arr, vectors, numbers, (1,) * rank, mode=mode, fill_value=fill_value)
 
 

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapeless import dtypes, errors, lax
+from tapeless import config, dtypes, errors, lax
 from tapeless.core.aval import typeof
+from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
 from tapeless.numpy.common import asarray, check_arraylike
+from tapeless.prims.check import NamedFault, check
 from tapeless.prims.rules import highest, lowest
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -59,6 +61,8 @@ def _segment(
     n = _segment_count(ids, num_segments)
     if n < 0:
         raise ValueError("num_segments must be non-negative.")
+    if how["mode"] is None and config.current.tapeless_check_segments and id_aval.size:
+        _check_ids(ids, n)
     rest = rows.shape[id_aval.ndim :]
     start = lax.full((n, *rest), reduction.neutral(rows.dtype), rows.dtype)
     if bucket_size is None:
@@ -69,6 +73,19 @@ def _segment(
         bucket = (lax.slice_in_dim(x, i, stop) for x in (ids, data))
         parts.append(_scatter_rows(reduction.scatter, start, *bucket, **how))
     return functools.reduce(reduction.combine, parts, start)
+
+
+def _check_ids(ids: Value, n: int) -> None:
+    """Let the program end where an id is none of a segment."""
+    aval = typeof(ids)
+    axes, kind = tuple(range(aval.ndim)), aval.dtype.type
+    low, high = lax.reduce_min(ids, axes), lax.reduce_max(ids, axes)
+    last = kind(min(n - 1, dtypes.iinfo(aval.dtype).max))
+    negative = lax.lt(low, kind(0))
+    fine = lax.bitwise_and(lax.bitwise_not(negative), lax.le(high, last))
+    text = f"index {{}} is out of bounds for axis 0 with size {n}, as the id of a segment"
+    fault = NamedFault(current_source(), text, errors.OutOfBoundsError)
+    check(fine, fault, lax.select(negative, low, high))
 
 
 def _segment_count(ids: Value, num_segments: Any) -> int:

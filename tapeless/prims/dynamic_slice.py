@@ -43,6 +43,7 @@ from tapeless.prims.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+    bounds_are_checked,
 )
 from tapeless.prims.join import concatenate, unstack
 from tapeless.prims.select import select_n
@@ -122,7 +123,7 @@ class DynamicSlice(Primitive):
             (dim, place_dim),
             dimension_numbers=GatherDimensionNumbers(axes, (), axes, (), ()),
             slice_sizes=params["slice_sizes"],
-            mode=GatherScatterMode.CLIP,
+            mode=_window_mode(),
             fill_value=None,
             indices_are_sorted=dim is not None,
             unique_indices=dim is not None,
@@ -148,6 +149,11 @@ class DynamicSlice(Primitive):
         """Slice with NumPy."""
         (x, *indices), sizes = arrays, params["slice_sizes"]
         return (x[_numpy_window(x.shape, indices, sizes)].copy(),)
+
+
+def _window_mode() -> GatherScatterMode:
+    """Return the mode of a window per row: moved inside, unless what is outside is an error."""
+    return GatherScatterMode.PROMISE_IN_BOUNDS if bounds_are_checked() else GatherScatterMode.CLIP
 
 
 dynamic_slice_p = DynamicSlice()
@@ -212,7 +218,7 @@ class DynamicUpdateSlice(Primitive):
             (x, places, update),
             (dim, place_dim, update_dim),
             dimension_numbers=ScatterDimensionNumbers(axes, (), axes, (), ()),
-            mode=GatherScatterMode.CLIP,
+            mode=_window_mode(),
             indices_are_sorted=True,
             unique_indices=True,
             update_jaxpr=None,

@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapeless import config
+
 __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "ScatterDimensionNumbers",
+    "bounds_are_checked",
     "check_batching",
     "check_distinct_axes",
     "check_index_map",
@@ -27,6 +30,7 @@ __all__ = [
     "scatter_numbers",
     "shift",
     "window_place",
+    "window_sizes",
     "window_start",
 ]
 
@@ -47,12 +51,22 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
-        """Return the mode named by a mode, a string or None."""
+        """Return the mode named by a mode, a string or None.
+
+        None is a promise where indices are checked: what is out of bounds is an error there.
+        """
         if isinstance(s, GatherScatterMode):
             return s
+        if s is None and bounds_are_checked():
+            return GatherScatterMode.PROMISE_IN_BOUNDS
         if s in _MODES:
             return _MODES[s]
         raise ValueError(f'Unknown gather mode "{s}"')
+
+
+def bounds_are_checked() -> bool:
+    """Tell whether a program is being traced whose indices are checked when it runs."""
+    return config.current.tapeless_out_of_bounds != "fill"
 
 
 _MODES = {
@@ -99,6 +113,13 @@ def shift(axes: Axes) -> tuple[int, ...]:
     """Return a row's axes as axes of an operand with a batch axis in front."""
     shifted = (np.int64(axis + 1) for axis in axes)
     return tuple(shifted)  # pyrefly: ignore[bad-return]  # programs print them as JAX does
+
+
+def window_sizes(x_shape: Sequence[int], updates_shape: Sequence[int], n: Any) -> tuple[int, ...]:
+    """Return the extents of the windows of a scatter along the operand's axes."""
+    gone = (*n.inserted_window_dims, *n.operand_batching_dims)
+    window = iter([updates_shape[axis] for axis in n.update_window_dims])
+    return tuple(1 if axis in gone else next(window) for axis in range(len(x_shape)))
 
 
 def check_distinct_axes(op: str, name: str, axes: Axes, ndim: int, ordered: bool = True) -> None:

@@ -56,6 +56,7 @@ from tapeless.prims.indexing import (
     gather_numbers,
     shift,
     window_place,
+    window_sizes,
     window_start,
 )
 from tapeless.prims.rules import is_complex, scalar_program
@@ -80,13 +81,6 @@ __all__ = [
 
 Mode = str | GatherScatterMode | None
 Params = dict[str, Any]
-
-
-def _window_sizes(x_shape: Sequence[int], updates_shape: Sequence[int], n: Any) -> tuple[int, ...]:
-    """Return the extents of the windows along the operand's axes."""
-    gone = (*n.inserted_window_dims, *n.operand_batching_dims)
-    window = iter([updates_shape[axis] for axis in n.update_window_dims])
-    return tuple(1 if axis in gone else next(window) for axis in range(len(x_shape)))
 
 
 def _check(x: ShapedArray, indices: ShapedArray, updates: ShapedArray, n: Any) -> None:
@@ -206,7 +200,7 @@ class ScatterOp(Primitive):
     ) -> tuple:
         x, indices, updates = args
         n = gather_numbers(dimension_numbers)
-        sizes = _window_sizes(x.shape, updates.shape, dimension_numbers)
+        sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
         room = [extent - size for extent, size in zip(x.shape, sizes, strict=True)]
         clip = mode is GatherScatterMode.CLIP
         target = b.writable(x)
@@ -228,7 +222,7 @@ class ScatterOp(Primitive):
         """Move windows inside by clamping their indices."""
         x, indices, updates = args
         n = params["dimension_numbers"]
-        sizes = _window_sizes(shape_of(x), shape_of(updates), n)
+        sizes = window_sizes(shape_of(x), shape_of(updates), n)
         axes = n.scatter_dims_to_operand_dims
         room = [shape_of(x)[axis] - sizes[axis] for axis in axes]
         room = np.array(room, typeof(indices).dtype)
@@ -269,7 +263,7 @@ class ScatterOp(Primitive):
     ) -> tuple:
         scatter_n = params["dimension_numbers"]
         n = gather_numbers(scatter_n)
-        sizes = _window_sizes(x.shape, updates.shape, scatter_n)
+        sizes = window_sizes(x.shape, updates.shape, scatter_n)
         room = np.array(x.shape) - np.array(sizes)
         out = np.array(x)
         for index in np.ndindex(*updates.shape):
@@ -424,7 +418,7 @@ def _overwritten(x: Value, indices: Value, updates: Value, params: Params) -> tu
 
 def _sizes(x: Value, updates_shape: Sequence[int], n: Any) -> tuple[int, ...]:
     """Return the slice sizes of the gather that reads where updates of this shape are written."""
-    return _window_sizes(shape_of(x), updates_shape, n)
+    return window_sizes(shape_of(x), updates_shape, n)
 
 
 def _gather_updates(

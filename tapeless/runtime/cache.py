@@ -15,6 +15,7 @@ from tapeless import config
 from tapeless.core.aval import ShapeDtypeStruct
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.trace import Tracer
+from tapeless.runtime.captures import Snapshot
 from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
@@ -28,9 +29,10 @@ class TracedProgram:
     """A traced function: its program, and how its results are put together.
 
     tracers: what it captured of enclosing transformations; these are leading inputs.
+    captured: the variables that it read, where calls shall compare them.
     """
 
-    __slots__ = ("__weakref__", "jaxpr", "name", "out_tree", "tracers")
+    __slots__ = ("__weakref__", "captured", "jaxpr", "name", "out_tree", "tracers")
 
     def __init__(
         self, jaxpr: Jaxpr, tracers: tuple[Tracer, ...], out_tree: PyTreeDef, name: str
@@ -40,6 +42,7 @@ class TracedProgram:
         self.tracers = tracers
         self.out_tree = out_tree
         self.name = name
+        self.captured: Snapshot | None = None
 
     def out_struct(self) -> Any:
         """Return the result with a ShapeDtypeStruct for each leaf."""

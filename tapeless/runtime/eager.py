@@ -23,7 +23,9 @@ from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_of, as_array
+from tapeless.runtime.checked import checked, checked_kinds, sources_of
 from tapeless.runtime.executable import Executable, Template, usable_donations
+from tapeless.runtime.key_reuse import has_keys, run_operation
 from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util.cache import bounded_cache, weak_identity_cache
 
@@ -57,7 +59,10 @@ class EvalTrace(Trace):
         else:
             avals = tuple([typeof(arg) for arg in args])
             executable = one_operation(prim, avals, tuple(params.items()), config.trace_context())
-            fastcall.route_operation(prim, args, params, executable)
+            if not (config.current.jax_debug_key_reuse and any(map(has_keys, avals))):
+                fastcall.route_operation(prim, args, params, executable)
+        if config.current.jax_debug_key_reuse:
+            return run_operation(prim, params, args, lambda: executable(args))
         return executable(args)
 
     def constant(self, x: Value) -> Array:
@@ -80,7 +85,7 @@ def one_operation(
     context: object,
 ) -> Executable:
     """Return the compiled program of one operation on operands of these types."""
-    return Executable(_program_of(prim, avals, dict(params)))
+    return compiled(_program_of(prim, avals, dict(params)))
 
 
 def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> Jaxpr:
@@ -98,8 +103,9 @@ def _operation_with_programs(
     found = parameters_key(params)
     if found is None:
         return one_operation(prim, avals, tuple(params.items()), config.trace_context())
-    key = (prim, avals, found[0], config.trace_context())
-    return _shared(key, found[1], lambda: Executable(_program_of(prim, avals, params)))
+    places = [sources_of(x) for x in subjaxprs(params)] if checked_kinds() else ()
+    key = (prim, avals, found[0], config.trace_context(), *places)
+    return _shared(key, found[1], lambda: compiled(_program_of(prim, avals, params)))
 
 
 def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Executable:
@@ -114,17 +120,41 @@ def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Ex
     return executable
 
 
-@weak_identity_cache
 def executable_of(
     jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
 ) -> Executable:
-    """Return the compiled form of a program."""
+    """Return the compiled form of a program, with the checks that are asked for."""
+    return _executable_of(jaxpr, donated, effort, checked_kinds())
+
+
+@weak_identity_cache
+def _executable_of(
+    jaxpr: Jaxpr, donated: tuple[bool, ...], effort: int | None, kinds: frozenset[str]
+) -> Executable:
+    """Return the compiled form of a program with checks of these kinds, which are asked for now."""
     donated = usable_donations(jaxpr, donated)
     found = structure_of(jaxpr)
     if found is None:
-        return Executable(jaxpr, donated, effort)
-    key = (found[0], donated, effort, config.trace_context())
-    return _shared(key, found[1], lambda: Executable(jaxpr, donated, effort))
+        return compiled(jaxpr, donated, effort)
+    places = sources_of(jaxpr) if kinds else ()
+    key = (found[0], donated, effort, config.trace_context(), places)
+    return _shared(key, found[1], lambda: compiled(jaxpr, donated, effort))
+
+
+def checked_program(jaxpr: Jaxpr) -> Jaxpr:
+    """Return a program with the checks that are asked for; the same one for each call."""
+    return _checked_program(jaxpr, checked_kinds())
+
+
+@weak_identity_cache
+def _checked_program(jaxpr: Jaxpr, kinds: frozenset[str]) -> Jaxpr:
+    """Return the program with the checks `kinds`, which are asked for now."""
+    return checked(jaxpr, Executable)
+
+
+def compiled(jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None) -> Executable:
+    """Compile a program, with the checks that are asked for."""
+    return Executable(checked(jaxpr, Executable), donated, effort)
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))

@@ -219,7 +219,7 @@ def _work(program: Any) -> float:
 def _is_open(statement: Any) -> bool:
     """Tell whether nothing is known of how long a statement takes."""
     if isinstance(statement, (ir.While, ir.Call)):
-        return True
+        return not (isinstance(statement, ir.Call) and statement.symbol.startswith("fault:"))
     if isinstance(statement, ir.Loop):
         return not isinstance(statement.extent, int) or any(map(_is_open, statement.body))
     if isinstance(statement, ir.If):

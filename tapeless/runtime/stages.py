@@ -221,7 +221,8 @@ def effort_of(options: dict[str, Any]) -> int | None:
     effort = options.get("effort")
     if effort not in (None, 0, 1, 2):
         raise ValueError(f"compiler option effort must be 0, 1 or 2, got {effort!r}")
-    unknown = [name for name in options if name != "effort" and not name.startswith("xla_")]
+    known = ("effort", "checks")
+    unknown = [name for name in options if name not in known and not name.startswith("xla_")]
     if unknown:
         raise JaxRuntimeError(f"INVALID_ARGUMENT: No such compile option: {unknown[0]!r}")
     return effort

@@ -76,6 +76,16 @@ class FrameMark:
         self.code = code
         self.lasti = lasti
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether this is the same instruction of the same code object."""
+        if type(other) is not FrameMark:
+            return NotImplemented
+        return self.code is other.code and self.lasti == other.lasti
+
+    def __hash__(self) -> int:
+        """Hash by the identity of the code."""
+        return hash((id(self.code), self.lasti))
+
     @property
     def filename(self) -> str:
         """The file's path."""

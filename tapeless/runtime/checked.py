@@ -1,0 +1,132 @@
+"""Which checks compiled programs have, and how a result that is no number is traced to its origin.
+
+`checked` is applied to every program before it is compiled.  The configuration says which checks
+the program gets beside its operations (`transforms/instrument.py`).
+
+`debug_nans` and `debug_infs` would cost too much there: only the *results* of a program are looked
+at.  When one of them is not finite, the program is run once more, on the same arguments, with a
+check after every operation; the first that fails is the origin, and has the user's line and, in a
+loop, the number of the iteration.  A value that is no number and that no result depends on is no
+error.  Programs that call back into Python for good (`io_callback`) are not run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tapeless import config, dtypes
+from tapeless.core.jaxpr import Eqn, Jaxpr, subjaxprs
+from tapeless.core.source import UNKNOWN_SOURCE, Source
+from tapeless.core.trace import Context, context, eval_context, under
+from tapeless.prims.binary import bitwise_and
+from tapeless.prims.check import Fault, check
+from tapeless.transforms.instrument import all_fine, instrument
+from tapeless.transforms.stage import StageTrace, StageTracer
+
+__all__ = ["checked", "checked_kinds", "sources_of"]
+
+Kinds = frozenset[str]
+
+_FLAGS = {
+    "shift": ("tapeless_check_shifts",),
+    "div": ("tapeless_check_divisions",),
+    "rem": ("tapeless_check_divisions",),
+    "nan": ("jax_debug_nans",),
+    "inf": ("jax_debug_infs",),
+}
+_WORDS = frozenset(("nan", "inf"))
+
+
+def checked_kinds() -> Kinds:
+    """Return the kinds of checks that the configuration asks for now."""
+    current = config.current
+    kinds = {kind for kind, names in _FLAGS.items() if all(getattr(current, n) for n in names)}
+    if current.tapeless_out_of_bounds == "raise":
+        kinds.add("index")
+    return frozenset(kinds)
+
+
+def checked(jaxpr: Jaxpr, compile_program: Callable[[Jaxpr], Callable]) -> Jaxpr:
+    """Return the program with the checks that the configuration asks for.
+
+    compile_program: makes the function of Arrays that runs a program.
+    """
+    kinds = checked_kinds()
+    if kinds - _WORDS:
+        jaxpr = instrument(jaxpr, kinds - _WORDS)
+    words = kinds & _WORDS
+    if not words or not any(dtypes.issubdtype(a.dtype, np.inexact) for a in jaxpr.out_avals):
+        return jaxpr
+    if len(jaxpr.eqns) == 1 and not subjaxprs(jaxpr.eqns[0].params):
+        return instrument(jaxpr, words | {"moved"})
+    return _with_result_check(jaxpr, words, compile_program)
+
+
+def sources_of(jaxpr: Jaxpr) -> Hashable:
+    """Return the lines of a program's equations: programs that are checked differ in them, too."""
+    found: list[Source | Hashable] = []
+    for eqn in jaxpr.eqns:
+        found.append(eqn.source.frame)
+        found.extend(sources_of(inner) for inner in subjaxprs(eqn.params))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultFault(Fault):
+    """A result of a program that is not finite.
+
+    program: without constants, of the payload; words: what results may not be.
+    """
+
+    program: Jaxpr
+    words: Kinds
+    compile_program: Callable[[Jaxpr], Callable]
+
+    def exception(self, payload: Sequence[np.ndarray], counts: Sequence[int]) -> Exception:
+        """Return the error of the operation that made the value, found by running it again."""
+        if all(effect.replayable for effect in self.program.effects):
+            located = instrument(self.program, self.words | {"moved"})
+            arrays = map(Context.base.array, payload, self.program.in_avals)
+            try:
+                with eval_context():
+                    self.compile_program(located)(tuple(arrays))
+            except FloatingPointError as error:
+                return error
+        word = " or ".join(sorted(self.words))
+        return FloatingPointError(
+            f"invalid value ({word}) encountered in a result of {self.program.debug.function}\n"
+            f"{self.place(counts)} The operation that made it is not known: the program was not "
+            f"run a second time, or gave finite values then."
+        )
+
+
+def _with_result_check(
+    jaxpr: Jaxpr, words: Kinds, compile_program: Callable[[Jaxpr], Callable]
+) -> Jaxpr:
+    """Return the program with a check of its results at the end."""
+    lifted = jaxpr.lift_consts()
+    program = lifted.replace() if lifted is jaxpr else lifted  # must not keep `jaxpr` alive
+    trace = StageTrace(context.trace, "checks")
+    results = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in jaxpr.outvars]
+    inputs = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in program.invars]
+    fault = ResultFault(UNKNOWN_SOURCE, program, words, compile_program)
+
+    def check_results() -> None:
+        """Check all results at once."""
+        flags = [
+            all_fine(x, word)
+            for x in results
+            for word in sorted(words)
+            if dtypes.issubdtype(x.aval.dtype, np.inexact)
+        ]
+        fine = flags[0]
+        for flag in flags[1:]:
+            fine = bitwise_and(fine, flag)
+        check(fine, fault, *inputs)
+
+    under(trace, check_results)
+    eqns: list[Eqn] = trace.builder.eqns
+    return jaxpr.replace(eqns=(*jaxpr.eqns, *eqns), debug=jaxpr.debug)
