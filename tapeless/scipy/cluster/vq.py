@@ -35,7 +35,8 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Value, Valu
     gaps = points[:, None, :] - codes[None, :, :]
     distances = jnp.linalg.norm(gaps, axis=-1)
     nearest = jnp.argmin(distances, axis=-1)
-    return nearest, jnp.take_along_axis(distances, nearest[:, None], axis=-1)[:, 0]
+    least = jnp.take_along_axis(distances, nearest[:, None], axis=-1)
+    return nearest, least[:, 0]
 
 
 close_module("jax.scipy.cluster.vq", globals())

@@ -49,7 +49,8 @@ class _Search(NamedTuple):
 
 def choose(condition: Value, yes: Point, no: Point) -> Point:
     """Return one of two points: `yes` where the condition holds."""
-    return Point(*(jnp.where(condition, a, b) for a, b in zip(yes, no, strict=True)))
+    pairs = zip(yes, no, strict=True)
+    return Point(*(jnp.where(condition, a, b) for a, b in pairs))
 
 
 def _trial_between(low: Point, high: Point) -> Value:
@@ -93,12 +94,15 @@ def line_search(
         next_low = choose(is_high, low, now)
         is_bracketed = search.is_bracketed | is_high | turned
         between = _trial_between(next_low, next_high)
-        trial = jnp.where(is_bracketed, between, 2 * search.trial)
+        further = 2 * search.trial
+        trial = jnp.where(is_bracketed, between, further)
         is_done = ~is_high & is_flat
-        return _Search(search.n_trials + 1, trial, next_low, next_high, is_bracketed, is_done)
+        n_trials = search.n_trials + 1
+        return _Search(n_trials, trial, next_low, next_high, is_bracketed, is_done)
 
     no = jnp.zeros((), bool)
-    search = lax.while_loop(goes_on, body, _Search(jnp.asarray(0), first, start, start, no, no))
+    begin = _Search(jnp.asarray(0), first, start, start, no, no)
+    search = lax.while_loop(goes_on, body, begin)
     progressed = search.is_bracketed & (search.low.step > 0)
     failure = jnp.where(search.is_bracketed, BRACKETED, UNBOUNDED)
     status = jnp.where(search.is_done | progressed, DONE, failure)
