@@ -15,7 +15,7 @@ from pathlib import Path
 __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = "jvp,linearize,transpose,batch,dce,simplify,fuse,buffers,kernels,llvm"
+STAGES = "jvp,split,transpose,batch,dce,simplify,fuse,buffers,kernels,llvm"
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
 from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
+from tapeless.core.forms import show
 
 __all__ = ["NativeProgram", "compile_program", "generate_object", "link_emitted", "optimise"]
 
@@ -73,14 +74,27 @@ def _object(key: str, text: str, target: Target, effort: int) -> bytes:
     return code
 
 
-def link_emitted(emitted: Emitted, target: Target, effort: int, given: Mapping[str, int]) -> Linked:
-    """Compile and link an emitted program, and the extras that this process lacks."""
+def assembly(text: str, target: Target, effort: int) -> str:
+    """Return the machine code of a module as assembler text."""
+    with LLVM_LOCK:
+        return machine(target, effort).emit_assembly(optimise(text, target, effort))
+
+
+def link_emitted(
+    emitted: Emitted, target: Target, effort: int, given: Mapping[str, int], name: str = ""
+) -> Linked:
+    """Compile and link an emitted program, and the extras that this process lacks.
+
+    name: the program's, for those who ask to see its text.
+    """
     if effort and emitted.has_register_loops:
         effort = 2
     key = object_key(emitted.text, target, effort)
     found = _linked.get(key) if not given else None
     if found is not None:
         return found
+    show("llvm", name, lambda: emitted.text)
+    show("asm", name, lambda: assembly(emitted.text, target, effort))
     known = dict(given)
     for symbol, text in emitted.extras.items():
         extra = _extras.get((symbol, target))
@@ -152,4 +166,5 @@ def compile_program(program: Program, effort: int = 1) -> NativeProgram:
     """
     target = host_target()
     emitted = emit_program(program, target)
-    return NativeProgram(program, link_emitted(emitted, target, effort, program.symbols))
+    code = link_emitted(emitted, target, effort, program.symbols, program.name)
+    return NativeProgram(program, code)

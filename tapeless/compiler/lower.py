@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes
+from tapeless import dtypes
 from tapeless.compiler import buffers
 from tapeless.compiler.choices import branch_on_choices
 from tapeless.compiler.fuse import Plan, describe, plan_program
@@ -30,6 +30,7 @@ from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
 from tapeless.compiler.rows import fuse_rows
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.forms import program_form, show
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.kernel.build import SHORT_AXIS, KernelBuilder
 from tapeless.kernel.carry import Carries
@@ -65,15 +66,9 @@ def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "prog
         results=_positions(places, inputs, outputs),
         host_calls=b.host_calls,
     )
-    show("kernels", lambda: listing(body))
-    show("buffers", lambda: buffers.describe(program))
+    show("kernels", name, lambda: listing(body))
+    show("buffers", name, lambda: buffers.describe(program))
     return program
-
-
-def show(stage: str, text: Any) -> None:
-    """Print `text()` if the user asked to see this stage."""
-    if stage in str(config.read("tapeless_show")).split(","):
-        print(f"-- {stage}\n{text()}")
 
 
 def _flagged(avals: Sequence[ShapedArray], donated: Sequence[bool]) -> list:
@@ -158,8 +153,9 @@ class ProgramBuilder(KernelBuilder):
     ) -> tuple[KernelValue, ...]:
         """Lower a program here and return its results."""
         plan = plan_program(jaxpr, whole)
-        show("simplify", lambda: plan.jaxpr)
-        show("fuse", lambda: describe(plan))
+        name = jaxpr.debug.function
+        show("simplify", name, program_form(plan.jaxpr))
+        show("fuse", name, lambda: describe(plan))
         return self._planned(plan, args)
 
     def expression(self, jaxpr: Jaxpr, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:

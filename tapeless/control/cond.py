@@ -230,7 +230,7 @@ class ResidualSlots:
                     slots[slot] = zeros(aval)
             return [*outs[:n_outs], *slots]
 
-        return stage_jaxpr(run, half.known, half.known.in_avals)
+        return stage_jaxpr(run, half.known, half.known.in_avals, "split")
 
     def pad_staged(self, number: int, n_known: int) -> Jaxpr:
         """Return the staged program of a branch as (*slots, *known operands, *unknown operands)."""
@@ -249,7 +249,9 @@ class ResidualSlots:
             return eval_jaxpr(half.staged, half.staged.consts, *residuals, *unknown)
 
         unknown_avals = half.staged.in_avals[len(half.residual_avals) :]
-        return stage_jaxpr(run, half.staged, [*self.avals, *half.known.in_avals, *unknown_avals])
+        return stage_jaxpr(
+            run, half.staged, [*self.avals, *half.known.in_avals, *unknown_avals], "split"
+        )
 
 
 def _union(masks: Any) -> Mask:

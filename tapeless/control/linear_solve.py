@@ -265,5 +265,5 @@ def _transposed(product: Body, avals: Sequence[ShapedArray], b_tree: PyTreeDef) 
         return [instantiate(ct) for ct in cts_in]
 
     in_avals = [*jaxpr.in_avals[:n_consts], *avals]
-    transposed = stage_jaxpr(run, jaxpr, in_avals)
+    transposed = stage_jaxpr(run, jaxpr, in_avals, "transpose")
     return Body(transposed, product.consts, b_tree)

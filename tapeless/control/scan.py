@@ -501,7 +501,8 @@ def transposed_body(
         sums = [add_tangents(old, new) for old, new in zip(sums, new_consts, strict=True)]
         return [*sums, *map(instantiate, new_carry), *map(instantiate, new_xs)]
 
-    return stage_jaxpr(run, jaxpr, [*values, *ct_consts, *ct_carry, *ct_ys, *others])
+    avals = [*values, *ct_consts, *ct_carry, *ct_ys, *others]
+    return stage_jaxpr(run, jaxpr, avals, "transpose")
 
 
 def _transpose_after_split(

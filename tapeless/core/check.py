@@ -11,7 +11,8 @@ A program is well typed when
 Weak types are not compared: a pass may make a type strong.  A program that fails is a fault of a
 pass or of a rule, never of the user; the error shows the equation and the user's line behind it.
 
-`after_pass` is what passes call on their results: it checks them while `jax_enable_checks` is on.
+`after_pass` is what passes call on their results: it checks them while `jax_enable_checks` is on,
+and shows them to users who ask (`core/forms.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from tapeless import config
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.forms import program_form, show
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.errors import JaxprTypeError
 from tapeless.util.cache import weak_identity_cache
@@ -29,10 +31,14 @@ from tapeless.util.cache import weak_identity_cache
 __all__ = ["after_pass", "check_jaxpr"]
 
 
-def after_pass(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the result of a pass, checked if checks are on."""
+def after_pass(jaxpr: Jaxpr, stage: str, what: str) -> Jaxpr:
+    """Return the result of a pass: checked if checks are on, shown if it is asked for.
+
+    stage: the name of the pass.  what: the program that it was made from, in words.
+    """
     if config.current.jax_enable_checks:
         check_jaxpr(jaxpr)
+    show(stage, what, program_form(jaxpr))
     return jaxpr
 
 

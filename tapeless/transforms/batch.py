@@ -146,4 +146,4 @@ def batch_jaxpr(jaxpr: Jaxpr, axis: Axis, batched: Mask, forced: Mask) -> tuple[
         aval.update(shape=(axis.size, *aval.shape)) if flag else aval
         for aval, flag in zip(jaxpr.in_avals, batched, strict=True)
     ]
-    return stage_jaxpr(run, jaxpr, avals), tuple(out_batched)
+    return stage_jaxpr(run, jaxpr, avals, "batch"), tuple(out_batched)

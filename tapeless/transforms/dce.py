@@ -47,7 +47,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
         select(jaxpr.consts, live_consts),
         debug,
     )
-    return after_pass(result), inputs
+    return after_pass(result, "dce", debug.function), inputs
 
 
 def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:

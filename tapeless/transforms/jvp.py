@@ -138,5 +138,5 @@ def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, M
         ]
 
     tangent_avals = [aval.tangent() for aval in select(jaxpr.in_avals, nonzero)]
-    result = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals, *tangent_avals])
+    result = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals, *tangent_avals], "jvp")
     return result, tuple(nonzero_out)

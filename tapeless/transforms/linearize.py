@@ -177,11 +177,13 @@ def split_jaxpr(
         known_atoms = [known_trace.atom(x) for x in [*known_outs, *residuals]]
     finally:
         known_trace.tag.alive = staged.tag.alive = False
-    known = after_pass(known_trace.builder.build(known_atoms))
+    name = jaxpr.debug.function
+    known = after_pass(known_trace.builder.build(known_atoms), "split", f"{name}, known")
     positions = {var: number for number, var in enumerate(known.invars)}
     residual_inputs = tuple(positions.get(x.atom) for x in residuals)
     avals = tuple(x.aval for x in residuals)
-    lifted = after_pass(_lift(staged.builder.build(atoms), residuals))
+    lifted = _lift(staged.builder.build(atoms), residuals)
+    after_pass(lifted, "split", f"{name}, staged")
     return SplitJaxpr(known, lifted, unknown_outs, avals, residual_inputs)
 
 

@@ -162,10 +162,11 @@ def stage_flat(
     avals: Sequence[ShapedArray],
     what: str = "",
     debug: DebugInfo = NO_DEBUG_INFO,
+    stage: str = "stage",
 ) -> Jaxpr:
     """Trace a function of flat arguments that returns a flat sequence of values.
 
-    what: words for messages, such as `jit of f`.
+    what: words for messages, such as `jit of f`.  stage: the pass that the tracing is part of.
     """
     trace = StageTrace(context.trace, what or debug.function, debug)
     try:
@@ -173,7 +174,7 @@ def stage_flat(
     finally:
         trace.tag.alive = False
     leaks.check(trace.tag)
-    return after_pass(trace.builder.build(atoms))
+    return after_pass(trace.builder.build(atoms), stage, what or debug.function)
 
 
 def _traced_atoms(
@@ -185,7 +186,11 @@ def _traced_atoms(
 
 
 def stage_jaxpr(
-    function: Callable[..., Sequence[Value]], like: Jaxpr, avals: Sequence[ShapedArray]
+    function: Callable[..., Sequence[Value]],
+    like: Jaxpr,
+    avals: Sequence[ShapedArray],
+    stage: str = "stage",
 ) -> Jaxpr:
-    """Trace what a pass does with the program `like`, whose constants stay constants."""
-    return stage_flat(function, avals, like.debug.function, DebugInfo(like.debug.function))
+    """Trace what the pass `stage` does with the program `like`, whose constants stay constants."""
+    name = like.debug.function
+    return stage_flat(function, avals, name, DebugInfo(name), stage)

@@ -158,5 +158,5 @@ def transpose_jaxpr(
 
     values = select(jaxpr.in_avals, [not flag for flag in linear])
     given = [aval.tangent() for aval in select(jaxpr.out_avals, nonzero)]
-    result = stage_jaxpr(run, jaxpr, [*values, *given])
+    result = stage_jaxpr(run, jaxpr, [*values, *given], "transpose")
     return result, tuple(returned)
