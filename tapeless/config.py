@@ -221,6 +221,7 @@ _EFFECTIVE = (
     Flag("tapeless_num_threads", None, "compiler.threads", "int"),
     Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
     Flag("tapeless_show", "", "every pass", "str"),
+    Flag("tapeless_backend", "native", "runtime.eager", "choice", ("native", "xla"), True),
     Flag("tapeless_out_of_bounds", "fill", "prims.indexing", "choice", _BOUNDS, True),
     Flag("tapeless_check_shifts", False, "runtime.checked", staged=True),
     Flag("tapeless_check_divisions", False, "runtime.checked", staged=True),

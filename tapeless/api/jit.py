@@ -138,7 +138,7 @@ class JitFunction:
     def __init__(
         self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict
     ) -> None:
-        """options: inline, keep_unused, compiler_options."""
+        """options: inline, keep_unused, compiler_options, backend."""
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.static = static
@@ -177,12 +177,12 @@ class JitFunction:
         leaves, tree, traced = self.prepare(args, kwargs)
         if context.trace is context.base and not traced.tracers:
             donated = self.donated_leaves(args, kwargs)
-            executable = executable_of(traced.jaxpr, donated, self.effort)
+            executable = executable_of(traced.jaxpr, donated, self.effort, self.options["backend"])
             if config.current.jax_debug_key_reuse:
                 outs = run_program(traced.jaxpr, leaves, lambda: executable(leaves))
             else:
                 outs = executable(leaves)
-            if not _counts_keys(traced.jaxpr):
+            if isinstance(executable, Executable) and not _counts_keys(traced.jaxpr):
                 self._remember(args, kwargs, leaves, tree, traced, executable)
         else:
             params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
@@ -467,7 +467,9 @@ def jit(
 
     static_argnums, static_argnames: arguments that stay Python values; they must be hashable, and
     each new value is a new compilation.  donate_argnums, donate_argnames: arguments whose buffers
-    may be reused for results; they are invalid afterwards.  compiler_options: `effort` is 0, 1 or
+    may be reused for results; they are invalid afterwards.  backend: None for the setting
+    `tapeless_backend`; "native" or "cpu" for the compiler of this package; "xla" for XLA's, which
+    needs jaxlib (`pip install tapeless[xla]`).  compiler_options: `effort` is 0, 1 or
     2, `checks` a list such as "index,nan" of what `tapeless.checks` can check.
 
     >>> import tapeless as jax
@@ -478,6 +480,7 @@ def jit(
         "inline": inline,
         "keep_unused": keep_unused,
         "compiler_options": compiler_options or {},
+        "backend": _backend(backend),
     }
 
     def wrap(function: Callable) -> JitFunction:
@@ -494,6 +497,16 @@ def jit(
         return kind(function, static, donated, options)
 
     return wrap if fun is _UNSPECIFIED else wrap(fun)
+
+
+def _backend(name: str | None) -> str | None:
+    """Return which compiler a back end stands for; None for the setting."""
+    if name not in (None, "cpu", "native", "xla"):
+        raise RuntimeError(
+            f"Unknown backend {name!r}: the back ends are 'native', which is also called 'cpu', "
+            "and 'xla'."
+        )
+    return "native" if name == "cpu" else name
 
 
 def clear_caches() -> None:

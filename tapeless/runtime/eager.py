@@ -21,7 +21,7 @@ from tapeless.core.jaxpr import Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
-from tapeless.runtime import fastcall
+from tapeless.runtime import fastcall, xla
 from tapeless.runtime.array import Array, array_of, as_array
 from tapeless.runtime.checked import checked, checked_kinds, sources_of
 from tapeless.runtime.executable import Executable, Template, usable_donations
@@ -121,9 +121,17 @@ def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Ex
 
 
 def executable_of(
-    jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
-) -> Executable:
-    """Return the compiled form of a program, with the checks that are asked for."""
+    jaxpr: Jaxpr,
+    donated: tuple[bool, ...] = (),
+    effort: int | None = None,
+    backend: str | None = None,
+) -> Executable | xla.XlaExecutable:
+    """Return the compiled form of a program, with the checks that are asked for.
+
+    backend: "native", "xla", which has no checks, or None for the setting.
+    """
+    if (backend or config.current.tapeless_backend) == "xla":
+        return xla.compiled(jaxpr)
     return _executable_of(jaxpr, donated, effort, checked_kinds())
 
 

@@ -19,6 +19,7 @@ from tapeless.runtime.array import physical
 from tapeless.runtime.cache import TracedProgram
 from tapeless.runtime.eager import executable_of
 from tapeless.runtime.executable import Executable
+from tapeless.runtime.xla import XlaExecutable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
@@ -153,7 +154,9 @@ class Lowered(Stage):
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Return the compiled program."""
         options = compiler_options or self._options.get("compiler_options") or {}
-        executable = executable_of(self._traced.jaxpr, self._donated, effort_of(options))
+        backend = self._options.get("backend")
+        effort = effort_of(options)
+        executable = executable_of(self._traced.jaxpr, self._donated, effort, backend)
         return Compiled(self._traced, self.in_tree, self._donated, self._options, executable)
 
     def cost_analysis(self) -> Any:
@@ -170,7 +173,7 @@ class Compiled(Stage):
         in_tree: PyTreeDef,
         donated: tuple,
         options: dict,
-        executable: Executable,
+        executable: Executable | XlaExecutable,
     ) -> None:
         """executable: the code."""
         super().__init__(traced, in_tree, donated, options)
