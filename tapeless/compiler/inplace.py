@@ -6,10 +6,14 @@ The transpose of reading some elements of an array adds a cotangent to zeros at 
     c = add_any a b                    c = add_any a b
 
 In a loop that reads one element per iteration this costs the whole array each time.  Both become
-`c = scatter-add a i u`, which costs the elements that were read, since it writes the memory of `a`.
 
-Only `add_any` is changed, the sum that derivatives are made of: where an element of `a` is -0.0 the
-result is -0.0 and not 0.0, and several updates of one element are added one after the other.
+    z = add a 0.0
+    c = scatter-add z i u
+
+which has the same bits: the elements that no update reaches lose their sign if they are -0.0, as
+in the sum.  Where `a` has no sign to lose (`signs.py`) z is a, and the rest costs the elements that
+were read, since it writes the memory of `a`.  Several updates of one element would be added one
+after the other and not first to each other, so that places must be known to differ.
 
 An operation that overwrites part of an array can use its memory only when nothing reads the old
 array later.  `readers_first` moves readers that do not depend on the writer in front of it.
@@ -17,28 +21,21 @@ array later.  `readers_first` moves readers that do not depend on the writer in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from tapeless.compiler.signs import WRITERS
 from tapeless.core.aval import ShapedArray
-from tapeless.core.jaxpr import Atom, Eqn, Var
+from tapeless.core.jaxpr import Atom, Eqn, Literal, Var
 from tapeless.core.primitive import registry
 from tapeless.prims.indexing import GatherScatterMode, ScatterDimensionNumbers
 from tapeless.prims.rules import scalar_program
 
 __all__ = ["added_in_place", "readers_first"]
 
-_WRITERS = frozenset(
-    (
-        "dynamic_update_slice",
-        "scatter",
-        "scatter-add",
-        "scatter-sub",
-        "scatter-mul",
-        "scatter-min",
-        "scatter-max",
-    )
-)
 _READERS = frozenset(("gather", "dynamic_slice", "slice", "squeeze"))
 
 
@@ -53,16 +50,35 @@ def added_in_place(eqn: Eqn, makers: dict[Var, Eqn], is_zero: Any) -> list[Eqn] 
         maker = makers.get(part) if type(part) is Var else None
         if maker is None or target.aval.shape != part.aval.shape:
             continue
-        if maker.primitive.name == "scatter-add" and is_zero(maker.invars[0]):
-            return [_like(maker, (target, *maker.invars[1:]), eqn)]
-        if maker.primitive.name == "dynamic_update_slice" and is_zero(maker.invars[0]):
-            return _slice_added(target, maker, eqn)
+        name, written = maker.primitive.name, maker.invars[0] if maker.invars else None
+        if name == "scatter-add" and is_zero(written) and _places_differ(maker):
+            unsigned = _unsigned(target, eqn)
+            invars = (*unsigned.outvars, *maker.invars[1:])
+            return [unsigned, maker.replace(invars=invars, outvars=eqn.outvars)]
+        if name == "dynamic_update_slice" and is_zero(written):
+            unsigned = _unsigned(target, eqn)
+            added = _slice_added(unsigned.outvars[0], maker, eqn)
+            return added and [unsigned, *added]
     return None
 
 
-def _like(maker: Eqn, invars: tuple[Atom, ...], eqn: Eqn) -> Eqn:
-    """Return the operation of `maker` on other operands, with the result of `eqn`."""
-    return maker.replace(invars=invars, outvars=eqn.outvars)
+def _places_differ(scatter: Eqn) -> bool:
+    """Tell whether no two updates of a scatter can reach one element."""
+    _, indices, _ = scatter.invars
+    return scatter.params["unique_indices"] or math.prod(indices.aval.shape[:-1]) == 1
+
+
+def _unsigned(target: Atom, eqn: Eqn) -> Eqn:
+    """Return the equation that adds 0.0 to `target`."""
+    aval = target.aval.strong()
+    scalar = aval.update(shape=())
+    zero = Literal(np.zeros((), aval.dtype)[()], scalar)
+    return eqn.replace(
+        primitive=registry["add"],
+        invars=(target, zero),
+        outvars=(Var(aval),),
+        params={},
+    )
 
 
 def _slice_added(target: Atom, maker: Eqn, eqn: Eqn) -> list[Eqn] | None:
@@ -111,7 +127,7 @@ def readers_first(eqns: Sequence[Eqn]) -> list[Eqn]:
     writers = {
         eqn.invars[0]: position
         for position, eqn in reversed(list(enumerate(eqns)))
-        if eqn.primitive.name in _WRITERS and type(eqn.invars[0]) is Var
+        if eqn.primitive.name in WRITERS and type(eqn.invars[0]) is Var
     }
     early: dict[int, list[Eqn]] = {}
     moved: set[int] = set()

@@ -22,6 +22,7 @@ import numpy as np
 
 from tapeless.compiler import hoist
 from tapeless.compiler.inplace import added_in_place, readers_first
+from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -58,6 +59,7 @@ class _Pass:
         self.names: dict[Var, Atom] = {}
         self.makers: dict[Var, Eqn] = {}
         self.seen: dict[object, tuple[Var, ...]] = {}
+        self.without_sign: set[Var] = set()
         self.const_of: dict[int, Var] = {
             id(value): var for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=False)
         }
@@ -133,8 +135,10 @@ class _Pass:
             *before, eqn = self._in_place(eqn)
             for other in before:
                 self._equation(other)
+            if before:
+                eqn = eqn.replace(invars=tuple(map(self.read, eqn.invars)))
             eqn = _shorter(eqn, self.makers)
-            same = _operand_that_is_result(eqn, self.makers)
+            same = _operand_that_is_result(eqn, self.makers) or self._unchanged(eqn)
             if same is not None:
                 self.names[eqn.outvars[0]] = same
                 return
@@ -148,11 +152,23 @@ class _Pass:
         self.eqns.append(eqn)
         for var in eqn.outvars:
             self.makers[var] = eqn
+        if makes_no_sign(eqn, self.without_sign):
+            self.without_sign.update(eqn.outvars)
 
     def _in_place(self, eqn: Eqn) -> list[Eqn]:
-        """Return the equations of a sum of cotangents in place; others as they are."""
-        found = added_in_place(eqn, self.makers, lambda atom: _scalar_of(atom, self.makers) == 0)
+        """Return the equations of a sum of cotangents or a loop in place; others as they are."""
+        if eqn.primitive.name == "scan":
+            found = signs_once(eqn, simplify(eqn.params["jaxpr"]), self.without_sign)
+        else:
+            found = added_in_place(eqn, self.makers, lambda x: _scalar_of(x, self.makers) == 0)
         return [eqn] if found is None else found
+
+    def _unchanged(self, eqn: Eqn) -> Atom | None:
+        """Return the operand of a sum with 0.0 that is nowhere -0.0, and so is the result."""
+        operand = adds_zero(eqn)
+        if operand is None or not has_no_sign(operand, self.without_sign):
+            return None
+        return operand
 
 
 def _called(eqn: Eqn) -> Jaxpr:
