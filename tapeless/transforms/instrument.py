@@ -109,7 +109,7 @@ def instrument(jaxpr: Jaxpr, kinds: Kinds) -> Jaxpr:
         consts=(*jaxpr.consts, *constants.values()),
         eqns=builder.eqns,
     )
-    return after_pass(changed)
+    return after_pass(changed, "checks", jaxpr.debug.function)
 
 
 def _with_inner_checks(eqn: Eqn, kinds: Kinds) -> Eqn:
