@@ -2,7 +2,7 @@
 
 Programs are kept per function object, weakly, so that they are freed with it.  The key of one is
 the tree of its arguments, their types, the static values, and what staging may read of the
-configuration.  When a function is traced again, `explain` tells which part of the key is new.
+configuration.  When a function is traced again, `misses.py` tells which part of the key is new.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tapeless.util import lazy
 __all__ = ["TraceCache", "TracedProgram"]
 
 logging = lazy.load("logging")
+misses = lazy.load("tapeless.runtime.misses")
 
 
 class TracedProgram:
@@ -62,11 +63,11 @@ class TraceCache:
     def get(self, function: Callable, key: Hashable) -> TracedProgram | None:
         """Return the program of `function` under `key`, or None."""
         entry = self._tables.get(id(function))
-        if entry is None:
-            return None
-        found = entry[1].get(key)
+        table = {} if entry is None else entry[1]
+        found = table.get(key)
         if found is None and config.current.jax_explain_cache_misses:
-            self.explain(function, key, entry[1])
+            text = misses.miss_explanation(function, key, table, _argument_names)
+            logging.getLogger(__name__).warning(text)
         return found
 
     def put(self, function: Callable, key: Hashable, program: TracedProgram) -> None:
@@ -100,17 +101,7 @@ class TraceCache:
         """Drop all programs."""
         self._tables.clear()
 
-    def explain(self, function: Callable, key: Any, table: dict) -> None:
-        """Log in what the key differs from the nearest program's."""
-        logger = logging.getLogger(__name__)
-        name = getattr(function, "__name__", str(function))
-        if not table:
-            logger.warning("TRACING CACHE MISS: %s has not been traced before", name)
-            return
-        words = ("tree of arguments", "argument types", "static values", "configuration", "axes")
-        nearest = min(table, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
-        for word, old, new in zip(words, nearest, key, strict=True):
-            if old != new:
-                logger.warning(
-                    "TRACING CACHE MISS of %s: the %s changed from %s to %s", name, word, old, new
-                )
+
+def _argument_names(program: TracedProgram) -> tuple[str, ...]:
+    """Return the names of a program's arguments, as far as they are known."""
+    return program.jaxpr.debug.arguments or ()
