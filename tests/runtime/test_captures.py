@@ -1,0 +1,120 @@
+"""Stale captures: the variable that changed, what it was and what it is."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import numpy as jnp
+from tapeless.runtime.captures import snapshot
+
+Stale = jax.errors.StaleCaptureError
+
+SOURCE = """
+def helper(x):
+    return x * inner
+
+def f(x):
+    def nested(y):
+        return y + deep
+    return nested(helper(x)) * rate + table[0] + array[0] + settings["a"] + absent_of(x).rate
+"""
+
+
+class Holder:
+    """An object whose attribute has the name of a variable."""
+
+    rate = 0.0
+
+
+def surroundings() -> dict[str, Any]:
+    """Return the globals of a fresh copy of the functions above."""
+    names = {
+        "inner": 2.0, "deep": 1.0, "rate": 0.1, "table": [1.0, 2.0], "array": np.ones(2),
+        "settings": {"a": 1}, "jnp": jnp, "absent_of": lambda x: Holder,
+    }  # fmt: skip
+    exec(compile(SOURCE, "user.py", "exec"), names)
+    return names
+
+
+CHANGES: dict[str, tuple[Callable, str]] = {
+    "rate": (lambda g: g.update(rate=0.2), "it was 0.1 and is 0.2 now"),
+    "inner": (lambda g: g.update(inner=3.0), "it was 2.0 and is 3.0 now"),
+    "deep": (lambda g: g.update(deep=True), "it was 1.0 and is True now"),
+    "table": (lambda g: g["table"].append(3), r"it was \[1.0, 2.0\] and is \[1.0, 2.0, 3\] now"),
+    "array": (lambda g: g["array"].fill(5), r"it was array\(\[1., 1.\]\) and is array\(\[5., 5."),
+    "settings": (lambda g: g["settings"].update(a=2), "it was {'a': 1} and is {'a': 2} now"),
+    "helper": (lambda g: g.update(helper=abs), "it was <function helper at"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_names_the_variable_and_both_values(name: str) -> None:
+    change, message = CHANGES[name]
+    names = surroundings()
+    with jax.checks(stale=True):
+        f = jax.jit(names["f"])
+        for _ in range(40):
+            f(1.0)
+        change(names)
+        with pytest.raises(Stale, match=f"The variable '{name}', which .*{message}"):
+            f(1.0)
+        f.clear_cache()
+        if name != "helper":
+            f(1.0)
+
+
+def test_a_cell_of_an_enclosing_function_is_compared() -> None:
+    n = 3.0
+    with jax.checks(stale=True):
+        f = jax.jit(lambda x: x * n)
+        assert f(2.0) == 6
+        n = 4.0
+        with pytest.raises(Stale, match="'n', which .* it was 3.0 and is 4.0 now"):
+            f(2.0)
+        n = 3.0
+        assert f(2.0) == 6
+
+
+def test_a_value_that_is_equal_has_not_changed() -> None:
+    names = surroundings()
+    with jax.checks(stale=True):
+        f = jax.jit(names["f"])
+        f(1.0)
+        names.update(rate=0.1, table=[1.0, 2.0], array=np.ones(2), settings={"a": 1})
+        f(1.0)
+
+
+def test_inside_other_functions_and_transformations() -> None:
+    names = surroundings()
+    with jax.checks(stale=True):
+        inner = jax.jit(names["f"])
+        outer = jax.jit(lambda x: inner(x) + 1)
+        derivative = jax.grad(inner)
+        outer(1.0), derivative(1.0)
+        names["rate"] = 7.0
+        for function in (outer, derivative):
+            with pytest.raises(Stale, match="'rate'"):
+                function(1.0)
+
+
+def test_off_by_default_and_a_warning_on_demand() -> None:
+    n = 3.0
+    f = jax.jit(lambda x: x * n)
+    with jax.config.stale_captures("warn"):
+        f(2.0)
+    n = 4.0
+    assert f(2.0) == 8
+    with jax.config.stale_captures("warn"):
+        with pytest.warns(jax.errors.StaleCaptureWarning, match="'n'"):
+            assert f(2.0) == 6
+
+
+def test_what_functions_of_this_package_read_is_left_out() -> None:
+    found = snapshot(lambda x: jnp.sin(x) + jax.nn.softmax(x))
+    assert [v for v in found.variables if not isinstance(v.kept, types.ModuleType)] == []
