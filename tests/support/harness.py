@@ -8,6 +8,7 @@ says why (`Record.without`), and an exception from a law that does not exist is 
     compiled      jit gives the reference's values, for each dtype
     eager         operations outside jit give bitwise what jit gives
     jvp           tangents are central differences, in float64
+    complex_step  tangents are imaginary parts of values at x + ih, to the last digits
     transpose     <ct, J t> = <J' ct, t>
     second        the tangent of the gradient is its central difference
     third         one more derivative of that is its central difference, compiled
@@ -54,6 +55,8 @@ def laws(records: Sequence[Record]) -> dict[str, Callable]:
         cases = [record for record in records if law not in record.without]
         if law in NEEDED:
             cases = [record for record in cases if NEEDED[law] not in record.without]
+        if law == "complex_step":
+            cases = [record for record in cases if {"float64", "complex128"} <= {*record.dtypes}]
         if law == "error":
             cases = [record for record in cases if record.errors]
         if cases:
@@ -117,6 +120,30 @@ def jvp_equals_differences(record: Record) -> None:
     for high, low, tangent in zip(ahead, back, out_tangents, strict=True):
         slope = (np.asarray(high) - np.asarray(low)) / (2 * STEP)
         np.testing.assert_allclose(np.asarray(tangent), slope, rtol=2e-5, atol=2e-5)
+
+
+def jvp_equals_complex_step(record: Record) -> None:
+    """Where the function takes real and complex numbers, its imaginary part is a tangent.
+
+    f(x + ih) = f(x) + ih f'(x) + O(h^2) has no difference of close numbers, so that h may be tiny.
+    """
+    everything = record.arguments("float64")
+    positions = [k for k in record.positions() if everything[k].dtype == np.float64]
+    chosen = [everything[k] for k in positions]
+    tangents = directions(chosen, 1)
+
+    def function(*xs: Any) -> tuple:
+        """Fill the chosen operands in; the others have the chosen ones' dtype."""
+        args = [x.astype(xs[0].dtype) if x.dtype == np.float64 else x for x in everything]
+        for position, x in zip(positions, xs, strict=True):
+            args[position] = x
+        return tuple(listed(record.call(*args)))
+
+    _, found = jax.jvp(function, tuple(chosen), tuple(tangents))
+    ahead = function(*(x + 1e-30j * t for x, t in zip(chosen, tangents, strict=True)))
+    for tangent, value in zip(found, ahead, strict=True):
+        slope = np.asarray(value).imag / 1e-30
+        np.testing.assert_allclose(np.asarray(tangent), slope, rtol=1e-12, atol=1e-13)
 
 
 def transpose_is_adjoint(record: Record) -> None:
@@ -226,6 +253,7 @@ LAWS: dict[str, Callable[[Record], None]] = {
     "compiled": compiled_equals_reference,
     "eager": eager_equals_jit,
     "jvp": jvp_equals_differences,
+    "complex_step": jvp_equals_complex_step,
     "transpose": transpose_is_adjoint,
     "second": second_derivative_equals_differences,
     "third": third_derivative_equals_differences,
@@ -238,7 +266,7 @@ LAWS: dict[str, Callable[[Record], None]] = {
 
 
 # What has no derivative has no higher one, and none of its rows.
-NEEDED = {"third": "second", "mapped": "transpose"}
+NEEDED = {"third": "second", "mapped": "transpose", "complex_step": "jvp"}
 
 # Helpers
 

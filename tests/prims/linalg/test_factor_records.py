@@ -19,6 +19,7 @@ from tests.support.records import Maker, Record, normal
 PRECISE = ("float64", "float32", "complex128")
 REAL = ("float64", "float32")
 SQUARE = {"empty": "an empty axis leaves a matrix that is not square"}
+CONJUGATES = {"complex_step": "it conjugates: it is not analytic"}
 VECTORS = "it needs derivatives of eigenvectors, which are not unique"
 NO_RULE = dict.fromkeys(("jvp", "transpose", "second"), "it has no derivative in JAX either")
 
@@ -82,9 +83,18 @@ def tridiagonal_unique(x: Any) -> Any:
 
 
 RECORDS = [
-    Record("qr", qr_unique, (spread(4, 3),), PRECISE, {"empty": "no columns"}, ulps=4096),
-    Record("svd", svd_unique, (spread(4, 3),), PRECISE, {"empty": "no columns"}, ulps=4096),
-    Record("eigh", eigh_unique, (spread(3, 3),), PRECISE, SQUARE, ulps=1 << 16),
+    Record(
+        "qr", qr_unique, (spread(4, 3),), PRECISE, {"empty": "no columns", **CONJUGATES}, ulps=4096
+    ),
+    Record(
+        "svd",
+        svd_unique,
+        (spread(4, 3),),
+        PRECISE,
+        {"empty": "no columns", **CONJUGATES},
+        ulps=4096,
+    ),
+    Record("eigh", eigh_unique, (spread(3, 3),), PRECISE, {**SQUARE, **CONJUGATES}, ulps=1 << 16),
     Record("eig", eig_unique, (spread(3, 3),), REAL, {**SQUARE, "second": VECTORS}, ulps=1 << 14),
     Record("schur", schur_unique, (spread(3, 3),), REAL, {**SQUARE, **NO_RULE}, ulps=1 << 14),
     Record(
