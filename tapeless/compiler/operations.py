@@ -352,13 +352,39 @@ def _divide(out: Lines, args: list[str], form: Format, lanes: int, remainder: bo
     if form.kind == "signed":
         negated = out.emit(f"icmp eq {kind} {y}, {constant(-1, register, lanes)}")
         safe = _choose(out, negated, one, safe, register, lanes)
-        result = out.emit(f"{name} {kind} {x}, {safe}")
+        result = _quotient(out, name, x, safe, register, lanes)
         other = zero if remainder else out.emit(f"sub {kind} {zero}, {x}")
         result = _choose(out, negated, other, result, register, lanes)
     else:
-        result = out.emit(f"{name} {kind} {x}, {safe}")
+        result = _quotient(out, name, x, safe, register, lanes)
     other = x if remainder else constant(-1, register, lanes)
     return _choose(out, by_zero, other, result, register, lanes)
+
+
+def _quotient(
+    out: Lines,
+    name: str,
+    x: str,
+    y: str,
+    register: str,
+    lanes: int,
+) -> str:
+    """Divide integers, or take the remainder, where that is defined: `name` is an instruction.
+
+    Vectors of words have no such instruction.  A quotient of doubles is exact after truncation: two
+    words whose quotient is not whole miss the next whole number by more than its last place.
+    """
+    kind = typed(register, lanes)
+    if lanes == 1 or register != "i32":
+        return out.emit(f"{name} {kind} {x}, {y}")
+    sign, wide = name[0], typed("double", lanes)
+    real_x, real_y = (out.emit(f"{sign}itofp {kind} {word} to {wide}") for word in (x, y))
+    real = out.emit(f"fdiv {wide} {real_x}, {real_y}")
+    quotient = out.emit(f"fpto{sign}i {wide} {real} to {kind}")
+    if name.endswith("div"):
+        return quotient
+    product = out.emit(f"mul {kind} {quotient}, {y}")
+    return out.emit(f"sub {kind} {x}, {product}")
 
 
 def _div(out: Lines, args: list[str], form: Format, lanes: int) -> str:

@@ -346,3 +346,14 @@ def test_identities_do_not_change_any_value() -> None:
 def test_only_single_operations_are_emitted_here() -> None:
     assert is_operation("fma")
     assert not is_operation("exp")
+
+
+@named("dtype", [np.dtype("i4"), np.dtype("u4")])
+def test_quotients_just_below_a_whole_number_are_not_rounded_up(dtype: np.dtype) -> None:
+    random = np.random.default_rng(1)
+    y = random.integers(1, 2**16, 1000)
+    whole = random.integers(1, 2**15, 1000) * y
+    x = np.concatenate([whole - 1, whole, whole + 1]).astype(dtype)
+    y = np.tile(y, 3).astype(dtype)
+    np.testing.assert_array_equal(compute("div", x, y), x // y)
+    np.testing.assert_array_equal(compute("rem", x, y), x % y)
