@@ -118,9 +118,18 @@ def attribute(r: Reader) -> Any:
         return attribute_list(r)
     if r.at("<"):
         return fields(r)
+    if r.at("("):
+        return _function_type(r)
     if kind == "name":
         return _named_attribute(r)
     return type_of(r)
+
+
+def _function_type(r: Reader) -> tuple[tuple[Type, ...], tuple[Type, ...]]:
+    """Read `(tensor<f32>) -> tensor<f32>`."""
+    inputs = types_in_parentheses(r)
+    r.take("->")
+    return tuple(inputs), tuple(types_in_parentheses(r))
 
 
 def attribute_list(r: Reader) -> list:

@@ -9,7 +9,8 @@
     }
 
 An operation's name in quotes announces the generic form, which is read here; the forms without
-quotes are in `pretty`.  Both come out as the same `Operation`.
+quotes are in `pretty`.  Both come out as the same `Operation`.  The module and its functions may be
+operations in the generic form as well, `"builtin.module"` and `"func.func"`.
 
 Locations are read over.  Names that the text gives to attributes (`#map = ...`) are locations in
 practice, and read over as well.  A text that breaks the grammar raises ValueError, which tells the
@@ -31,7 +32,7 @@ from tapeless.stablehlo.attributes import (
     types_in_parentheses,
 )
 from tapeless.stablehlo.pretty import Parts
-from tapeless.stablehlo.syntax import Function, Module, Operation, Region, Type
+from tapeless.stablehlo.syntax import Function, Module, Operation, Place, Region, Type
 from tapeless.stablehlo.tokens import Reader, unquoted
 
 __all__ = ["parse"]
@@ -49,7 +50,9 @@ def parse(text: str) -> Module:
     functions: dict[str, Function] = {}
     name, attributes = "", {}
     _aliases(r)
-    if r.skip("module"):
+    if r.at_kind("string"):
+        name, attributes = _generic_module(r, functions)
+    elif r.skip("module"):
         name = attribute(r) if r.at_kind("symbol") else ""
         if r.skip("attributes"):
             attributes = dictionary(r)
@@ -87,7 +90,58 @@ def _member(r: Reader, functions: dict[str, Function]) -> None:
             dictionary(r)
         skip_location(r)
         return
-    function = _function(r)
+    _enter(functions, _function(r))
+
+
+def _generic_module(r: Reader, functions: dict[str, Function]) -> tuple[str, dict[str, Any]]:
+    """Read `"builtin.module"() <{sym_name = "m"}> ({...}) : () -> ()`; return name, attributes."""
+    properties = _head(r, "builtin.module")
+    r.take("{")
+    if r.at_kind("block"):
+        r.advance()
+        r.take(":")
+    while not r.skip("}"):
+        place = r.place()
+        found = _head(r, "func.func")
+        body = region(r)
+        _tail(r)
+        _, results = _function_type(found, place)
+        name = str(found.get("sym_name", ""))
+        public = found.get("sym_visibility", "public") == "public"
+        _enter(functions, Function(name, public, body, results, place))
+    return str(properties.get("sym_name", "")), _tail(r)
+
+
+def _head(r: Reader, name: str) -> dict[str, Any]:
+    """Read the name of an operation with one region, and its properties."""
+    if not r.at_kind("string") or unquoted(r.peek.text) != name:
+        r.fail(f'"{name}"')
+    r.advance()
+    r.take("(")
+    r.take(")")
+    properties = _properties(r) if r.at("<") else {}
+    r.take("(")
+    return properties
+
+
+def _tail(r: Reader) -> dict[str, Any]:
+    """Read what follows the region; return the attributes."""
+    r.take(")")
+    attributes = dictionary(r) if r.at("{") else {}
+    r.take(":")
+    attribute(r)
+    skip_location(r)
+    return attributes
+
+
+def _function_type(found: dict[str, Any], place: Place) -> tuple[tuple, tuple]:
+    """Return the types of arguments and results that the properties of a function name."""
+    kind = found.get("function_type")
+    return kind if isinstance(kind, tuple) else place.fail("a function needs its function_type")
+
+
+def _enter(functions: dict[str, Function], function: Function) -> None:
+    """Add a function to a module."""
     if function.name in functions:
         function.place.fail(f"the function @{function.name} is defined twice")
     functions[function.name] = function

@@ -24,11 +24,11 @@ __all__ = ["Reader", "Token", "unquoted"]
 _WORDS = re.compile(
     r"""
     (?P<space>\s+|//[^\n]*)
-  | (?P<tensor>tensor<(?:[^<>"\n]|<[^<>"\n]*>)*>)
+  | (?P<tensor>tensor<[^<>"\n]*(?:<[^<>"\n]*>[^<>"\n]*)*>)
   | (?P<value>%[A-Za-z0-9_$.\-]+(?:\#\d+)?)
-  | (?P<symbol>@(?:[A-Za-z_][\w$.]*|"(?:[^"\\\n]|\\.)*"))
+  | (?P<symbol>@(?:[A-Za-z_][\w$.]*|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))
   | (?P<block>\^[\w$.\-]+)
-  | (?P<string>"(?:[^"\\\n]|\\.)*")
+  | (?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*")
   | (?P<hash>\#[A-Za-z_]?[\w$.]*)
   | (?P<bang>![A-Za-z_][\w$.]*)
   | (?P<number>0x[0-9A-Fa-f]+|-?\d+(?:\.\d*(?:[eE][-+]?\d+)?)?)
@@ -154,4 +154,6 @@ def unquoted(text: str) -> str:
         code = match.group(1)
         return _ESCAPES[code] if code in _ESCAPES else chr(int(code, 16))
 
+    if "\\" not in text:
+        return text[1:-1]
     return re.sub(r'\\([0-9A-Fa-f]{2}|["\\nt])', decoded, text[1:-1])

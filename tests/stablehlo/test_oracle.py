@@ -84,6 +84,23 @@ def test_batches_agree(name):
     assert_same(oracle.vmap(function)(*rows), jax.jit(jax.vmap(loaded))(*rows))
 
 
+GENERIC = (
+    "softmax", "counted_loop", "scan", "branch", "batched_switch", "sort_two_keys", "argmax",
+    "max_pool", "scattered", "batched_gather", "convolution_dilated", "dot_precise", "fft", "pad",
+    "solve", "eigvalsh", "rbg", "reduce_precision", "constants", "composite", "top_k", "nothing",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_the_generic_form_of_a_module_is_the_same_program(name):
+    function, args = CASES[name]
+    lowered = oracle.jit(function, keep_unused=True).lower(*args)
+    text = lowered.compiler_ir().operation.get_asm(print_generic_op_form=True)
+    assert text.startswith('"builtin.module"()')
+    generic, pretty = stablehlo.load(text), stablehlo.load(lowered.as_text())
+    assert str(generic.jaxpr) == str(pretty.jaxpr)
+
+
 def test_source_positions_are_read_over():
     text = oracle.jit(lambda x: x * 2).lower(np.float32(1)).as_text(debug_info=True)
     assert "loc(" in text

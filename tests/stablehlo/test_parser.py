@@ -157,6 +157,22 @@ def test_wrong_texts_say_where_and_what(text, message):
     assert re.match(r"StableHLO text, line \d+, column \d+: ", str(caught.value))
 
 
+def test_a_module_in_the_generic_form():
+    text = """"builtin.module"() <{sym_name = "m"}> ({
+      "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
+      ^bb0(%x: tensor<f32>):
+        "func.return"(%x) : (tensor<f32>) -> ()
+      }) : () -> ()
+    }) {a.b = 1 : i32} : () -> ()"""
+    module = parse(text)
+    assert module.name == "m" and module.attributes == {"a.b": 1}
+    assert module.functions["main"].result_types == (TensorType((), "f32"),)
+    with pytest.raises(ValueError, match="a function needs its function_type"):
+        parse(text.replace("function_type", "other"))
+    with pytest.raises(ValueError, match="line 1, column 1: expected '?\"builtin.module"):
+        parse('"builtin.other"() ({}) : () -> ()')
+
+
 def test_only_text_is_parsed():
     with pytest.raises(TypeError, match="must be a str, got bytes"):
         stablehlo.load(b"module {}")
