@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -44,6 +45,7 @@ exponential_minus_one floor imag is_finite log log_plus_one logistic maximum min
 not or popcnt power real remainder reshape round_nearest_afz round_nearest_even rsqrt select
 shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh xor
 """
+_NO_ALIASES: Mapping[int, int] = MappingProxyType({})
 _PLAIN_NAMES = frozenset(f"stablehlo.{name}" for name in _PLAIN.split())
 
 
@@ -55,10 +57,15 @@ class Value:
     aval: ShapedArray
 
 
-def module_text(jaxpr: Jaxpr, name: str, debug_info: bool = False) -> str:
-    """Return the module of a program; with source positions if `debug_info` is set."""
+def module_text(
+    jaxpr: Jaxpr, name: str, debug_info: bool = False, aliases: Mapping[int, int] = _NO_ALIASES
+) -> str:
+    """Return the module of a program; with source positions if `debug_info` is set.
+
+    aliases: which result takes the memory of which argument.
+    """
     _refuse_effects(jaxpr, name)
-    module = Module(debug_info)
+    module = Module(debug_info, aliases)
     module.function("main", jaxpr, "public")
     title = re.sub(r"\W", "_", f"jit_{name.replace('>', '')}")
     counts = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32"
@@ -82,9 +89,10 @@ def _refuse_effects(jaxpr: Jaxpr, name: str) -> None:
 class Module:
     """The functions written so far, and which program each is."""
 
-    def __init__(self, debug_info: bool) -> None:
+    def __init__(self, debug_info: bool, aliases: Mapping[int, int]) -> None:
         """debug_info: whether operations carry their source positions."""
         self.debug_info = debug_info
+        self.aliases = aliases
         self.functions: list[str] = []
         self.symbols: dict[Jaxpr, str] = {}
         self.names: set[str] = {"main"}
@@ -109,9 +117,11 @@ class Module:
         names = ", ".join(value.name for value in outs)
         types = ", ".join(tensor_type(value.aval) for value in outs)
         writer.write(f"return {names} : {types}" if outs else "return")
-        inputs = ", ".join(f"{arg.name}: {tensor_type(arg.aval)}" for arg in args)
+        inputs = [f"{arg.name}: {tensor_type(arg.aval)}" for arg in args]
         results = [tensor_type(aval) for aval in jaxpr.out_avals]
         if visibility == "public":
+            for number, target in self.aliases.items():
+                inputs[number] += f" {{tf.aliasing_output = {target} : i32}}"
             infos = jaxpr.debug.results or _result_names(len(results))
             results = [
                 f'{t} {{jax.result_info = "{i}"}}' for t, i in zip(results, infos, strict=True)
@@ -120,7 +130,7 @@ class Module:
             f"({', '.join(results)})" if visibility == "public" or len(results) != 1 else results[0]
         )
         arrow = f" -> {returned}" if results else ""
-        head = f"  func.func {visibility} {symbol(name)}({inputs}){arrow} {{"
+        head = f"  func.func {visibility} {symbol(name)}({', '.join(inputs)}){arrow} {{"
         self.functions.insert(position, "\n".join([head, *writer.lines, "  }"]))
 
 

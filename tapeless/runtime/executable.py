@@ -22,6 +22,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
@@ -101,7 +102,7 @@ class Executable:
         for number, x in enumerate(arrays):
             first = seen.setdefault(id(x), number)
             if first != number and (first in self.donated or number in self.donated):
-                raise ValueError(
+                raise JaxRuntimeError(
                     "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the "
                     f"same call to Execute() (flattened argument {number}, replica 0, partition 0, "
                     f"first use: {first}). Toy example for this bug: `f(donate(a), a)`."

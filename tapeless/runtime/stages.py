@@ -14,21 +14,35 @@ from typing import Any
 
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.trace import Tracer
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime.array import physical
 from tapeless.runtime.cache import TracedProgram
+from tapeless.runtime.device import cpu_device
 from tapeless.runtime.eager import executable_of
 from tapeless.runtime.executable import Executable
+from tapeless.runtime.sharding import SingleDeviceSharding
 from tapeless.runtime.xla import XlaExecutable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
+from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 
-__all__ = ["ArgInfo", "Compiled", "Lowered", "MemoryStats", "OutInfo", "Traced", "effort_of"]
+__all__ = [
+    "ArgInfo",
+    "Compiled",
+    "Lowered",
+    "MemoryStats",
+    "Module",
+    "OutInfo",
+    "Traced",
+    "effort_of",
+]
 
 stablehlo = lazy.load("tapeless.compiler.stablehlo")
+_SHARDING = SingleDeviceSharding(cpu_device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +74,21 @@ class OutInfo:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """Bytes that a compiled program uses, as its buffer plan has them."""
+    """Bytes that a compiled program uses, as its buffer plan has them.
+
+    The host is the device here: what JAX counts for it apart is 0.
+    """
 
     generated_code_size_in_bytes: int
     argument_size_in_bytes: int
     output_size_in_bytes: int
     alias_size_in_bytes: int
     temp_size_in_bytes: int
+    host_generated_code_size_in_bytes: int = 0
+    host_argument_size_in_bytes: int = 0
+    host_output_size_in_bytes: int = 0
+    host_alias_size_in_bytes: int = 0
+    host_temp_size_in_bytes: int = 0
 
     @property
     def peak_memory_in_bytes(self) -> int:
@@ -134,16 +156,48 @@ class Traced(Stage):
         return Lowered(self._traced, self.in_tree, self._donated, self._options)
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A StableHLO module; its text is `str(module)`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
 class Lowered(Stage):
     """A function as StableHLO."""
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the StableHLO module."""
         if dialect not in (None, "stablehlo"):
-            raise ValueError(f"dialect must be 'stablehlo', got {dialect!r}")
+            raise ValueError(
+                f"unknown dialect: {dialect}. A lowered function is text in 'stablehlo' only; "
+                "as_text() of the compiled function lists its loops."
+            )
         jaxpr = self._traced.jaxpr
         named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
-        return stablehlo.module_text(named, self._traced.name, debug_info=debug_info)
+        aliases = self._aliases()
+        return stablehlo.module_text(named, self._traced.name, debug_info, aliases)
+
+    def compiler_ir(self, dialect: str | None = None) -> Module:
+        """Return the StableHLO module as an object, which prints as its text."""
+        return Module(self.as_text(dialect))
+
+    def _aliases(self) -> dict[int, int]:
+        """Return which result takes the memory of which donated argument: the first of its type."""
+        free = list(enumerate(self._traced.jaxpr.out_avals))
+        found = {}
+        for number in self.donate_argnums:
+            aval = self._traced.jaxpr.in_avals[number]
+            for position, out in free:
+                if (out.shape, out.dtype) == (aval.shape, aval.dtype):
+                    found[number] = position
+                    free.remove((position, out))
+                    break
+        return found
 
     def _result_names(self) -> tuple[str, ...]:
         """Return where each result is in what the function returns, such as `result['a'][0]`."""
@@ -183,18 +237,47 @@ class Compiled(Stage):
         """Call the program; the arguments must be of the types that it was compiled for."""
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
-            raise TypeError(
-                f"Function compiled with input pytree does not match the input pytree it was "
-                f"called with. The compiled one is {self.in_tree}, the given one {tree}."
-            )
-        for leaf, aval in zip(leaves, self._traced.jaxpr.in_avals, strict=True):
-            got = typeof(leaf)
-            if (got.shape, got.dtype) != (aval.shape, aval.dtype):
+            raise TypeError(_tree_mismatch(self.in_tree, tree))
+        for leaf in leaves:
+            if isinstance(leaf, Tracer):
                 raise TypeError(
-                    f"Argument types differ from the types for which this computation was "
-                    f"compiled: wanted {aval.str_short()}, got {got.str_short()}."
+                    "Cannot apply JAX transformations to a function lowered and compiled for a "
+                    f"particular signature. Detected argument of Tracer type {type(leaf)}. Call "
+                    "the jitted function instead, which is traced again."
                 )
+        self._check_types([typeof(leaf) for leaf in leaves])
         return tree_unflatten(self.out_tree, self._executable(leaves))
+
+    def _check_types(self, avals: list[ShapedArray]) -> None:
+        """Raise TypeError unless the arguments have the types of the compiled ones."""
+        jaxpr = self._traced.jaxpr
+        names = jaxpr.debug.arguments or tuple(map(str, range(len(avals))))
+        wrong = [
+            f"Argument '{name}' compiled with {want.str_short(False)} and called with "
+            f"{got.str_short(False)}"
+            for name, want, got in zip(names, jaxpr.in_avals, avals, strict=True)
+            if (got.shape, got.dtype) != (want.shape, want.dtype)
+        ]
+        if wrong:
+            raise TypeError(
+                "Argument types differ from the types for which this computation was compiled. "
+                "Perhaps you are calling the compiled executable with a different enable_x64 mode "
+                "than when it was AOT compiled? The mismatches are:\n" + "\n".join(wrong)
+            )
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments lie, in their tree: all on the one device."""
+        return tree_unflatten(self.in_tree, [_SHARDING] * self.in_tree.num_leaves)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results lie, in their tree."""
+        return tree_unflatten(self.out_tree, [_SHARDING] * self.out_tree.num_leaves)
+
+    def runtime_executable(self) -> Executable:
+        """Return the program that runs, as the runtime has it."""
+        return self._executable
 
     def memory_analysis(self) -> MemoryStats:
         """Return the bytes that the program uses."""
@@ -214,6 +297,19 @@ class Compiled(Stage):
     def as_text(self) -> str:
         """Return the listing of the program's kernels."""
         return self._executable.listing()
+
+
+def _tree_mismatch(wanted: PyTreeDef, got: PyTreeDef) -> str:
+    """Return the message that the arguments do not have the tree of the compiled ones."""
+    lines = []
+    for path, seen, given, why in equality_errors_pytreedef(wanted, got):
+        side = ("args", "kwargs")[path[0].idx] if path else "args, kwargs"
+        place = side + keystr(path[1:])
+        lines.append(f"    * at {place}, seen {seen} but now given {given}, so {why}")
+    return (
+        "Function compiled with input pytree does not match the input pytree it was called with. "
+        f"There are {len(lines)} mismatches, including:\n" + "\n".join(lines)
+    )
 
 
 def effort_of(options: dict[str, Any]) -> int | None:
