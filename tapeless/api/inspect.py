@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from tapeless.api.jit import StaticSpec, jit, trace_program
+from tapeless.api.jit import StaticSpec, trace_program
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.source import name_scope
@@ -98,8 +98,21 @@ named_scope = name_scope
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:
-    """Return `fun` as one named equation of the programs that call it."""
-    named = functools.wraps(fun)(lambda *args, **kwargs: fun(*args, **kwargs))
-    if name is not None:
-        named.__name__ = name
-    return jit(named)
+    """Return `fun` such that what it does carries a name: `name`, or its own.
+
+    The name stands in the name stacks of programs, as that of `named_scope` does.
+
+    >>> import tapeless as jax
+    >>> double = jax.named_call(lambda x: x * 2, name="double")
+    >>> print(jax.make_jaxpr(double)(1.0).pretty_print(name_stack=True, use_color=False))
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) } # [double]
+    """
+    scope = getattr(fun, "__name__", type(fun).__name__) if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        """Call the function in its scope."""
+        with named_scope(scope):
+            return fun(*args, **kwargs)
+
+    return named

@@ -60,7 +60,13 @@ def test_scopes_name_equations():
     assert eqn.source.names == ("outer", "inner")
 
 
-def test_a_named_call_is_one_equation():
+def test_a_named_call_is_a_scope():
     f = jax.named_call(functools.partial(jnp.sin), name="my_sine")
     (eqn,) = jax.make_jaxpr(f)(1.0).eqns
-    assert eqn.params["name"] == "my_sine"
+    assert eqn.source.names == ("my_sine",)
+
+    def model(x):
+        return jnp.sin(x)
+
+    (eqn,) = jax.make_jaxpr(jax.named_call(model))(1.0).eqns
+    assert eqn.source.names == ("model",)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tapeless as jax
-from tests.golden.programs import HLO_PROGRAMS, PROGRAMS
+from tests.golden.nested import PROGRAMS
+from tests.golden.programs import HLO_PROGRAMS
 from tests.golden.texts import KINDS, current, jaxpr_text, kept
 from tests.golden.xla import run_text
 

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import tapeless.lax  # noqa: F401 - programs use it as an attribute
-from tests.golden.programs import HLO_PROGRAMS, PROGRAMS
+from tests.golden.nested import PROGRAMS
+from tests.golden.programs import HLO_PROGRAMS
 
 __all__ = ["KINDS", "current", "jaxpr_text", "kept"]
 

@@ -44,7 +44,7 @@ LIBRARIES = "numpy numpy.fft numpy.linalg random nn ops tree tree_util".split()
 WITHOUT_EXAMPLE = {
     "read files or iterators": "fromfile fromiter load",
     "change settings or wait, and print nothing": "clear_caches",
-    "to be written": ("checkpoint remat linear_transpose named_call reshard smap"),
+    "to be written": ("checkpoint remat linear_transpose reshard smap"),
 }
 
 
