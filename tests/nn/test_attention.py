@@ -114,6 +114,26 @@ def test_no_more_scores_than_a_block_are_in_memory(monkeypatch: pytest.MonkeyPat
     assert max(sizes(program)) <= 200 < B * N * T * S
 
 
+@pytest.mark.parametrize("differentiated", [False, True])
+def test_temporaries_do_not_grow_with_the_square_of_the_length(
+    differentiated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the compiler plans is a few blocks and operands, not all scores."""
+    monkeypatch.setattr(attention, "_MAX_SCORES", 2**14)
+    length, heads, size = 2048, 2, 8
+    operand = jax.ShapeDtypeStruct((1, length, heads, size), "float32")
+
+    def loss(*operands: Any) -> Any:
+        """Sum the results."""
+        return nn.dot_product_attention(*operands, is_causal=True).sum()
+
+    function = jax.grad(loss, (0, 1, 2)) if differentiated else loss
+    compiled = jax.jit(function).lower(operand, operand, operand).compile()
+    planned = compiled.memory_analysis().temp_size_in_bytes
+    block, rows = 2**14 * 4, length * heads * size * 4
+    assert planned < 8 * block + 8 * rows < length * length * heads * 4 / 10
+
+
 def test_one_sequence_needs_no_batch_axis() -> None:
     found = nn.dot_product_attention(QUERY[0], KEY[0], VALUE[0], BIAS[0], MASK[0])
     np.testing.assert_allclose(found, expected(BIAS, MASK)[0][0], atol=2e-6)

@@ -55,6 +55,45 @@ def tree_100_through(jax: Any):
     return jax.jit(lambda tree: jax.tree.map(lambda x: x + 1, tree)), (tree,)
 
 
+@workload(family="pytree")
+def flatten_100(jax: Any):
+    """Take a dict of 100 leaves apart and put it together again."""
+    tree = {f"w{i}": float(i) for i in range(100)}
+
+    def both() -> Any:
+        """Flatten and unflatten."""
+        leaves, structure = jax.tree.flatten(tree)
+        return jax.tree.unflatten(structure, leaves)
+
+    return both, ()
+
+
+@workload(family="pytree")
+def flatten_params(jax: Any):
+    """The same with a list of 48 layers of two leaves, and a tuple of four."""
+    tree = {"layers": [{"w": 1.0, "b": 2.0} for _ in range(48)], "out": (1.0, 2.0, 3.0, 4.0)}
+
+    def both() -> Any:
+        """Flatten and unflatten."""
+        leaves, structure = jax.tree.flatten(tree)
+        return jax.tree.unflatten(structure, leaves)
+
+    return both, ()
+
+
+@workload(family="eager random")
+def eager_split(jax: Any):
+    """split(key), of a key in the old form."""
+    return jax.random.split, (jax.random.PRNGKey(0),)
+
+
+@workload(family="eager random")
+def eager_normal(jax: Any):
+    """normal(key, (3,))."""
+    key = jax.random.key(0)
+    return lambda: jax.random.normal(key, (3,)), ()
+
+
 @workload(family="eager operator")
 def eager_add(jax: Any):
     """a + b on arrays of 16."""

@@ -183,3 +183,15 @@ def normals_1e6(jax: Any):
 def uniforms_1e6(jax: Any):
     """Draw 10^6 uniform numbers."""
     return jax.jit(lambda key: jax.random.uniform(key, (10**6,))), (jax.random.key(0),)
+
+
+@workload(family="random")
+def bits_1e6(jax: Any):
+    """Draw 10^6 words."""
+    return jax.jit(lambda key: jax.random.bits(key, (10**6,))), (jax.random.key(0),)
+
+
+@workload(family="random")
+def integers_1e6(jax: Any):
+    """Draw 10^6 integers in a range."""
+    return jax.jit(lambda key: jax.random.randint(key, (10**6,), 0, 10)), (jax.random.key(0),)
