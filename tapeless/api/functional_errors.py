@@ -240,7 +240,6 @@ def _check(pred: Any, msg: str, args: tuple, kwargs: dict, is_optional: bool) ->
                 f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got "
                 f"{leaf!r} of type {type(leaf)}."
             )
-    msg.format(*args, **kwargs)
     check_p.bind(pred, *leaves, fault=UserFault(current_source(), msg, tree, is_optional))
 
 

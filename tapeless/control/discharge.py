@@ -48,7 +48,7 @@ from tapeless.prims.structural import broadcast_in_dim
 from tapeless.prims.unary import bitwise_not
 from tapeless.transforms.stage import stage_flat, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
-from tapeless.util.seqs import select, split_at
+from tapeless.util.seqs import invert, merge, select, split_at
 
 __all__ = ["Layout", "discharge", "empty_record", "layout_of"]
 
@@ -371,8 +371,23 @@ def _custom_vjp(
 
     def bwd(residuals: Sequence[Value], cotangents: Sequence) -> list:
         """Run the user's rule; the record has no cotangents."""
+        nonzero = nonzero_mask(cotangents[n:])
+        has_value: list[bool] = []
+        zeros_of: list[Any] = []
+
+        def rule(*given: Value) -> list[Value]:
+            """Run the user's rule; return the cotangents that are values."""
+            kept, some = split_at(given, len(residuals))
+            avals = [ct.aval if type(ct) is Zero else typeof(ct) for ct in cotangents[n:]]
+            found = own_bwd(kept, join_tangents(some, nonzero, avals))
+            has_value.extend(nonzero_mask(found))
+            zeros_of.extend(select(found, invert(has_value)))
+            return select(found, has_value)
+
+        given = [*residuals, *select(cotangents[n:], nonzero)]
+        values = _without_checks(rule, given)
         nothing = [Zero(aval.tangent()) for aval in layout.avals()]
-        return [*nothing, *own_bwd(residuals, cotangents[n:])]
+        return [*nothing, *merge(has_value, zeros_of, values)]
 
     fwd.__name__, bwd.__name__ = own_fwd.__name__, own_bwd.__name__
     params.update(call_jaxpr=call, fwd=fwd, bwd=bwd, num_consts=0)

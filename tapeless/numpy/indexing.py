@@ -38,6 +38,7 @@ from tapeless.numpy.static_indexing import (
     take_window,
     window_of,
 )
+from tapeless.prims.indexing import bounds_are_checked
 from tapeless.runtime.array import Array
 
 __all__ = ["GatherPlan", "get_item", "plan_gather", "take_at"]
@@ -228,11 +229,12 @@ def take_at(
     entries = entries_of(index, shape)
     mode = "promise_in_bounds" if mode is None else mode
     mode = lax.GatherScatterMode.from_any(mode)
-    fill = mode is lax.GatherScatterMode.FILL_OR_DROP
-    if all(map(_is_static, entries)) and not (fill and any(isinstance(e, int) for e in entries)):
-        window, starts = window_of(entries, shape)
-        return read_window(x, window, starts)
-    if not fill and wrap_negative_indices and _is_window(entries, shape):
+    by_mode = mode is lax.GatherScatterMode.FILL_OR_DROP
+    if mode is lax.GatherScatterMode.CLIP and bounds_are_checked():
+        by_mode = True  # slices would be checked
+    if all(map(_is_static, entries)) and not (by_mode and any(isinstance(e, int) for e in entries)):
+        return read_window(x, *window_of(entries, shape))
+    if not by_mode and wrap_negative_indices and _is_window(entries, shape):
         return _take_window(x, entries)
     x, entries = insert_mask_axes(x, entries)
     plan = plan_gather(typeof(x).shape, entries, wrap_negative_indices)

@@ -53,11 +53,11 @@ class GatherScatterMode(enum.Enum):
     def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
         """Return the mode named by a mode, a string or None.
 
-        None is a promise where indices are checked: what is out of bounds is an error there.
+        None is a promise where what is out of bounds is an error.
         """
         if isinstance(s, GatherScatterMode):
             return s
-        if s is None and bounds_are_checked():
+        if s is None and config.current.tapeless_out_of_bounds == "raise":
             return GatherScatterMode.PROMISE_IN_BOUNDS
         if s in _MODES:
             return _MODES[s]
