@@ -32,10 +32,20 @@ from tapeless.stablehlo.attributes import (
     types_in_parentheses,
 )
 from tapeless.stablehlo.pretty import Parts
-from tapeless.stablehlo.syntax import Function, Module, Operation, Place, Region, Type
+from tapeless.stablehlo.syntax import (
+    Function,
+    Module,
+    ModuleError,
+    Operation,
+    Place,
+    Region,
+    Type,
+)
 from tapeless.stablehlo.tokens import Reader, unquoted
 
 __all__ = ["parse"]
+
+_DIALECTS = frozenset({"chlo", "func", "stablehlo"})
 
 
 def parse(text: str) -> Module:
@@ -205,8 +215,7 @@ def operation(r: Reader) -> Operation:
     if r.at_kind("string"):
         name, parts = _generic(r)
     else:
-        name = r.take_kind("name", "an operation")
-        parts = pretty.parts(r, name, place, region)
+        name, parts = _pretty(r, place)
     skip_location(r)
     n_results = len(parts.result_types)
     if len(names) != n_results and (counted or names or n_results):
@@ -221,6 +230,20 @@ def operation(r: Reader) -> Operation:
         parts.attributes,
         tuple(parts.regions),
     )
+
+
+def _pretty(r: Reader, place: Place) -> tuple[str, Parts]:
+    """Read an operation without quotes; other dialects have forms that are not known here."""
+    name = r.take_kind("name", "an operation")
+    try:
+        return name, pretty.parts(r, name, place, region)
+    except ModuleError as error:
+        dialect = name.partition(".")[0]
+        if dialect == name or dialect in _DIALECTS:
+            raise
+        raise NotImplementedError(
+            f"StableHLO text, {place}: the operation {name} is not supported"
+        ) from error
 
 
 def _results(r: Reader) -> tuple[list[str], bool]:

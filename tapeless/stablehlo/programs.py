@@ -172,8 +172,13 @@ def _evaluated(programs: _Programs, operation: Operation, env: Environment) -> S
     )
     try:
         outs = rule(call, *operands)
-    except (ModuleError, NotImplementedError):
+    except ModuleError:
         raise
+    except NotImplementedError as error:
+        if str(error).startswith("StableHLO text"):
+            raise
+        text = f"StableHLO text, {place}: {operation.name}: {error}"
+        raise NotImplementedError(text) from error
     except _MISFITS as error:
         place.fail(f"{operation.name}: {type(error).__name__}: {error}")
     outs = tuple(outs) if isinstance(outs, (tuple, list)) else (outs,)

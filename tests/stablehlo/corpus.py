@@ -40,7 +40,7 @@ while xor
 acos acosh asinh atan atanh bessel_i1e cosh digamma erf erf_inv erfc mulhi next_after polygamma sinh
 square top_k zeta
 getrf geqrf orgqr ungqr ormqr potrf syevd heevd gesdd geev gees gehrd sytrd gtsv geqp3 trsm
-ApproxTopK call
+ApproxTopK call all_reduce all_gather collective_permute reduce_scatter partition_id
 """
 
 
@@ -264,12 +264,28 @@ def _control(jax: Any) -> Cases:
         ),
         "custom_jvp": (jax.grad(lambda x: jax.nn.relu(x).sum()), (X,)),
         "composite": (lax.composite(lambda x: jnp.sin(x) * 2, "my.double_sine"), (X,)),
+        "exchanges": (_on_one_device(jax), (X,)),
         "nothing": (lambda x: (), (X,)),
         "only_constants": (lambda: (np.arange(40.0, dtype=np.float32), np.zeros((0, 3))), ()),
         "odeint_like": (
             lambda x: lax.fori_loop(0, 4, lambda i, y: y + 0.1 * jnp.tanh(y @ y.T @ y), x), (X,),
         ),
     }  # fmt: skip
+
+
+def _on_one_device(jax: Any) -> Callable:
+    """Return a function of exchanges in a mesh of one device."""
+    lax, sharding = jax.lax, jax.sharding
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(sharding.AxisType.Auto,))
+    spec = sharding.PartitionSpec("i")
+
+    def exchange(x: Any) -> Any:
+        """Give and take with oneself."""
+        summed = lax.psum_scatter(lax.psum(x, "i"), "i", tiled=True)
+        moved = lax.ppermute(lax.all_gather(x, "i", tiled=True), "i", [(0, 0)])
+        return summed + moved + lax.axis_index("i")
+
+    return jax.shard_map(exchange, mesh=mesh, in_specs=spec, out_specs=spec)
 
 
 def _products(jax: Any) -> Cases:

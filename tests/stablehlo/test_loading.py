@@ -154,6 +154,7 @@ def test_modules_that_do_not_fit_together_say_where(line):
 
 
 REFUSED = {
+    "%r = other.loop %x { %a = other.b : i1 }": "line 2, column 6.*other.loop is not supported",
     "%r = stablehlo.fancy %x : tensor<3xf32>": "line 2, column 6.*stablehlo.fancy is not supported",
     '%r = "other.op"(%x) : (tensor<3xf32>) -> tensor<3xf32>': "other.op is not supported",
     "%r = stablehlo.custom_call @mine(%x) : (tensor<3xf32>) -> tensor<3xf32>": "call @mine is no",
@@ -164,6 +165,20 @@ REFUSED = {
 def test_what_is_not_known_is_refused_by_name(line):
     with pytest.raises(NotImplementedError, match=REFUSED[line]):
         stablehlo.load(function(line))
+
+
+def test_a_function_that_reads_what_is_outside_cannot_fold():
+    body = """%r = stablehlo.reduce(%x init: %y) across dimensions = [0] :
+      (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+     reducer(%a: tensor<f32>, %b: tensor<f32>) {
+      %c = stablehlo.add %a, %b : tensor<f32>
+      %d = stablehlo.multiply %c, %y : tensor<f32>
+      stablehlo.return %d : tensor<f32>
+    }"""
+    with pytest.raises(
+        NotImplementedError, match="line 2, column 6: stablehlo.reduce: .*close over"
+    ):
+        stablehlo.load(function(body, "%x: tensor<3xf32>, %y: tensor<f32>", "tensor<f32>"))
 
 
 def test_open_shapes_are_refused():

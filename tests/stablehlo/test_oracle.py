@@ -126,6 +126,14 @@ def test_callbacks_are_refused_by_name():
         stablehlo.load(text)
 
 
+def test_exchanges_among_several_devices_are_refused():
+    text = printed("exchanges").replace(
+        "dense<0> : tensor<1x1xi64>", "dense<[[0, 1]]> : tensor<1x2xi64>"
+    )
+    with pytest.raises(NotImplementedError, match="it exchanges with others"):
+        stablehlo.load(text)
+
+
 def test_hidden_random_states_are_refused():
     text = oracle.jit(lambda: oracle.lax.rng_uniform(0.0, 1.0, (3,))).lower().as_text()
     with pytest.raises(NotImplementedError, match="stablehlo.rng: numbers from a hidden state"):
