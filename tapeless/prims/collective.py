@@ -43,6 +43,7 @@ __all__ = [
     "all_to_all_p",
     "pbroadcast",
     "pbroadcast_p",
+    "pcast",
     "ppermute",
     "ppermute_p",
     "pshuffle",
@@ -429,6 +430,24 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
         lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)[0],
         x,
     )
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """Return the tree x, in a function of shard_map that names these axes.
+
+    to: "varying", "reduced" or "unreduced", which makes no difference: types do not say over which
+    axes a value varies.
+    """
+    allowed = ("varying", "reduced", "unreduced")
+    if to not in allowed:
+        raise ValueError(f"Got unexpected `to` value {to!r}. Allowed `to` values are: {allowed}")
+    try:
+        axis_size(axis_name)
+    except NameError:
+        raise ValueError(
+            f"pvary should be called under jax.shard_map, which names the axes {axis_name!r}."
+        ) from None
+    return x
 
 
 def all_gather(

@@ -23,9 +23,15 @@ from tapeless.prims.convlayout import (
 )
 from tapeless.prims.precision import PrecisionLike
 from tapeless.prims.structural import rev
-from tapeless.prims.window import dilated
+from tapeless.prims.window import dilated, padtype_to_pads
 
-__all__ = ["conv", "conv_transpose", "conv_with_general_padding"]
+__all__ = [
+    "conv",
+    "conv_shape_tuple",
+    "conv_transpose",
+    "conv_transpose_shape_tuple",
+    "conv_with_general_padding",
+]
 
 Padding = str | Sequence[tuple[int, int]]
 
@@ -136,3 +142,60 @@ def conv_transpose(
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Padding,
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
+    """Return the shape of a convolution of images (n, c, h, w) and kernels (o, c, kh, kw).
+
+    >>> conv_shape_tuple((2, 3, 10, 11), (4, 3, 2, 2), (2, 1), "SAME")
+    (2, 4, 5, 11)
+    """
+    extents, window = lhs_shape[2:], rhs_shape[2:]
+    if isinstance(pads, str):
+        pads = padtype_to_pads(tuple(extents), tuple(window), tuple(strides), pads)
+    if len(pads) != len(extents):
+        raise TypeError(
+            f"Wrong number of explicit pads for convolution: expected {len(extents)}, got "
+            f"{len(pads)}."
+        )
+    places = zip(extents, window, strides, pads, strict=True)
+    counts = (max(0, (n + low + high - k) // step + 1) for n, k, step, (low, high) in places)
+    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *map(int, counts))
+
+
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Padding,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
+) -> tuple[int, ...]:
+    """Return the shape of a transposed convolution in any layout.
+
+    >>> layout = ("NHWC", "HWIO", "NHWC")
+    >>> conv_transpose_shape_tuple((2, 10, 11, 3), (2, 2, 3, 4), (2, 1), "SAME", layout)
+    (2, 20, 11, 4)
+    """
+    numbers = conv_dimension_numbers(tuple(lhs_shape), tuple(rhs_shape), dimension_numbers)
+    window = spatial(tuple(rhs_shape), numbers.rhs_spec)
+    if isinstance(padding, str):
+        steps = zip(window, window_strides, strict=True)
+        padding = [_transpose_padding(k, step, padding) for k, step in steps]
+    holes = [
+        dilated(n, step)
+        for n, step in zip(spatial(tuple(lhs_shape), numbers.lhs_spec), window_strides, strict=True)
+    ]
+    plain = conv_shape_tuple(
+        (lhs_shape[numbers.lhs_spec[0]], lhs_shape[numbers.lhs_spec[1]], *holes),
+        (rhs_shape[numbers.rhs_spec[0]], rhs_shape[numbers.rhs_spec[1]], *window),
+        (1,) * len(window),
+        padding,
+    )
+    out = dict(zip(numbers.out_spec, plain, strict=True))
+    return tuple(out[axis] for axis in range(len(out)))

@@ -8,7 +8,9 @@ from tapeless.prims.linalg.cholesky import *
 from tapeless.prims.linalg.eig import *
 from tapeless.prims.linalg.eigh import *
 from tapeless.prims.linalg.lu import *
+from tapeless.prims.linalg.polar import *
 from tapeless.prims.linalg.qr import *
 from tapeless.prims.linalg.svd import *
 from tapeless.prims.linalg.triangular import *
 from tapeless.prims.linalg.tridiagonal import *
+from tapeless.prims.linalg.updates import *

@@ -1,0 +1,69 @@
+"""Bits by the state of a generator: known answers, and JAX's."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import lax
+from tests.parity.expressions import check_value
+
+STATE = np.array([1, 2, 3, 4], np.uint32)
+
+
+def test_states_follow_each_other():
+    """Bits drawn in two parts of whole blocks are bits drawn at once."""
+    _, whole = lax.rng_bit_generator(STATE, (16,))
+    middle, first = lax.rng_bit_generator(STATE, (8,))
+    _, second = lax.rng_bit_generator(middle, (8,))
+    np.testing.assert_array_equal(np.concatenate([first, second]), whole)
+    assert len(set(whole.tolist())) == 16
+
+
+def test_in_programs():
+    state, bits = jax.jit(lambda s: lax.rng_bit_generator(s, (2, 3)))(STATE)
+    expected = lax.rng_bit_generator(STATE, (2, 3))
+    np.testing.assert_array_equal(state, expected[0])
+    np.testing.assert_array_equal(bits, expected[1])
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(TypeError, match=r"needs a state of type uint32\[4\], got uint32\[2\]"):
+        lax.rng_bit_generator(STATE[:2], (3,))
+    with pytest.raises(NotImplementedError, match="Philox only"):
+        lax.rng_bit_generator(STATE, (3,), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)
+
+
+VALUES = [
+    "jax.lax.rng_bit_generator(s, (3,))",
+    "jax.lax.rng_bit_generator(s, (5, 2))",
+    "jax.lax.rng_bit_generator(s, (9,), dtype=np.uint16)",
+    "jax.lax.rng_bit_generator(s, (3,), dtype=np.uint8)",
+    "jax.lax.rng_bit_generator(s, (3,), np.uint32, jax.lax.RandomAlgorithm.RNG_PHILOX)",
+    "jax.lax.rng_bit_generator(np.array([1, 2, 2**32 - 1, 4], np.uint32), (5,))",
+    "jax.lax.rng_bit_generator(s, (0,))",
+    "jax.lax.rng_bit_generator(s, (3,), dtype=np.float32)",
+    "[int(a) for a in jax.lax.RandomAlgorithm]",
+]
+
+
+@pytest.fixture(scope="module")
+def oracle() -> ModuleType:
+    """JAX itself."""
+    return importlib.import_module("jax")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("text", VALUES)
+def test_result_is_jaxs(oracle, text):
+    check_value(jax, oracle, text, {"s": STATE})
+
+
+@pytest.mark.oracle
+def test_wide_bits_are_jaxs(oracle):
+    with jax.enable_x64(True), oracle.enable_x64(True):
+        check_value(jax, oracle, "jax.lax.rng_bit_generator(s, (5,), np.uint64)", {"s": STATE})
