@@ -107,8 +107,7 @@ def jaxpr_text(
     names = Names(Settings(**settings), programs=_shared_programs(jaxpr))
     parts: list[Document | str] = []
     for shared, name in names.programs.items():
-        parts += [_keyword("let "), name, " = "]
-        parts += [_program(shared, names), _keyword(" in"), brk()]
+        parts += [f"let {name} = ", _program(shared, names), " in", brk()]
     # In the outermost program, and only there, what is not used has no name.
     used = set(jaxpr.outvars).union(*[eqn.invars for eqn in jaxpr.eqns])
     unused = {var for eqn in jaxpr.eqns for var in eqn.outvars} - used

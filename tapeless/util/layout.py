@@ -267,8 +267,8 @@ class _Page:
         self.lines: list[tuple[str, int, list[str]]] = []
 
     def write(self, string: str) -> None:
-        """Add text to the line."""
-        if self.look != self.shown and string:
+        """Add text to the line; an empty one makes a new look begin here."""
+        if self.look != self.shown:
             self._switch()
         self.pieces.append(string)
         self.column += len(string)
@@ -299,7 +299,10 @@ class _Page:
         for line, width, remarks in self.lines:
             for number, remark in enumerate(remarks):
                 room = " " * (margin if number else margin - width)
-                written.append(f"{'' if number else line}{room} # {remark}")
+                beside = f"{room} # {remark}"
+                if self.colour:
+                    beside = f"\x1b[2m{beside}\x1b[22m"
+                written.append(beside if number else line + beside)
             if not remarks:
                 written.append(line)
         return "\n".join(written)

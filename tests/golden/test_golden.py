@@ -37,6 +37,37 @@ def test_jaxpr_text_is_that_of_jax(name):
 
 
 @pytest.mark.oracle
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_coloured_text_is_that_of_jax(name):
+    import jax as oracle
+
+    def coloured(module):
+        """Return the text for a terminal."""
+        function, args = PROGRAMS[name](module)
+        return module.make_jaxpr(function)(*args).pretty_print(use_color=True)
+
+    ours, theirs = (SCAN_PARAMETERS.sub("", coloured(module)) for module in (jax, oracle))
+    assert ours == theirs
+    assert "\x1b[" in ours
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("name", ["functions", "operators", "trees", "gathered", "named_parts"])
+def test_text_with_sources_and_names_is_that_of_jax(name, colour):
+    import jax as oracle
+
+    def annotated(module):
+        """Return the text with all that can be hung on it."""
+        function, args = PROGRAMS[name](module)
+        jaxpr = module.make_jaxpr(function)(*args)
+        return jaxpr.pretty_print(source_info=True, name_stack=True, use_color=colour)
+
+    assert annotated(jax) == annotated(oracle)
+    assert ".py:" in annotated(jax)
+
+
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", HLO_PROGRAMS)
 def test_xla_runs_the_text_to_the_same_values(name):
     function, args = PROGRAMS[name](jax)
