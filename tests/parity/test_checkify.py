@@ -1,4 +1,4 @@
-"""checkify finds the errors that it finds in JAX, with its messages; debug_nans stops where JAX does.
+"""checkify finds what it finds in JAX, with the same messages; debug_nans stops where JAX does.
 
 The programs are in checkify_programs.py.
 """

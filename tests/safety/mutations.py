@@ -22,6 +22,9 @@ ROOT = Path(__file__).parent.parent.parent
 SIGNALS = "tests/safety/test_signals.py::"
 CALLBACKS = "tests/safety/test_callbacks.py::"
 VIEWS = "tests/safety/test_views.py::"
+CHECKING = "tests/api/test_checking.py::"
+CHECKED = "tests/runtime/test_checked.py::"
+DISCHARGE = "tests/control/test_discharge.py::"
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,90 @@ MUTATIONS = [
         "if n_bytes >= _MOST_ADDRESSES:",
         "if False:",
         "tests/safety/test_fuzz.py::test_an_array_larger_than_the_address_space_is_an_error",
+    ),
+    Mutation(
+        "indices out of bounds are errors where that is asked for",
+        "tapeless/runtime/checked.py",
+        'kinds.add("index")',
+        "pass",
+        CHECKING + "test_an_index_out_of_bounds_is_an_error_with_index_size_axis_and_line",
+    ),
+    Mutation(
+        "divisions and shifts are checked where that is asked for",
+        "tapeless/transforms/instrument.py",
+        "if kind in kinds and eqn.primitive in table:",
+        "if False:",
+        CHECKING + "test_other_faults_are_errors_with_a_line",
+    ),
+    Mutation(
+        "the index of a switch is checked where that is asked for",
+        "tapeless/control/branches.py",
+        "if config.current.tapeless_check_switches:",
+        "if False:",
+        CHECKING + "test_other_faults_are_errors_with_a_line",
+    ),
+    Mutation(
+        "ids of segments are checked where that is asked for",
+        "tapeless/ops/segment.py",
+        "and config.current.tapeless_check_segments and",
+        "and False and",
+        CHECKING + "test_other_faults_are_errors_with_a_line",
+    ),
+    Mutation(
+        "modes say what an index out of bounds means",
+        "tapeless/numpy/indexing.py",
+        "by_mode = True  # slices would be checked",
+        "pass",
+        "tests/parity/test_checkify.py::test_errors_and_results_are_those_of_jax",
+    ),
+    Mutation(
+        "debug_nans finds the operation",
+        "tapeless/runtime/checked.py",
+        'located = instrument(self.program, self.words | {"moved"})',
+        "located = self.program",
+        CHECKED + "test_the_operation_and_its_line_are_found",
+    ),
+    Mutation(
+        "debug_nans tells the iteration of a loop",
+        "tapeless/prims/check.py",
+        'during = f", in iteration {numbers} of the loop" if counts else ""',
+        'during = ""',
+        CHECKED + "test_in_a_scan_the_iteration_is_told",
+    ),
+    Mutation(
+        "lines of checks are those of the function that ran",
+        "tapeless/runtime/eager.py",
+        "places = sources_of(jaxpr) if kinds else ()",
+        "places = ()",
+        CHECKED + "test_two_functions_that_do_the_same_have_their_own_lines",
+    ),
+    Mutation(
+        "checkify returns what a check tells",
+        "tapeless/control/discharge.py",
+        "slots[place] = _choose(first, value, slots[place])",
+        "pass",
+        DISCHARGE + "test_the_record_tells_what_failed_first",
+    ),
+    Mutation(
+        "checkify tells of the first check that fails",
+        "tapeless/control/discharge.py",
+        "first = bitwise_and(bitwise_not(fine), eq(code, np.int32(0)))",
+        "first = bitwise_not(fine)",
+        DISCHARGE + "test_a_record_that_tells_of_something_stays",
+    ),
+    Mutation(
+        "keys that are used twice are found",
+        "tapeless/runtime/key_reuse.py",
+        "self.lines[number] = source",
+        "pass",
+        "tests/runtime/test_key_reuse.py::test_a_key_that_is_used_twice_is_an_error",
+    ),
+    Mutation(
+        "captured variables that changed are found",
+        "tapeless/runtime/captures.py",
+        "if _mark(value) != variable.mark:",
+        "if False:",
+        "tests/runtime/test_captures.py::test_a_change_names_the_variable_and_both_values",
     ),
 ]
 
