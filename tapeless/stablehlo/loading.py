@@ -97,6 +97,6 @@ def load(text: str) -> Loaded:
     >>> text = jax.jit(lambda x: x * x + 1.0).lower(2.0).as_text()
     >>> f = jax.stablehlo.load(text)
     >>> f(3.0), jax.grad(f)(3.0)
-    (Array(10., dtype=float32), Array(6., dtype=float32))
+    (Array(10., dtype=float32), Array(6., dtype=float32, weak_type=True))
     """
     return Loaded(parse(text))
