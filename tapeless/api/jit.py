@@ -32,7 +32,7 @@ from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.runtime.cache import TraceCache, TracedProgram
 from tapeless.runtime.captures import snapshot
-from tapeless.runtime.eager import checked_program, executable_of, templates
+from tapeless.runtime.eager import checked_program, executable_of
 from tapeless.runtime.executable import Executable
 from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
@@ -514,8 +514,6 @@ def clear_caches() -> None:
     traced_programs.clear()
     for function in tuple(_functions):
         function.clear_cache()
-    fastcall.operations.clear()
-    templates.clear()
     cache.clear_caches()
 
 

@@ -8,6 +8,10 @@ Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy
 routines, whose addresses come from capsules; names that the program brings are given; everything
 else is looked up in the process (libc, libm, Python).
 
+Each linked program takes two mappings of memory, of which the system gives a process a limited
+number. Well before they run out linking is refused, since LLVM would end the process; the callers
+that cache programs ask `is_full` first.
+
 LLVM is not safe to fork in the middle of: a lock is held around all use of it, and a fork waits
 for the lock. The child starts without workers, and with itself as the main thread.
 """
@@ -19,8 +23,11 @@ import itertools
 import os
 import threading
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import llvmlite.binding as llvm
 
@@ -30,7 +37,7 @@ from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
 
-__all__ = ["LLVM_LOCK", "Linked", "Runtime", "link", "machine", "runtime"]
+__all__ = ["LLVM_LOCK", "Linked", "Runtime", "is_full", "link", "machine", "runtime"]
 
 LLVM_LOCK = threading.RLock()
 _serial = itertools.count()
@@ -63,10 +70,28 @@ class Linked:
         """Hold on to what LLVM linked."""
         self._tracker = tracker
         self.size = size
+        _live.add(self)
 
     def address(self, name: str) -> int:
         """Return the address of an exported function."""
         return self._tracker[name]
+
+
+_live: weakref.WeakSet[Linked] = weakref.WeakSet()
+
+
+@cache
+def _most_programs() -> int:
+    """Return how many programs may live at once: they may take half of the process's mappings."""
+    try:
+        return int(Path("/proc/sys/vm/max_map_count").read_text()) // 4
+    except (OSError, ValueError):
+        return 1 << 20
+
+
+def is_full() -> bool:
+    """Tell whether no more programs can be linked before some are freed."""
+    return len(_live) >= _most_programs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +141,12 @@ def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
 
 def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
     """Link an object file that exports `name` and needs the symbols `needs`."""
+    if is_full():
+        raise MemoryError(
+            f"out of memory for programs: {len(_live)} compiled programs are alive, and the system "
+            "has no more mappings of memory for them. Drop compiled functions that are not needed "
+            "any more, or call jax.clear_caches()."
+        )
     shared = runtime()
     known = {**shared.symbols, **given}
     with LLVM_LOCK:
@@ -147,7 +178,7 @@ def _start() -> Runtime:
     aim = machine(target, 1)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    jit = llvm.create_lljit_compiler(aim, use_jit_link=False)
+    jit = llvm.create_lljit_compiler(aim, use_jit_link=True)
     text = poll_text(target.triple) + pool_text(target.triple)
     key = object_key(text, target, 1)
     code = objects().load(key)

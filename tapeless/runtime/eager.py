@@ -27,7 +27,7 @@ from tapeless.runtime.checked import checked, checked_kinds, sources_of
 from tapeless.runtime.executable import Executable, Template, usable_donations
 from tapeless.runtime.key_reuse import has_keys, run_operation
 from tapeless.runtime.structure import parameters_key, structure_of
-from tapeless.util.cache import bounded_cache, weak_identity_cache
+from tapeless.util.cache import BoundedTable, bounded_cache, weak_identity_cache
 
 __all__ = [
     "EvalTrace", "effects_barrier", "executable_of", "one_operation",
@@ -35,8 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-_MOST_TEMPLATES = 1024
-templates: dict[Hashable, Template] = {}
+templates = BoundedTable(1024)
 
 
 class EvalTrace(Trace):
@@ -77,7 +76,7 @@ class EvalTrace(Trace):
 fastcall.accelerate(EvalTrace, "process", "process")
 
 
-@bounded_cache(8192)
+@bounded_cache(4096)
 def one_operation(
     prim: Primitive,
     avals: tuple[ShapedArray, ...],
@@ -114,9 +113,7 @@ def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Ex
     if template is not None:
         return template.filled(captured)
     executable = make()
-    if len(templates) >= _MOST_TEMPLATES:
-        del templates[next(iter(templates))]
-    templates[key] = Template(executable, captured)
+    templates.put(key, Template(executable, captured))
     return executable
 
 

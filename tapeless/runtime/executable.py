@@ -26,6 +26,7 @@ from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
+from tapeless.util.cache import clear_caches
 from tapeless.util.frames import warn
 
 __all__ = ["Executable", "Template", "usable_donations"]
@@ -33,6 +34,7 @@ __all__ = ["Executable", "Template", "usable_donations"]
 buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
 engine = lazy.load("tapeless.compiler.engine")
+linker = lazy.load("tapeless.compiler.linker")
 lower = lazy.load("tapeless.compiler.lower")
 ir = lazy.load("tapeless.kernel.ir")
 kernel_pprint = lazy.load("tapeless.kernel.pprint")
@@ -65,6 +67,8 @@ class Executable:
         work = _work(program)
         if effort is None:
             effort = 0 if work < _TINY else 1
+        if linker.is_full():
+            clear_caches()
         self.native = engine.compile_program(program, effort)
         consts = [as_array(x) for x in program.consts]
         self.consts: list[Array | None] = list(consts)

@@ -14,7 +14,7 @@ import ctypes
 import itertools
 import platform
 import sys
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from tapeless.core.trace import Context, context
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array
 from tapeless.util import lazy
+from tapeless.util.cache import BoundedTable
 
 __all__ = [
     "Plan", "accelerate", "install", "operations", "plan_for", "route", "route_operation",
@@ -42,7 +43,6 @@ target = lazy.load("tapeless.compiler.target")
 _DOORS = {"run": 0x80, "process": 0x80, "call": 0x82, "call_static": 0x82}
 _PATIENCE = 32  # calls before the stub is worth its linking
 _MOST_ARGUMENTS = 2000
-_MOST_OPERATIONS = 8192
 _PLAIN = frozenset(
     (bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64)
 )  # scalars that the stub can read
@@ -50,7 +50,7 @@ _PLAIN = frozenset(
 Token = ShapedArray | type
 Route = tuple[int, Any, Callable | None]
 
-operations: dict[Hashable, Route] = {}
+operations = BoundedTable(4096)
 
 
 class _MethodDef(ctypes.Structure):
@@ -265,6 +265,4 @@ def route_operation(prim: Any, args: Sequence[Any], params: Mapping, executable:
     if found is None:
         return
     named = [part for item in params.items() for part in item]
-    if len(operations) >= _MOST_OPERATIONS:
-        operations.clear()
-    operations[prim, config.trace_context(), *tokens, *named] = found
+    operations.put((prim, config.trace_context(), *tokens, *named), found)

@@ -16,13 +16,17 @@ unless they are stored on objects that may live as long.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import weakref
 from collections.abc import Callable, Hashable, MutableMapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-__all__ = ["CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches", "weak_identity_cache"]
+__all__ = [
+    "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches",
+    "weak_identity_cache",
+]  # fmt: skip
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,7 +35,7 @@ T = TypeVar("T")
 Table = MutableMapping[Hashable, R]
 
 # All caches that still exist.
-_caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache] = weakref.WeakSet()
+_caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache | BoundedTable] = weakref.WeakSet()
 
 # Stands for any result that is not there.
 _MISSING: Any = object()
@@ -56,6 +60,38 @@ def clear_caches() -> None:
     """Empty every cache made here."""
     for cache in tuple(_caches):
         cache.cache_clear()
+
+
+class BoundedTable(dict[Any, Any]):
+    """A dict of at most ``size`` entries; ``put`` forgets the oldest one to make room.
+
+    Reading it is a dict's reading, so native code may do it.
+    """
+
+    def __init__(self, size: int) -> None:
+        """Start empty."""
+        super().__init__()
+        self._size = size
+        _caches.add(self)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Enter a value."""
+        while len(self) >= self._size:
+            with contextlib.suppress(KeyError, StopIteration, RuntimeError):
+                del self[next(iter(self))]  # another thread may be faster
+        self[key] = value
+
+    def cache_clear(self) -> None:
+        """Forget everything."""
+        self.clear()
+
+    def __hash__(self) -> int:
+        """Hash by identity: tables are listed."""
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by identity."""
+        return self is other
 
 
 class WeakIdentityCache(Generic[T, P, R]):

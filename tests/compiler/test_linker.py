@@ -1,0 +1,64 @@
+"""Executable memory: code is freed with its program, and how much there can be has an end."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless.compiler import linker
+from tapeless.runtime import fastcall
+
+
+def compiled(number: float):
+    """A function that is compiled: each number's program is another."""
+    f = jax.jit(lambda x: jnp.sin(x) * number)
+    np.testing.assert_allclose(f(1.0), np.sin(1.0) * number, rtol=1e-6)
+    return f
+
+
+def live() -> int:
+    """How many programs are linked."""
+    gc.collect()
+    return len(linker._live)
+
+
+@pytest.fixture(autouse=True)
+def parts_that_stay():
+    """Link what stays for the rest of the process, and forget all else."""
+    fastcall.install()
+    compiled(0.0)
+    jax.clear_caches()
+
+
+def test_code_dies_with_its_program():
+    before = live()
+    functions = [compiled(n + 0.5) for n in range(5)]
+    assert live() >= before + 5
+    functions.clear()
+    jax.clear_caches()
+    assert live() <= before
+
+
+def test_caches_make_room_when_there_is_no_more(monkeypatch):
+    limit = live() + 10
+    monkeypatch.setattr(linker, "_most_programs", lambda: limit)
+    for n in range(50):
+        compiled(n + 0.25)
+    assert live() <= limit
+
+
+def test_functions_that_are_kept_end_in_a_memory_error_and_nothing_worse(monkeypatch):
+    limit = live() + 10
+    monkeypatch.setattr(linker, "_most_programs", lambda: limit)
+    kept = []
+    with pytest.raises(MemoryError, match=r"compiled programs are alive.*jax.clear_caches"):
+        for n in range(50):
+            f = jax.jit(lambda x, n=n: jnp.sin(x) * (n + 0.125))
+            x = jnp.ones(3 + n)
+            for _ in range(40):
+                f(x)
+            kept.append(f)
+    jax.clear_caches()
+    compiled(7.0)
