@@ -68,6 +68,11 @@ class _Pass:
         """Return what stands for an atom now."""
         return self.names.get(atom, atom) if type(atom) is Var else atom
 
+    def _renamed(self, eqn: Eqn) -> Eqn:
+        """Return an equation on what stands for its operands now."""
+        invars = tuple(map(self.read, eqn.invars))
+        return eqn if invars == eqn.invars else eqn.replace(invars=invars)
+
     def program(self, eqns: Iterable[Eqn]) -> None:
         """Go through equations; those of nested programs take the place of the call."""
         stack: list[Iterator[Eqn]] = [iter(eqns)]
@@ -76,11 +81,9 @@ class _Pass:
             if eqn is None:
                 stack.pop()
                 continue
-            invars = tuple(map(self.read, eqn.invars))
-            if invars != eqn.invars:
-                eqn = eqn.replace(invars=invars)
+            eqn = self._renamed(eqn)
             if getattr(eqn.primitive, "inline_program", False):
-                self._inline(stack, _called(eqn), invars, eqn.outvars)
+                self._inline(stack, _called(eqn), eqn.invars, eqn.outvars)
             elif not self._hoist(stack, eqn):
                 self._equation(eqn)
 
@@ -134,9 +137,9 @@ class _Pass:
         if not eqn.effects:
             *before, eqn = self._in_place(eqn)
             for other in before:
-                self._equation(other)
+                self._equation(self._renamed(other))
             if before:
-                eqn = eqn.replace(invars=tuple(map(self.read, eqn.invars)))
+                eqn = self._renamed(eqn)
             eqn = _shorter(eqn, self.makers)
             same = _operand_that_is_result(eqn, self.makers) or self._unchanged(eqn)
             if same is not None:

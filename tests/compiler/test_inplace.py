@@ -197,3 +197,13 @@ def test_a_carry_that_gets_signs_again_is_normalised_in_every_step():
         x, _ = negated(x, row)
     assert np.asarray(last).tobytes() == np.asarray(x).tobytes()
     assert np.signbit(last).any()
+
+
+def test_two_loops_of_one_length_share_what_tells_the_first_step():
+    rows = jnp.array([[1, -0.0], [3, 2.0], [1, -0.0]], np.float32)
+    x = jnp.full(4, -0.0)
+    twice = jax.jit(lambda x: (lax.scan(body, x, rows)[0], lax.scan(body, lax.neg(x), rows)[0]))
+    first, second = twice(x)
+    assert np.asarray(first).tobytes() == np.asarray(lax.scan(body, x, rows)[0]).tobytes()
+    assert np.asarray(second).tobytes() == np.asarray(lax.scan(body, -x, rows)[0]).tobytes()
+    assert len([n for n in names_in(simplify(jax.make_jaxpr(twice)(x))) if n == "iota"]) == 1
