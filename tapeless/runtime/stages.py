@@ -275,7 +275,7 @@ class Compiled(Stage):
         """Where the results lie, in their tree."""
         return tree_unflatten(self.out_tree, [_SHARDING] * self.out_tree.num_leaves)
 
-    def runtime_executable(self) -> Executable:
+    def runtime_executable(self) -> Any:
         """Return the program that runs, as the runtime has it."""
         return self._executable
 

@@ -260,7 +260,9 @@ def test_donating_twice_is_refused():
     """One array cannot be donated and be another argument."""
     f = jax.jit(lambda x, y: x + y, donate_argnums=0)
     x = jnp.ones(3)
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"previously donated in the same call .*argument 1"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match=r"previously donated in the same call .*argument 1"
+    ):
         f(x, x)
 
 
