@@ -75,7 +75,8 @@ def istft(
     nfft: those that `stft` had.  input_onesided: whether the spectra have half of the frequencies.
     boundary: whether the signal was extended by half a segment at either end, which is cut again.
 
-    >>> _, _, spectra = stft(jnp.arange(8.0), nperseg=4)
+    >>> from tapeless.scipy import signal
+    >>> _, _, spectra = signal.stft(jnp.arange(8.0), nperseg=4)
     >>> istft(spectra, nperseg=4)[1].round(3) + 0.0
     Array([0., 1., 2., 3., 4., 5., 6., 7.], dtype=float32)
     """
