@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -170,3 +171,24 @@ def test_the_second_run_is_no_part_of_a_program_without_faults() -> None:
         with pytest.raises(FloatingPointError):
             program(-1.0)
     assert len(calls) == 3  # printed again, as in JAX
+
+
+@pytest.mark.parametrize("kind", ["nan", "index"])
+def test_checks_in_a_compiled_loop_cost_less_than_twice(kind: str) -> None:
+    x = jnp.linspace(0.5, 1.0, 2000)
+
+    def loop(x: Any) -> Any:
+        return lax.scan(lambda c, i: (jnp.sin(c) + x[i], c), 0.0, jnp.arange(2000))
+
+    def best(function: Callable) -> float:
+        times = []
+        for _ in range(30):
+            start = time.perf_counter()
+            function(x)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    plain = jax.jit(loop)
+    checked = jax.jit(loop, compiler_options={"checks": kind})
+    plain(x), checked(x)
+    assert min(best(checked) / best(plain) for _ in range(5)) < 2
