@@ -78,20 +78,44 @@ class Linked:
 
 
 _live: weakref.WeakSet[Linked] = weakref.WeakSet()
+_counted = 0
+_crowded = False
+
+
+_EVERY = 128  # programs, after which the mappings of the whole process are counted again
+_SPARE = 2 * _EVERY + 1024  # mappings that others may need until then
+_unlimited = 1 << 30
 
 
 @cache
-def _most_programs() -> int:
-    """Return how many programs may live at once: they may take half of the process's mappings."""
+def _most_mappings() -> int:
+    """Return how many mappings of memory the system gives a process."""
     try:
-        return int(Path("/proc/sys/vm/max_map_count").read_text()) // 4
+        return int(Path("/proc/sys/vm/max_map_count").read_text())
     except (OSError, ValueError):
-        return 1 << 20
+        return _unlimited
+
+
+def _mappings() -> int:
+    """Return how many mappings of memory the process has."""
+    try:
+        return Path("/proc/self/maps").read_bytes().count(b"\n")
+    except OSError:
+        return 0
 
 
 def is_full() -> bool:
-    """Tell whether no more programs can be linked before some are freed."""
-    return len(_live) >= _most_programs()
+    """Tell whether no more programs can be linked before some are freed.
+
+    Programs may take half of the mappings; the other half may be taken by others.
+    """
+    global _counted, _crowded
+    if _most_mappings() == _unlimited:
+        return False
+    if _crowded or abs(len(_live) - _counted) >= _EVERY:
+        _counted = len(_live)
+        _crowded = _mappings() > _most_mappings() - _SPARE
+    return _crowded or 4 * len(_live) >= _most_mappings()
 
 
 @dataclass(frozen=True, slots=True)

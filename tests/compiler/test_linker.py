@@ -43,7 +43,8 @@ def test_code_dies_with_its_program():
 
 def test_caches_make_room_when_there_is_no_more(monkeypatch):
     limit = live() + 10
-    monkeypatch.setattr(linker, "_most_programs", lambda: limit)
+    monkeypatch.setattr(linker, "_most_mappings", lambda: 4 * limit)
+    monkeypatch.setattr(linker, "_mappings", lambda: 0)
     for n in range(50):
         compiled(n + 0.25)
     assert live() <= limit
@@ -51,7 +52,8 @@ def test_caches_make_room_when_there_is_no_more(monkeypatch):
 
 def test_functions_that_are_kept_end_in_a_memory_error_and_nothing_worse(monkeypatch):
     limit = live() + 10
-    monkeypatch.setattr(linker, "_most_programs", lambda: limit)
+    monkeypatch.setattr(linker, "_most_mappings", lambda: 4 * limit)
+    monkeypatch.setattr(linker, "_mappings", lambda: 0)
     kept = []
     with pytest.raises(MemoryError, match=r"compiled programs are alive.*jax.clear_caches"):
         for n in range(50):
@@ -62,3 +64,13 @@ def test_functions_that_are_kept_end_in_a_memory_error_and_nothing_worse(monkeyp
             kept.append(f)
     jax.clear_caches()
     compiled(7.0)
+
+
+def test_mappings_of_others_count(monkeypatch):
+    kept = [compiled(n + 0.375) for n in range(3)]
+    monkeypatch.setattr(linker, "_counted", -linker._EVERY)
+    monkeypatch.setattr(linker, "_mappings", linker._most_mappings)
+    with pytest.raises(MemoryError, match="compiled programs are alive"):
+        compiled(11.0)
+    monkeypatch.undo()
+    kept.append(compiled(12.0))
