@@ -86,6 +86,29 @@ class Exported:
         """The numbers of the leaves that the module takes: all."""
         return tuple(range(len(self.in_avals)))
 
+    @property
+    def in_shardings_hlo(self) -> tuple[None, ...]:
+        """How the arguments are divided among devices: not at all."""
+        return (None,) * len(self.in_avals)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[None, ...]:
+        """How the results are divided among devices: not at all."""
+        return (None,) * len(self.out_avals)
+
+    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """Do as `in_shardings_hlo`, for a mesh."""
+        return self.in_shardings_hlo
+
+    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """Do as `out_shardings_hlo`, for a mesh."""
+        return self.out_shardings_hlo
+
+    @property
+    def uses_global_constants(self) -> bool:
+        """Whether the module has symbolic extents: never."""
+        return False
+
     def mlir_module(self) -> str:
         """Return the StableHLO text."""
         return self.mlir_module_serialized.decode()

@@ -30,6 +30,7 @@ float32 float64 complex64 complex128 float8_e3m4 float8_e4m3 float8_e4m3fn float
 float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn
 """
 _MOST_ELEMENTS = 1 << 40
+_MOST_EQUAL = 1 << 20
 
 
 def _element_types() -> dict[str, np.dtype]:
@@ -70,8 +71,9 @@ def constant(value: Any, place: Place) -> Value:
         place.fail("a constant must be written as dense<...>")
     aval = array_type(value.type, place)
     assert aval is not None, "a dense constant is an array"
-    if aval.shape and aval.size > 1 and not isinstance(value.value, (list, str)):
-        return lax.full(aval.shape, _element(value.value, aval.dtype, place), aval.dtype)
+    element = _splat(value, aval)
+    if element is not None:
+        return lax.full(aval.shape, element, aval.dtype) if aval.shape else element
     array = dense_array(value)
     return as_array(array) if aval.shape else array[()]
 
@@ -82,10 +84,13 @@ def dense_array(value: Dense) -> np.ndarray:
     aval = array_type(value.type, place)
     assert aval is not None, "a dense constant is an array"
     shape, dtype = aval.shape, aval.dtype
-    if isinstance(value.value, str) and not isinstance(value.value, Opaque):
+    element = _splat(value, aval)
+    if element is not None:
+        if aval.size > _MOST_EQUAL:
+            place.fail(f"an attribute of {aval.size} elements")
+        return np.full(shape, element, dtype)
+    if isinstance(value.value, str):
         return _from_bytes(value.value, aval, place)
-    if not isinstance(value.value, list):
-        return np.full(shape, _element(value.value, dtype, place), dtype)
     flat = _flattened(value.value, shape, place)
     if len(flat) != aval.size:
         place.fail(f"{value.type} has {aval.size} elements, but {len(flat)} are written")
@@ -93,6 +98,17 @@ def dense_array(value: Dense) -> np.ndarray:
     for number, element in enumerate(flat):
         array[number] = _element(element, dtype, place)
     return array.reshape(shape)
+
+
+def _splat(value: Dense, aval: ShapedArray) -> np.generic | None:
+    """Return the element that all elements of a constant equal, if only one is written."""
+    written, place = value.value, value.place
+    if isinstance(written, list):
+        return None
+    if isinstance(written, str) and not isinstance(written, Opaque):
+        is_one = len(written.removeprefix("0x")) == 2 * aval.dtype.itemsize
+        return _from_bytes(written, aval.update(shape=(1,)), place)[0] if is_one else None
+    return _element(written, aval.dtype, place)
 
 
 def _flattened(nested: list, shape: tuple[int, ...], place: Place) -> list:
@@ -116,8 +132,6 @@ def _from_bytes(text: str, aval: ShapedArray, place: Place) -> np.ndarray:
         place.fail("the bytes of a constant are not hexadecimal digits")
     dtype = aval.dtype
     stored = dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype
-    if len(data) == dtype.itemsize and aval.size != 1:
-        data *= aval.size
     if len(data) != aval.size * dtype.itemsize:
         place.fail(f"{len(data)} bytes for {aval.size} elements of {dtype}")
     return np.frombuffer(data, stored).astype(dtype, copy=False).reshape(aval.shape)

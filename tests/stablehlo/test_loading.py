@@ -121,6 +121,24 @@ def test_batch_normalization_and_older_operations():
     np.testing.assert_allclose(expected, f(x), rtol=1e-5)
 
 
+@pytest.mark.parametrize("element", ["1.0", "0x3F800000", '"0x0000803F"'])
+def test_equal_elements_take_no_memory(element):
+    n = 10**10
+    body = f"""%c = stablehlo.constant dense<{element}> : tensor<{n}xf32>
+    %r = stablehlo.slice %c [5:8] : (tensor<{n}xf32>) -> tensor<3xf32>"""
+    np.testing.assert_array_equal(np.ones(3), stablehlo.load(function(body))(X))
+
+
+def test_huge_attributes_and_arrays_are_refused():
+    body = """%r = "stablehlo.reverse"(%x) <{dimensions = dense<0> : tensor<9999999999xi64>}> :
+      (tensor<3xf32>) -> tensor<3xf32>"""
+    with pytest.raises(ValueError, match="line 2.*an attribute of 9999999999 elements"):
+        stablehlo.load(function(body))
+    body = "%r = stablehlo.constant dense<0.0> : tensor<999999999999999x9999xf32>"
+    with pytest.raises(ValueError, match="line 2.*larger than any memory"):
+        stablehlo.load(function(body))
+
+
 def test_arguments_of_other_types_are_refused():
     f = stablehlo.load(ADD)
     with pytest.raises(TypeError, match="m takes 2 arrays, got 1"):

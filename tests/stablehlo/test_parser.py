@@ -101,6 +101,8 @@ def test_a_loop_has_arguments_and_two_regions():
         ("dense<1.5> : tensor<2xf32>", np.full(2, 1.5, np.float32)),
         ("dense<[[1, -2], [3, 4]]> : tensor<2x2xi8>", np.array([[1, -2], [3, 4]], np.int8)),
         ('dense<"0x0000803F00000040"> : tensor<2xf32>', np.array([1, 2], np.float32)),
+        ('dense<"0x0000803F"> : tensor<3xf32>', np.ones(3, np.float32)),
+        ("dense<0x7F800000> : tensor<2x1xf32>", np.full((2, 1), np.inf, np.float32)),
         ("dense<[0x7F800000, 1.0]> : tensor<2xf32>", np.array([np.inf, 1], np.float32)),
         ("dense<[(1.0,2.0)]> : tensor<1xcomplex<f32>>", np.array([1 + 2j], np.complex64)),
         ("dense<[true, false]> : tensor<2xi1>", np.array([True, False])),
