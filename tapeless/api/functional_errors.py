@@ -78,7 +78,11 @@ float_checks = nan_checks | div_checks
 automatic_checks = float_checks | index_checks
 all_checks = automatic_checks | user_checks
 
-_KINDS = {NaNError: {"nan"}, OOBError: {"index", "fill"}, DivisionByZeroError: {"div"}}
+_KINDS: dict[ErrorCategory, set[str]] = {
+    NaNError: {"nan"},
+    OOBError: {"index", "fill"},
+    DivisionByZeroError: {"div"},
+}
 
 
 # Faults
@@ -93,7 +97,6 @@ class UserFault(Fault):
 
     text: str
     tree: PyTreeDef
-    may_be_ignored: bool = False
 
     must_be_discharged = True
 
@@ -105,6 +108,13 @@ class UserFault(Fault):
     def exception(self, payload: Sequence[np.ndarray], counts: Sequence[int]) -> Exception:
         """Return the error."""
         return JaxRuntimeError(self.message(payload))
+
+
+@dataclass(frozen=True, slots=True)
+class DebugFault(UserFault):
+    """A condition that is looked at in `checkify` only."""
+
+    may_be_ignored = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +227,16 @@ def check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     >>> print(error.get())
     -4.0 has no root (`check` failed)
     """
-    _check(pred, msg, fmt_args, fmt_kwargs, False)
+    _check(pred, msg, fmt_args, fmt_kwargs, UserFault)
 
 
 @api_boundary
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     """Check as `check` does, but only inside of `checkify`: elsewhere nothing happens."""
-    _check(pred, msg, fmt_args, fmt_kwargs, True)
+    _check(pred, msg, fmt_args, fmt_kwargs, DebugFault)
 
 
-def _check(pred: Any, msg: str, args: tuple, kwargs: dict, is_optional: bool) -> None:
+def _check(pred: Any, msg: str, args: tuple, kwargs: dict, kind: type[UserFault]) -> None:
     """Bind one check."""
     is_flag = isinstance(pred, (bool, np.bool_)) or (
         is_value(pred) and typeof(pred).dtype == np.bool_ and not typeof(pred).shape
@@ -240,7 +250,7 @@ def _check(pred: Any, msg: str, args: tuple, kwargs: dict, is_optional: bool) ->
                 f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got "
                 f"{leaf!r} of type {type(leaf)}."
             )
-    check_p.bind(pred, *leaves, fault=UserFault(current_source(), msg, tree, is_optional))
+    check_p.bind(pred, *leaves, fault=kind(current_source(), msg, tree))
 
 
 @api_boundary
@@ -256,7 +266,7 @@ def check_error(error: Error) -> None:
     fault = ErrorFault(current_source(), error._layout)
     avals = error._layout.avals()
 
-    def bind(*record: Value) -> tuple:
+    def bind(*record: Value) -> Sequence[Value]:
         """Check one record."""
         code = record[0]
         if not typeof(code).ndim:
