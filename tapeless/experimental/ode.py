@@ -91,7 +91,10 @@ def abs2(x: Any) -> Value:
     return x**2
 
 
-def ravel_first_arg(f: Callable, unravel: Callable) -> Callable:
+def ravel_first_arg(
+    f: Callable,
+    unravel: Callable,
+) -> Callable:
     """Return `f` as a function of a vector: it unravels its first argument, ravels its result."""
 
     def flat(vector: Value, *args: Any) -> Value:
@@ -102,7 +105,12 @@ def ravel_first_arg(f: Callable, unravel: Callable) -> Callable:
 
 
 def fit_4th_order_polynomial(
-    y0: Value, y1: Value, y_mid: Value, dy0: Value, dy1: Value, dt: Value
+    y0: Value,
+    y1: Value,
+    y_mid: Value,
+    dy0: Value,
+    dy1: Value,
+    dt: Value,
 ) -> tuple[Value, Value, Value, Value, Value]:
     """Return the coefficients, highest first, of a polynomial on [0, 1].
 
@@ -115,19 +123,33 @@ def fit_4th_order_polynomial(
     return a, b, c, dt * dy0, y0
 
 
-def _weighted(weights: np.ndarray, k: Value) -> Value:
+def _weighted(
+    weights: np.ndarray,
+    k: Value,
+) -> Value:
     """Return a weighted sum of slopes: (7), (7, n) -> (n)."""
     return jnp.dot(jnp.asarray(weights.astype(k.dtype)), k, precision=lax.Precision.HIGHEST)
 
 
-def interp_fit_dopri(y0: Value, y1: Value, k: Value, dt: Value) -> Value:
+def interp_fit_dopri(
+    y0: Value,
+    y1: Value,
+    k: Value,
+    dt: Value,
+) -> Value:
     """Return the coefficients of the polynomial of a step: k (7, n), its slopes -> (5, n)."""
     y_mid = y0 + dt.astype(y0.dtype) * _weighted(_MIDDLE, k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
 
 
 def initial_step_size(
-    fun: Callable, t0: Value, y0: Value, order: int, rtol: float, atol: float, f0: Value
+    fun: Callable,
+    t0: Value,
+    y0: Value,
+    order: int,
+    rtol: float,
+    atol: float,
+    f0: Value,
 ) -> Value:
     """Return a first step (Hairer, Norsett and Wanner, 1993, section II.4): y0, f0 (n) -> ()."""
     y0, f0 = promote_dtypes_inexact(y0, f0)
@@ -145,12 +167,19 @@ def initial_step_size(
 
 
 def runge_kutta_step(
-    func: Callable, y0: Value, f0: Value, t0: Value, dt: Value
+    func: Callable,
+    y0: Value,
+    f0: Value,
+    t0: Value,
+    dt: Value,
 ) -> tuple[Value, Value, Value, Value]:
     """Return a step: y1 (n), the slope there (n), the estimated error (n), all slopes (7, n)."""
     slopes = jnp.zeros((7, f0.shape[0]), f0.dtype).at[0].set(f0)
 
-    def stage(i: Value, k: Value) -> Value:
+    def stage(
+        i: Value,
+        k: Value,
+    ) -> Value:
         """Compute slope number i."""
         weights = jnp.asarray(_SLOPES.astype(f0.dtype))[i - 1]
         moment = t0 + dt * jnp.asarray(_TIMES.astype(jnp.result_type(dt)))[i - 1]
@@ -164,7 +193,11 @@ def runge_kutta_step(
 
 
 def mean_error_ratio(
-    error_estimate: Value, rtol: float, atol: float, y0: Value, y1: Value
+    error_estimate: Value,
+    rtol: float,
+    atol: float,
+    y0: Value,
+    y1: Value,
 ) -> Value:
     """Return the root of the mean square of error over tolerance: (n), (n), (n) -> ()."""
     tolerance = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
@@ -205,7 +238,13 @@ class _State(NamedTuple):
     polynomial: Value
 
 
-def _advance(func: Callable, rtol: float, atol: float, hmax: float, state: _State) -> _State:
+def _advance(
+    func: Callable,
+    rtol: float,
+    atol: float,
+    hmax: float,
+    state: _State,
+) -> _State:
     """Try one step: take it, or make it smaller."""
     y1, slope, error, k = runge_kutta_step(func, state.y, state.slope, state.t, state.step)
     ratio = mean_error_ratio(error, rtol, atol, state.y, y1)
@@ -217,11 +256,20 @@ def _advance(func: Callable, rtol: float, atol: float, hmax: float, state: _Stat
 
 
 def _solve(
-    func: Callable, y0: Value, ts: Value, rtol: float, atol: float, mxstep: float, hmax: float
+    func: Callable,
+    y0: Value,
+    ts: Value,
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
 ) -> Value:
     """Return the solution at all times: y0 (n), ts (m) -> (m, n)."""
 
-    def slope(y: Value, t: Value) -> Value:
+    def slope(
+        y: Value,
+        t: Value,
+    ) -> Value:
         """Evaluate the right side in the dtype of y."""
         return func(y, t).astype(y.dtype)
 
@@ -231,7 +279,10 @@ def _solve(
     constant = jnp.concatenate([jnp.zeros((4, y0.size), y0.dtype), y0[None]])
     state = _State(y0, f0, ts[0], first.astype(dtype), ts[0], constant)
 
-    def reach(state: _State, target: Value) -> tuple[_State, Value]:
+    def reach(
+        state: _State,
+        target: Value,
+    ) -> tuple[_State, Value]:
         """Step until the target lies behind, and read the polynomial there."""
 
         def goes_on(carry: tuple) -> Value:
@@ -270,7 +321,12 @@ def _flat_odeint(
 
 
 def _forward(
-    func: Callable, rtol: float, atol: float, mxstep: float, hmax: float, *operands: Any
+    func: Callable,
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    *operands: Any,
 ) -> tuple[Value, tuple]:
     """Solve, and keep the solution."""
     ys = _flat_odeint(func, rtol, atol, mxstep, hmax, *operands)
@@ -289,14 +345,20 @@ def _backward(
     """Solve the adjoint problem, from the last time to the first, interval by interval."""
     ys, ts, args, fixed = residuals
 
-    def adjoint(state: tuple, minus_t: Value) -> tuple:
+    def adjoint(
+        state: tuple,
+        minus_t: Value,
+    ) -> tuple:
         """Return the slopes of y, ybar and argsbar, by time running backwards."""
         y, y_bar, _ = state
         slope, pull = vjp(lambda y, args: func(y, -minus_t, args, fixed), y, args)
         by_y, by_args = pull(y_bar)
         return -slope, by_y, by_args
 
-    def interval(carry: tuple, position: Value) -> tuple[tuple, Value]:
+    def interval(
+        carry: tuple,
+        position: Value,
+    ) -> tuple[tuple, Value]:
         """Go back over one interval; return the cotangent of its last time."""
         y_bar, args_bar = carry
         slope = func(ys[position], ts[position], args, fixed)
@@ -334,7 +396,12 @@ def _odeint(
     leaves, structure = tree_flatten(args)
     is_moving = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in leaves]
 
-    def flat(y: Value, t: Value, given: Sequence[Value], fixed: Sequence[Value]) -> Value:
+    def flat(
+        y: Value,
+        t: Value,
+        given: Sequence[Value],
+        fixed: Sequence[Value],
+    ) -> Value:
         """Call func with trees."""
         sources = iter(given), iter(fixed)
         values = [next(sources[0] if flag else sources[1]) for flag in is_moving]

@@ -41,7 +41,12 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 _NORMS = (None, "backward", "ortho")
 
 
-def _check(name: str, x: Any, kind: int, norm: str | None) -> Value:
+def _check(
+    name: str,
+    x: Any,
+    kind: int,
+    norm: str | None,
+) -> Value:
     """Return the operand as an array of at least float32, or refuse what is not there."""
     check_arraylike(name, x)
     if kind != 2:
@@ -52,7 +57,12 @@ def _check(name: str, x: Any, kind: int, norm: str | None) -> Value:
     return x.astype(np.promote_types(jnp.result_type(x, np.float16), np.float32))
 
 
-def _fitted(name: str, x: Value, n: int, axis: int) -> Value:
+def _fitted(
+    name: str,
+    x: Value,
+    n: int,
+    axis: int,
+) -> Value:
     """Return an axis cut, or filled with zeros, to n elements."""
     if n < 1:
         raise TypeError(f"{name} needs at least one element along axis {axis}, got {n}")
@@ -63,28 +73,40 @@ def _fitted(name: str, x: Value, n: int, axis: int) -> Value:
     return jnp.pad(x, widths)
 
 
-def _by_parts(transform: Callable[[Value], Value], x: Value) -> Value:
+def _by_parts(
+    transform: Callable[[Value], Value],
+    x: Value,
+) -> Value:
     """Apply a real transform to real and imaginary parts."""
     if jnp.iscomplexobj(x):
         return lax.complex(transform(x.real), transform(x.imag))
     return transform(x)
 
 
-def _turns(n: int, dtype: np.dtype) -> Value:
+def _turns(
+    n: int,
+    dtype: np.dtype,
+) -> Value:
     """Return exp(i pi k / (2 n)) for k below n."""
     angles = np.arange(n) * (math.pi / (2 * n))
     wide = np.exp(1j * angles)
     return jnp.asarray(wide.astype(jnp.result_type(dtype, np.complex64)))
 
 
-def _ortho_factors(n: int, dtype: np.dtype) -> Value:
+def _ortho_factors(
+    n: int,
+    dtype: np.dtype,
+) -> Value:
     """Return what the elements of an orthogonal transform are multiplied by: (n)."""
     factors = np.full(n, 1 / math.sqrt(2 * n))
     factors[0] /= math.sqrt(2)
     return jnp.asarray(factors.astype(dtype))
 
 
-def _cosines(norm: str | None, x: Value) -> Value:
+def _cosines(
+    norm: str | None,
+    x: Value,
+) -> Value:
     """Transform the last axis of real numbers: (..., n) -> (..., n)."""
     n = x.shape[-1]
     shuffled = jnp.concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], axis=-1)
@@ -92,7 +114,10 @@ def _cosines(norm: str | None, x: Value) -> Value:
     return out * _ortho_factors(n, x.dtype) if norm == "ortho" else out
 
 
-def _from_cosines(norm: str | None, x: Value) -> Value:
+def _from_cosines(
+    norm: str | None,
+    x: Value,
+) -> Value:
     """Transform the last axis of real numbers back: (..., n) -> (..., n)."""
     n = x.shape[-1]
     if norm == "ortho":
@@ -104,7 +129,13 @@ def _from_cosines(norm: str | None, x: Value) -> Value:
     return shuffled[..., order]
 
 
-def _along(name: str, x: Value, n: int | None, axis: int, norm: str | None) -> Value:
+def _along(
+    name: str,
+    x: Value,
+    n: int | None,
+    axis: int,
+    norm: str | None,
+) -> Value:
     """Transform one axis."""
     axis = canonicalize_axis(axis, x.ndim)
     x = _fitted(name, x, x.shape[axis] if n is None else operator.index(n), axis)
@@ -112,7 +143,13 @@ def _along(name: str, x: Value, n: int | None, axis: int, norm: str | None) -> V
     return jnp.moveaxis(_by_parts(transform, jnp.moveaxis(x, axis, -1)), -1, axis)
 
 
-def _along_axes(name: str, x: Value, s: Sequence[int] | None, axes: Any, norm: str | None) -> Value:
+def _along_axes(
+    name: str,
+    x: Value,
+    s: Sequence[int] | None,
+    axes: Any,
+    norm: str | None,
+) -> Value:
     """Transform several axes, one after the other."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
@@ -125,7 +162,11 @@ def _along_axes(name: str, x: Value, s: Sequence[int] | None, axes: Any, norm: s
 
 @functools.partial(jit, static_argnames=("type", "n", "axis", "norm"))
 def dct(
-    x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+    x: Any,
+    type: int = 2,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
 ) -> Value:
     """Return the cosine transform along an axis: (..., m) -> (..., n).
 
@@ -159,7 +200,11 @@ def dctn(
 
 @functools.partial(jit, static_argnames=("type", "n", "axis", "norm"))
 def idct(
-    x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+    x: Any,
+    type: int = 2,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
 ) -> Value:
     """Return the inverse of `dct` along an axis: (..., m) -> (..., n).
 

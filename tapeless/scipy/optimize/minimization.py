@@ -93,6 +93,16 @@ def _step_along(
     return point, direction, status, n_trials
 
 
+def _start(x0: Value, value: Value, gradient: Value, is_converged: Value) -> _State:
+    """Return the state before the first step."""
+    zero = jnp.asarray(0)
+    last_value = value + jnp.linalg.norm(gradient) / 2
+    inverse = jnp.eye(x0.size, dtype=x0.dtype)
+    return _State(
+        x0, value, gradient, inverse, last_value, zero, zero + 1, zero + DONE, is_converged
+    )
+
+
 def _bfgs(
     function: Callable,
     x0: Value,
@@ -132,19 +142,7 @@ def _bfgs(
             is_small(point.gradient),
         )
 
-    zero = jnp.asarray(0)
-    last_value = value + jnp.linalg.norm(gradient) / 2
-    start = _State(
-        x0,
-        value,
-        gradient,
-        jnp.eye(x0.size, dtype=x0.dtype),
-        last_value,
-        zero,
-        zero + 1,
-        zero + DONE,
-        is_small(gradient),
-    )
+    start = _start(x0, value, gradient, is_small(gradient))
     end = lax.while_loop(goes_on, body, start)
     failed = jnp.where(end.n_steps >= most, 1, jnp.where(end.status != DONE, end.status + 2, -1))
     return OptimizeResults(

@@ -27,7 +27,11 @@ __all__ = ["Rotation", "Slerp"]
 _TINY_ANGLE = 1e-3
 
 
-def _floats(name: str, x: Any, width: int | None = None) -> Value:
+def _floats(
+    name: str,
+    x: Any,
+    width: int | None = None,
+) -> Value:
     """Return an operand as floats; with `width` elements along its last axis."""
     if not isinstance(x, (list, tuple)):
         check_arraylike(name, x)
@@ -43,7 +47,10 @@ def _normalized(quat: Value) -> Value:
     return quat / jnp.linalg.norm(quat, axis=-1, keepdims=True)
 
 
-def _product(p: Value, q: Value) -> Value:
+def _product(
+    p: Value,
+    q: Value,
+) -> Value:
     """Return the products of quaternions: (..., 4), (..., 4) -> (..., 4)."""
     p_vector, q_vector, p_scalar, q_scalar = p[..., :3], q[..., :3], p[..., 3:], q[..., 3:]
     vector = p_scalar * q_vector + q_scalar * p_vector + jnp.cross(p_vector, q_vector)
@@ -69,7 +76,10 @@ def _sequence_axes(seq: str) -> tuple[list[int], bool]:
     return ["xyz".index(letter) for letter in seq.lower()], is_intrinsic
 
 
-def _about_axis(axis: int, angle: Value) -> Value:
+def _about_axis(
+    axis: int,
+    angle: Value,
+) -> Value:
     """Return the quaternions of turns about an axis: (...) -> (..., 4)."""
     parts = [jnp.zeros_like(angle)] * 3 + [jnp.cos(angle / 2)]
     parts[axis] = jnp.sin(angle / 2)
@@ -96,7 +106,11 @@ def _quat_of_matrix(m: Value) -> Value:
     return _normalized(chosen[..., 0, :])
 
 
-def _euler_angles(quat: Value, axes: list[int], is_intrinsic: bool) -> Value:
+def _euler_angles(
+    quat: Value,
+    axes: list[int],
+    is_intrinsic: bool,
+) -> Value:
     """Return Euler angles: (..., 4) -> (..., 3), after Bernardes and Viollet (2022)."""
     i, j, k = axes[::-1] if is_intrinsic else axes
     is_symmetric = i == k
@@ -133,12 +147,20 @@ class Rotation(NamedTuple):
     quat: Value
 
     @classmethod
-    def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
+    def concatenate(
+        cls,
+        rotations: Sequence[Rotation],
+    ) -> Rotation:
         """Return several rotations in one, along the first axis."""
         return cls(jnp.concatenate([jnp.atleast_2d(each.quat) for each in rotations]))
 
     @classmethod
-    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Rotation:
+    def from_euler(
+        cls,
+        seq: str,
+        angles: Any,
+        degrees: bool = False,
+    ) -> Rotation:
         """Return rotations by Euler angles: (..., k) -> (...); seq: k letters, like "xyz"."""
         axes, is_intrinsic = _sequence_axes(seq)
         check_arraylike("from_euler", angles)
@@ -159,7 +181,10 @@ class Rotation(NamedTuple):
         return cls(quat)
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> Rotation:
+    def from_matrix(
+        cls,
+        matrix: Any,
+    ) -> Rotation:
         """Return the rotations of orthogonal matrices of determinant 1: (..., 3, 3) -> (...)."""
         m = _floats("from_matrix", matrix, 3)
         if m.ndim < 2 or m.shape[-2] != 3:
@@ -167,7 +192,10 @@ class Rotation(NamedTuple):
         return cls(_quat_of_matrix(m))
 
     @classmethod
-    def from_mrp(cls, mrp: Any) -> Rotation:
+    def from_mrp(
+        cls,
+        mrp: Any,
+    ) -> Rotation:
         """Return the rotations of modified Rodrigues parameters: (..., 3) -> (...)."""
         parameters = _floats("from_mrp", mrp, 3)
         square = (parameters * parameters).sum(axis=-1, keepdims=True)
@@ -175,12 +203,19 @@ class Rotation(NamedTuple):
         return cls(jnp.concatenate([vector, scalar], axis=-1) / (1 + square))
 
     @classmethod
-    def from_quat(cls, quat: Any) -> Rotation:
+    def from_quat(
+        cls,
+        quat: Any,
+    ) -> Rotation:
         """Return the rotations of quaternions of any norm but 0: (..., 4) -> (...)."""
         return cls(_normalized(_floats("from_quat", quat, 4)))
 
     @classmethod
-    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
+    def from_rotvec(
+        cls,
+        rotvec: Any,
+        degrees: bool = False,
+    ) -> Rotation:
         """Return the rotations of rotation vectors: (..., 3) -> (...)."""
         vector = _floats("from_rotvec", rotvec, 3)
         if degrees:
@@ -193,18 +228,29 @@ class Rotation(NamedTuple):
         return cls(jnp.concatenate([scale * vector, jnp.cos(angle / 2)], axis=-1))
 
     @classmethod
-    def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
+    def identity(
+        cls,
+        num: int | None = None,
+        dtype: Any = float,
+    ) -> Rotation:
         """Return the rotation that moves nothing, or `num` of them."""
         one = jnp.array([0, 0, 0, 1], dtype)
         return cls(one if num is None else jnp.tile(one, (num, 1)))
 
     @classmethod
-    def random(cls, random_key: Any, num: int | None = None) -> Rotation:
+    def random(
+        cls,
+        random_key: Any,
+        num: int | None = None,
+    ) -> Rotation:
         """Return a rotation drawn uniformly, or `num` of them."""
         shape = (4,) if num is None else (num, 4)
         return cls(_normalized(random.normal(random_key, shape)))
 
-    def __getitem__(self, indexer: Any) -> Rotation:
+    def __getitem__(
+        self,
+        indexer: Any,
+    ) -> Rotation:
         """Return some of the rotations."""
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
@@ -216,7 +262,10 @@ class Rotation(NamedTuple):
             raise TypeError("Single rotation has no len().")
         return self.quat.shape[0]
 
-    def __mul__(self, other: Rotation) -> Rotation:  # pyrefly: ignore[bad-override]  # composes
+    def __mul__(
+        self,
+        other: Rotation,
+    ) -> Rotation:  # pyrefly: ignore[bad-override]  # composes
         """Return the rotations that turn by `other` first, and then by this."""
         return Rotation(_product(self.quat, other.quat))
 
@@ -225,7 +274,11 @@ class Rotation(NamedTuple):
         """Whether this is one rotation, not several."""
         return self.quat.ndim == 1
 
-    def apply(self, vectors: Any, inverse: bool = False) -> Value:
+    def apply(
+        self,
+        vectors: Any,
+        inverse: bool = False,
+    ) -> Value:
         """Return vectors rotated, or rotated back: (..., 3), in pairs with the rotations."""
         given = _floats("apply", vectors, 3)
         matrix = self.as_matrix()
@@ -233,7 +286,11 @@ class Rotation(NamedTuple):
             matrix = jnp.swapaxes(matrix, -1, -2)
         return jnp.einsum("...jk,...k->...j", matrix, given, precision="highest")
 
-    def as_euler(self, seq: str, degrees: bool = False) -> Value:
+    def as_euler(
+        self,
+        seq: str,
+        degrees: bool = False,
+    ) -> Value:
         """Return Euler angles between -pi and pi: (..., 3); seq: three letters, like "xyz".
 
         Where only the sum of the first and third angle is determined, the third is 0.
@@ -258,7 +315,10 @@ class Rotation(NamedTuple):
         sign = jnp.where(self.quat[..., 3:] < 0, -1, 1).astype(self.quat.dtype)
         return sign * self.quat[..., :3] / (1 + sign * self.quat[..., 3:])
 
-    def as_rotvec(self, degrees: bool = False) -> Value:
+    def as_rotvec(
+        self,
+        degrees: bool = False,
+    ) -> Value:
         """Return rotation vectors of norm at most pi: (..., 3)."""
         quat = jnp.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
         vector, scalar = quat[..., :3], quat[..., 3:]
@@ -269,7 +329,11 @@ class Rotation(NamedTuple):
         scale = jnp.where(is_tiny, series, angle / jnp.where(is_tiny, 1, jnp.sin(angle / 2)))
         return jnp.rad2deg(scale * vector) if degrees else scale * vector
 
-    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Value:
+    def as_quat(
+        self,
+        canonical: bool = False,
+        scalar_first: bool = False,
+    ) -> Value:
         """Return the quaternions: (..., 4); canonical: with the scalar not negative."""
         quat = self.quat
         if canonical:
@@ -285,7 +349,10 @@ class Rotation(NamedTuple):
         sine = _norm(self.quat[..., :3])[..., 0]
         return 2 * jnp.arctan2(sine, jnp.abs(self.quat[..., 3]))
 
-    def mean(self, weights: Any = None) -> Rotation:
+    def mean(
+        self,
+        weights: Any = None,
+    ) -> Rotation:
         """Return the rotation whose squared distance from all, as quaternions, is least.
 
         weights: (n), of the rotations.
@@ -318,7 +385,11 @@ class Slerp(NamedTuple):
     rotvecs: Value
 
     @classmethod
-    def init(cls, times: Any, rotations: Rotation) -> Slerp:
+    def init(
+        cls,
+        times: Any,
+        rotations: Rotation,
+    ) -> Slerp:
         """Return the path through `rotations` (n) at ascending times (n)."""
         if rotations.single or len(rotations) < 2:
             raise ValueError("`rotations` must be a sequence of at least 2 rotations.")
@@ -337,7 +408,10 @@ class Slerp(NamedTuple):
         rotvecs = (left.inv() * rotations[1:]).as_rotvec()
         return cls(moments, jnp.diff(moments), left, rotvecs)
 
-    def __call__(self, times: Any) -> Rotation:
+    def __call__(
+        self,
+        times: Any,
+    ) -> Rotation:
         """Return the rotations at times: () or (m); beyond the ends the path goes on."""
         moments = _floats("Slerp", times)
         if moments.ndim > 1:
