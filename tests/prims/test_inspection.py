@@ -10,11 +10,16 @@ import pytest
 
 import tapeless as jax
 from tapeless import lax
+from tapeless.prims.inspection import stage_p
 from tests.parity.expressions import check_error_class, check_program, check_value
 from tests.support.harness import laws
 from tests.support.records import INEXACT, INTEGERS, Record, normal
 
-RECORDS = [Record("stage", lax.stage, (normal(2, 3),), (*INEXACT, *INTEGERS))]
+NUMBERS = (*INEXACT, *INTEGERS)
+RECORDS = [
+    Record("stage", lax.stage, (normal(2, 3),), NUMBERS),
+    Record("stage-traced", lambda x: stage_p.bind(x)[0], (normal(2, 3),), NUMBERS),
+]
 globals().update(laws(RECORDS))
 
 
