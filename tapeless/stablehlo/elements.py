@@ -71,7 +71,6 @@ _CHLO = {
     "atan": lax.atan,
     "atanh": lax.atanh,
     "bessel_i1e": lax.bessel_i1e,
-    "conj": lax.conj,
     "cosh": lax.cosh,
     "digamma": lax.digamma,
     "erf": lax.erf,
@@ -157,6 +156,11 @@ def _imag(call: Call, x: Value) -> Value:
     return lax.imag(x) if is_complex else lax.full(aval.shape, 0, aval.dtype)
 
 
+def _conj(call: Call, x: Value) -> Value:
+    """Return the complex conjugate; real numbers as they are."""
+    return lax.conj(x) if dtypes.issubdtype(typeof(x).dtype, np.complexfloating) else x
+
+
 def _round(method: lax.RoundingMethod) -> Rule:
     """Return the rule that rounds in this way."""
     return lambda call, x: lax.round(x, method)
@@ -209,6 +213,7 @@ RULES: Rules = {
     "stablehlo.reduce_precision": _reduce_precision,
     "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.map": _map,
+    "chlo.conj": _conj,
     "chlo.is_inf": _is_infinite(0),
     "chlo.is_pos_inf": _is_infinite(1),
     "chlo.is_neg_inf": _is_infinite(-1),

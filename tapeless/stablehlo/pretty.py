@@ -60,6 +60,7 @@ _FULL_NAMES = {
     "stablehlo.rng_bit_generator": {"algorithm": "rng_algorithm"},
     "stablehlo.set_dimension_size": {"dim": "dimension"},
     "stablehlo.transpose": {"dims": "permutation"},
+    "stablehlo.unary_einsum": {"config": "einsum_config"},
 }
 _RETURNS = frozenset({"return", "func.return", "stablehlo.return"})
 # Operations whose types, without an arrow, are one per result.

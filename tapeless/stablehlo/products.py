@@ -10,6 +10,7 @@ import numpy as np
 from tapeless import lax
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
+from tapeless.numpy.contraction import einsum
 from tapeless.prims.linalg.matrices import adjoint
 from tapeless.stablehlo.calls import Call, Rules
 
@@ -206,6 +207,35 @@ def _batch_norm_training(call: Call, x: Value, scale: Value, offset: Value) -> l
     return [_batch_norm_inference(call, x, scale, offset, mean, variance), mean, variance]
 
 
+def _batch_norm_grad(
+    call: Call,
+    x: Value,
+    scale: Value,
+    mean: Value,
+    variance: Value,
+    cotangent: Value,
+) -> list[Value]:
+    """Return the gradients of x, scale and offset, given that of the normalized x."""
+    axes = [axis for axis in range(typeof(x).ndim) if axis != call.integer("feature_index")]
+    count = typeof(x).size // max(typeof(mean).size, 1)
+    root = lax.sqrt(lax.add(variance, _epsilon(call, variance)))
+    normal = lax.div(
+        lax.sub(x, _along(call, x, mean)),
+        _along(call, x, root),
+    )
+    of_scale = lax.reduce_sum(lax.mul(cotangent, normal), axes)
+    of_offset = lax.reduce_sum(cotangent, axes)
+    shared = lax.mul(normal, _along(call, x, of_scale))
+    shared = lax.add(shared, _along(call, x, of_offset))
+    rest = lax.sub(cotangent, lax.div(shared, lax.full_like(shared, count)))
+    return [lax.mul(rest, _along(call, x, lax.div(scale, root))), of_scale, of_offset]
+
+
+def _einsum(call: Call, *operands: Value) -> Value:
+    """Sum products as the letters say: the older form of `dot_general`."""
+    return einsum(str(call.get("einsum_config")), *operands)
+
+
 RULES: Rules = {
     "stablehlo.dot_general": _dot_general,
     "stablehlo.dot": _dot,
@@ -215,5 +245,8 @@ RULES: Rules = {
     "stablehlo.triangular_solve": _triangular_solve,
     "stablehlo.batch_norm_inference": _batch_norm_inference,
     "stablehlo.batch_norm_training": _batch_norm_training,
+    "stablehlo.batch_norm_grad": _batch_norm_grad,
+    "stablehlo.einsum": _einsum,
+    "stablehlo.unary_einsum": _einsum,
     "chlo.ragged_dot": _ragged_dot,
 }

@@ -121,6 +121,43 @@ def test_batch_normalization_and_older_operations():
     np.testing.assert_allclose(expected, f(x), rtol=1e-5)
 
 
+def test_the_gradient_of_a_batch_normalization_is_its_derivative():
+    kinds = "tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>"
+    settings = "<{epsilon = 0.5 : f32, feature_index = 1 : i64}>"
+    training = stablehlo.load(
+        function(
+            f"""%n:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {settings} :
+            ({kinds}) -> ({kinds})
+            %r = stablehlo.add %n#0, %n#0 : tensor<4x3xf32>""",
+            "%x: tensor<4x3xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>",
+            "tensor<4x3xf32>",
+        )
+    )
+    x = np.sin(np.arange(12, dtype=np.float32)).reshape(4, 3)
+    scale, ct = np.array([1, 2, 3], np.float32), x.T.reshape(4, 3).copy()
+    expected = jax.vjp(training, x, scale, scale)[1](ct)
+    gradient = stablehlo.load(
+        f"""func.func @main(%x: tensor<4x3xf32>, %s: tensor<3xf32>, %m: tensor<3xf32>,
+          %v: tensor<3xf32>, %g: tensor<4x3xf32>) -> ({kinds}) {{
+        %r:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {settings} :
+          ({kinds}, tensor<3xf32>, tensor<4x3xf32>) -> ({kinds})
+        return %r#0, %r#1, %r#2 : {kinds}
+        }}"""
+    )
+    for one, other in zip(expected, gradient(x, scale, x.mean(0), x.var(0), 2 * ct), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_sums_of_products_by_letters():
+    body = """%t = stablehlo.unary_einsum %m, config = "ij->ji" :
+      (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %r = stablehlo.einsum %m, %t, config = "ij,jk->ik" :
+      (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>"""
+    m = np.arange(6, dtype=np.float32).reshape(2, 3)
+    f = stablehlo.load(function(body, "%m: tensor<2x3xf32>", "tensor<2x2xf32>"))
+    np.testing.assert_array_equal(m @ m.T, f(m))
+
+
 @pytest.mark.parametrize("element", ["1.0", "0x3F800000", '"0x0000803F"'])
 def test_equal_elements_take_no_memory(element):
     n = 10**10
