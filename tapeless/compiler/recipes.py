@@ -26,7 +26,7 @@ from tapeless.compiler.target import Target
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
-from tapeless.kernel.scalar import recipe
+from tapeless.kernel.scalar import OF_BITS, recipe
 
 __all__ = ["call_recipe"]
 
@@ -136,7 +136,7 @@ def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]
         entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
         parameters.append(parameter)
     nodes = Nodes()
-    if format_of(signature.dtype).narrow:
+    if format_of(signature.dtype).narrow and signature.name not in OF_BITS:
         wide = tuple(nodes.convert(parameter, _FLOAT32) for parameter in parameters)
         body = nodes.convert(nodes.op(signature.name, *wide), signature.dtype)
     else:

@@ -21,7 +21,7 @@ from tapeless.kernel.fold import is_floating
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["RECIPES", "recipe"]
+__all__ = ["OF_BITS", "RECIPES", "recipe"]
 
 Recipe = Callable[..., Scalar]
 
@@ -66,12 +66,16 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
+# Operations on the bits of a number, which are not computed in a wider format.
+OF_BITS = frozenset({"nextafter"})
+
+
 def recipe(name: str, args: tuple[Scalar, ...], nodes: Nodes) -> Scalar:
     """Write operation `name` on `args` as simple operations."""
     dtype = args[0].dtype
     if not is_floating(dtype) or name not in RECIPES:
         raise TypeError(f"{name} has no recipe for {dtype}; this is a bug in tapeless")
-    if dtype.itemsize >= 4 or name == "nextafter":
+    if dtype.itemsize >= 4 or name in OF_BITS:
         return RECIPES[name](nodes, *args)
     wide = [nodes.convert(arg, _FLOAT32) for arg in args]
     return nodes.convert(RECIPES[name](nodes, *wide), dtype)

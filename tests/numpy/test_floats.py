@@ -32,6 +32,19 @@ def test_frexp_and_ldexp_undo_each_other():
         jnp.ldexp(x, x)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_neighbours_in_any_format(dtype):
+    """From every kind of number in every direction, by the format's own units."""
+    kind = jnp.dtype(dtype)
+    numbers = np.array([0, -0.0, 1, -1, 3e4, 1e-7, np.inf, -np.inf, np.nan]).astype(kind)
+    x, y = (each.ravel() for each in np.meshgrid(numbers, numbers))
+    found = np.asarray(jnp.nextafter(x, y)).astype("float64")
+    with np.errstate(all="ignore"):
+        expected = np.where(x == y, y, np.nextafter(x, y)).astype("float64")
+    np.testing.assert_array_equal(found, expected)
+    assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()
+
+
 def test_signs_and_neighbours():
     x, y = np.array([1.0, -2.0, 0.0], np.float32), np.array([-0.0, 2.0, -1.0], np.float32)
     np.testing.assert_array_equal(jnp.copysign(x, y), np.copysign(x, y))

@@ -142,7 +142,7 @@ RECORDS = [
         "nextafter",
         binary.nextafter,
         (normal(2, 3), normal(2, 3)),
-        ("float32", "float64"),
+        FLOATS,
         {"second": "the slope is constant", "jvp": "a step of one unit is not a slope"},
         differentiable=(0,),
     ),
