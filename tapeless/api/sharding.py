@@ -22,13 +22,15 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value
 from tapeless.prims.slice import index_in_dim
 from tapeless.prims.structural import reshape, transpose
-from tapeless.runtime.device import device_count, device_put
+from tapeless.runtime.array import as_array
+from tapeless.runtime.device import device_count, device_put, devices
 from tapeless.runtime.sharding import (
     AbstractMesh,
     Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
+    SingleDeviceSharding,
     get_abstract_mesh,
     get_mesh,
     names_in,
@@ -38,7 +40,14 @@ from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 
-__all__ = ["pmap", "reshard", "shard_map", "smap", "with_sharding_constraint"]
+__all__ = [
+    "inspect_array_sharding",
+    "pmap",
+    "reshard",
+    "shard_map",
+    "smap",
+    "with_sharding_constraint",
+]
 
 _INFER = object()
 
@@ -68,6 +77,19 @@ def _constrained(x: Value, place: Any) -> Value:
     if isinstance(x, Tracer) or place is None:
         return x
     return device_put(x, place)
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
+    """Call `callback` with the sharding of a value; within a program, once, as it is traced.
+
+    >>> from tapeless import numpy as jnp
+    >>> inspect_array_sharding(jnp.ones(3), callback=lambda s: print(type(s).__name__))
+    SingleDeviceSharding
+    """
+    if isinstance(value, Tracer):
+        callback(SingleDeviceSharding(devices()[0]))
+    else:
+        callback(as_array(value).sharding)
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:

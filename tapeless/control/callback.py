@@ -16,6 +16,7 @@ per row, as a native loop, unless its `vmap_method` says that the function takes
 
 from __future__ import annotations
 
+import logging
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +46,7 @@ from tapeless.tree.treedef import PyTreeDef
 __all__ = [
     "debug_callback",
     "debug_callback_p",
+    "debug_log",
     "debug_print",
     "debug_print_p",
     "io_callback",
@@ -53,6 +55,7 @@ __all__ = [
     "pure_callback_p",
 ]
 
+_log = logging.getLogger(__name__)
 _VMAP_METHODS = (
     "sequential",
     "sequential_unrolled",
@@ -269,13 +272,14 @@ def debug_print(
     """Print `fmt.format(*args, **kwargs)` with the values that the program has when it gets here.
 
     skip_format_check: accept arguments that the format does not mention.  Without a format, return
-    this function with the keywords set.
+    this function with the keywords set.  _use_logging: write to the log (as `jax.debug.log` does),
+    not to standard output.
 
     >>> debug_print("x = {x}", x=3)
     x = 3
     """
     if fmt is None:
-        flags = {"ordered": ordered, "partitioned": partitioned}
+        flags = {"ordered": ordered, "partitioned": partitioned, "_use_logging": _use_logging}
         return partial(debug_print, skip_format_check=skip_format_check, **flags)
     if not isinstance(fmt, str):
         raise TypeError(f"expected str, got {type(fmt).__name__}")
@@ -292,12 +296,19 @@ def debug_print(
         full = [next(rest) if flag else leaf for leaf, flag in zip(fixed, dynamic, strict=True)]
         given, named = tree_unflatten(tree, full)
         with np.printoptions(**options):
-            sys.stdout.write(fmt.format(*given, **named) + "\n")
+            text = fmt.format(*given, **named)
+        if _use_logging:
+            _log.info(text)
+        else:
+            sys.stdout.write(text + "\n")
         return []
 
     values = [leaf for leaf, flag in zip(leaves, dynamic, strict=True) if flag]
     debug_print_p.bind(*values, callback=write, fmt=fmt, ordered=ordered, partitioned=partitioned)
     return None
+
+
+debug_log = partial(debug_print, _use_logging=True)
 
 
 class _FormatCheck(string.Formatter):

@@ -149,3 +149,10 @@ def test_the_current_mesh_ends_with_its_block():
 def test_a_mesh_of_two_devices_is_refused():
     with pytest.raises(ValueError, match="Number of devices 1 must be >="):
         make_mesh((2,), ("x",))
+
+
+def test_shardings_are_shown_to_a_callback():
+    seen = []
+    jax.debug.inspect_array_sharding(np.ones(3), callback=seen.append)
+    jax.jit(lambda x: jax.debug.inspect_array_sharding(x, callback=seen.append))(np.ones(3))
+    assert [s.device_set == set(jax.devices()) for s in seen] == [True, True]

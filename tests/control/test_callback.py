@@ -119,3 +119,11 @@ def test_prints_come_in_program_order(capsys):
 
     run(jax.jit(lambda x: lax.scan(step, x, ROWS)[0]), 0.0)
     assert capsys.readouterr().out == "0.0 0.0\n0.0 1.0\n1.0 2.0\n"
+
+
+def test_messages_go_to_the_log(caplog, capsys):
+    caplog.set_level("INFO")
+    run(jax.jit(lambda x: jax.debug.log("x is {}", x)), 2.0)
+    run(lambda: jax.debug.log(ordered=True)("again {}", 3))
+    assert caplog.messages == ["x is 2.0", "again 3"]
+    assert capsys.readouterr().out == ""
