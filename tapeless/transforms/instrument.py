@@ -27,7 +27,8 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.check import after_pass
-from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, jaxprs_in
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, jaxprs_in
 from tapeless.core.primitive import RuleTable
 from tapeless.core.source import UNKNOWN_SOURCE, current_source, override_source
 from tapeless.core.trace import Value, context, under
@@ -48,14 +49,18 @@ from tapeless.prims.create import full
 from tapeless.prims.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
 from tapeless.prims.gather import gather_p
 from tapeless.prims.indexing import GatherScatterMode, window_sizes
-from tapeless.prims.reduce import reduce_and, reduce_max
+from tapeless.prims.reduce import argmax, reduce_and, reduce_max
+from tapeless.prims.select import select_n
+from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.unary import abs as magnitude
-from tapeless.transforms.stage import StageTrace, StageTracer
+from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import split_at
 
 __all__ = ["CONDITIONS", "NonFiniteFault", "all_fine", "all_hold", "instrument"]
 
 Kinds = frozenset[str]
+_INT32 = np.dtype(np.int32)
 Found = tuple | None
 
 # Results of these are copies of operands: what is no number was none before.
@@ -117,7 +122,10 @@ def _with_inner_checks(eqn: Eqn, kinds: Kinds) -> Eqn:
     if not getattr(eqn.primitive, "instrumented", False):
         return eqn
     params = {name: _instrumented(value, kinds) for name, value in eqn.params.items()}
-    return eqn.replace(params=params, effects=eqn.primitive.effects(**params))
+    invars = eqn.invars
+    if eqn.primitive.name == "while" and params["cond_jaxpr"].out_avals[0].shape:
+        invars, params = _with_rows_that_go_on(invars, params)
+    return eqn.replace(invars=invars, params=params, effects=eqn.primitive.effects(**params))
 
 
 def _instrumented(value: Any, kinds: Kinds) -> Any:
@@ -125,6 +133,44 @@ def _instrumented(value: Any, kinds: Kinds) -> Any:
     if isinstance(value, Jaxpr):
         return instrument(value, kinds)
     return tuple(instrument(x, kinds) for x in value) if jaxprs_in(value) else value
+
+
+def _with_rows_that_go_on(
+    invars: Sequence[Atom],
+    params: dict,
+) -> tuple[tuple, dict]:
+    """Return the operands and parameters of a loop over rows that does not check those done.
+
+    In the body such a row repeats the first that goes on; what it gives is not used.
+    """
+    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+    cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+
+    def run(*args: Value) -> tuple[Value, ...]:
+        """Ask the condition which rows go on, and run the body."""
+        asked, used, carry = split_at(args, n_cond, n_body)
+        (flag,) = eval_jaxpr(cond, cond.consts, *asked, *carry)
+        rows = [_repeated(flag, x) for x in carry]
+        return eval_jaxpr(body, body.consts, *used, *rows)
+
+    avals = [*cond.in_avals[:n_cond], *body.in_avals]
+    program = stage_jaxpr(run, body, avals, "checks")
+    changed = {**params, "body_jaxpr": program, "body_nconsts": n_cond + n_body}
+    return (*invars[:n_cond], *invars), changed
+
+
+def _repeated(flag: Value, x: Value) -> Value:
+    """Return x with its first flagged row in all rows without a flag.
+
+    flag: (*rows,), x: (*rows, ...)
+    """
+    shape, rank = shape_of(x), len(shape_of(flag))
+    rows = reshape(x, (prod(shape[:rank]), *shape[rank:]))
+    first = argmax(reshape(flag, (prod(shape[:rank]),)), 0, _INT32)
+    starts = (first, *(_INT32.type(0),) * (len(shape) - rank))
+    (row,) = dynamic_slice_p.bind(rows, *starts, slice_sizes=(1, *shape[rank:]))
+    other = broadcast_in_dim(squeeze(row, (0,)), shape, tuple(range(rank, len(shape))))
+    return select_n(broadcast_in_dim(flag, shape, tuple(range(rank))), other, x)
 
 
 def _check_before(rule: Callable, operands: Sequence[Value], params: dict) -> None:
@@ -211,7 +257,11 @@ def _within(places: Value, room: Sequence[int]) -> Value:
 
 
 def _windows(
-    name: str, x: Value, indices: Value, sizes: Sequence[int], axes: Sequence[int]
+    name: str,
+    x: Value,
+    indices: Value,
+    sizes: Sequence[int],
+    axes: Sequence[int],
 ) -> Found:
     """Return the condition on the windows of a gather or scatter."""
     shape, axes = shape_of(x), tuple(map(int, axes))

@@ -152,6 +152,13 @@ MUTATIONS = [
         "tests/parity/test_checkify.py::test_errors_and_results_are_those_of_jax",
     ),
     Mutation(
+        "rows that have left a mapped loop are not checked",
+        "tapeless/transforms/instrument.py",
+        'if eqn.primitive.name == "while" and params["cond_jaxpr"].out_avals[0].shape:',
+        "if False:",
+        CHECKING + "test_rows_that_have_left_a_mapped_loop_are_not_checked",
+    ),
+    Mutation(
         "debug_nans finds the operation",
         "tapeless/runtime/checked.py",
         'located = instrument(self.program, self.words | {"moved"})',
