@@ -10,7 +10,7 @@ The figures are those of the program that runs: `memory_analysis` reads the buff
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import Jaxpr
@@ -38,6 +38,7 @@ __all__ = [
     "Module",
     "OutInfo",
     "Traced",
+    "Wrapped",
     "effort_of",
 ]
 
@@ -334,3 +335,22 @@ def _n_bytes(aval: ShapedArray) -> int:
     for extent in shape:
         size *= extent
     return size * dtype.itemsize
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced, lowered and compiled, as `jit` returns them.
+
+    >>> from tapeless import jit
+    >>> isinstance(jit(abs), Wrapped), isinstance(abs, Wrapped)
+    (True, False)
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compile the function for these arguments, if need be, and run it."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Return the program of these arguments."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Return the StableHLO of the program of these arguments."""
