@@ -21,6 +21,7 @@ from tapeless.numpy.common import asarray, convert
 from tapeless.numpy.shaping import broadcast_to
 from tapeless.random.basic import normal, uniform, uniform_of
 from tapeless.random.requests import (
+    check_cast,
     check_dtype,
     float_dtype,
     float_request,
@@ -254,6 +255,7 @@ def lognormal(
     typed, _ = one_key("lognormal", key)
     words = "a float or complex dtype"
     dtype = check_dtype("lognormal", dtype, np.float64, np.inexact, words)
+    check_cast("lognormal", sigma, dtype)
     shape = shape_of_parameters("lognormal", shape, sigma)
     drawn = normal(typed, shape, dtype)
     return ufuncs.exp(drawn * convert(sigma, dtype))

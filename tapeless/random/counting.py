@@ -247,7 +247,7 @@ def _binomial(
 ) -> Value:
     """Draw the rarer side: by gaps where it is rare, by rejection elsewhere."""
     n = broadcast_to(lax.convert_element_type(n, dtype), shape)
-    p = broadcast_to(p, shape)
+    p = broadcast_to(lax.convert_element_type(p, dtype), shape)
     is_rarer = p < 0.5
     q = lax.select(is_rarer, p, 1.0 - p)
     bad_n = (n != n) | (n < 0.0)
@@ -359,9 +359,10 @@ def _log_ratio(
 
 def _stirling_tail(k: Value) -> Value:
     """Return log(k!) minus Stirling's formula: from a table up to 9, else by its series."""
-    table = asarray(np.array(_STIRLING_TAILS, typeof(k).dtype))
+    dtype = typeof(k).dtype
+    table = asarray(np.array(_STIRLING_TAILS, dtype))
     is_tabled = k <= 9.0
-    k = lax.clamp(0.0, k, 9.0)
+    k = lax.clamp(dtype.type(0), k, dtype.type(9))
     square = (k + 1.0) * (k + 1.0)
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1.0)
     tabled = table[lax.convert_element_type(lax.floor(k), np.int32)]

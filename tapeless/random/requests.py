@@ -16,6 +16,7 @@ from tapeless.prims.bits import prng_impls
 from tapeless.prims.join import unstack
 
 __all__ = [
+    "check_cast",
     "check_dtype",
     "check_raw",
     "check_shape",
@@ -138,15 +139,34 @@ def float_dtype(name: str, dtype: Any) -> np.dtype:
     return check_dtype(name, dtype, np.float64, np.floating, "a float dtype")
 
 
+# Distributions whose parameters are rounded to the dtype of the result without complaint.
+_ROUNDS_PARAMETERS = frozenset({"truncated_normal", "binomial"})
+
+
+def check_cast(name: str, parameter: Any, wanted: np.dtype) -> None:
+    """Refuse a parameter that loses digits in the dtype of the result; weak ones adapt."""
+    if np.dtype(wanted) != dtypes.result_type(wanted, parameter):
+        given = dtypes.dtype_name(dtypes.dtype(parameter))
+        raise dtypes.TypePromotionError(
+            f"In arguments to {name}, cannot safely cast argument of type {given} to "
+            f"{dtypes.dtype_name(wanted)}"
+        )
+
+
 def float_request(
     name: str, key: Any, shape: Any, dtype: Any, *parameters: Any
 ) -> tuple[Value, Shape, np.dtype]:
     """Return the one key, the shape and the dtype of a request for floating numbers.
 
     parameters: of the distribution; the shape, by default, is that to which they stretch.
+
+    Raises TypePromotionError for parameters of a wider dtype than that of the result.
     """
     typed, _ = one_key(name, key)
     wanted = float_dtype(name, dtype)
+    if name not in _ROUNDS_PARAMETERS:
+        for parameter in parameters:
+            check_cast(name, parameter, wanted)
     if not parameters:
         return typed, shape_of_request(shape), wanted
     return typed, shape_of_parameters(name, shape, *parameters), wanted

@@ -24,7 +24,8 @@ def check_agreement(name: str, want: np.ndarray, got: np.ndarray) -> None:
         return
     x, y = _real(got), _real(want)
     eps = float(dtypes.finfo(want.dtype).eps) if want.dtype.kind not in "iub" else 0.0
-    distance = np.abs(x - y)
+    with np.errstate(invalid="ignore"):  # both may be infinite
+        distance = np.abs(x - y)
     far = ~((x == y) | (distance <= row.ulps * eps * np.maximum(1, np.abs(y))))
     allowed = max(1, row.apart * far.size) if row.agreement == "draws" else 0
     worst = np.nanmax(distance[far], initial=0.0)

@@ -2,7 +2,7 @@
 
     streams.npz   for 20 seeds, both layouts of counters, some shapes and all dtypes: bits, uniform
                   and normal numbers, integers; children of keys
-    draws.npz     for each distribution and dtype of the table: (4, 6) draws of one key
+    draws.npz     for each distribution and dtype of the table: (2, 3) draws of each of 20 seeds
 
 Arrays of bfloat16, which npz files do not know, are kept as their words.
 """
@@ -18,13 +18,13 @@ import numpy as np
 
 from tests.random.table import FLOATS, INTS, ROWS
 
-__all__ = ["DRAWS", "SEEDS", "SHAPE", "STREAMS", "draw", "plain", "streams"]
+__all__ = ["DRAWS", "SEEDS", "SHAPE", "STREAMS", "draw", "draws", "plain", "streams"]
 
 FOLDER = Path(__file__).parent
 STREAMS, DRAWS = FOLDER / "streams.npz", FOLDER / "draws.npz"
 SEEDS = (0, 1, 2, 3, 5, 7, 42, 99, 123, 255, 256, 1000, 2**16, 2**20, 2**31 - 1, -1, -2, -42, 31, 8)
 SHAPES = ((), (1,), (5,), (2, 3))
-SHAPE = (4, 6)
+SHAPE = (2, 3)
 
 
 def plain(x: Any) -> np.ndarray:
@@ -35,8 +35,13 @@ def plain(x: Any) -> np.ndarray:
 
 def draw(jax: Any, name: str, dtype: str, shape: tuple[int, ...] = SHAPE, seed: int = 42) -> Any:
     """Draw from a distribution of the table, in 64-bit mode where the dtype needs it."""
-    with jax.enable_x64(dtype.endswith("64") and dtype != "complex64"):
+    with jax.enable_x64(dtype.endswith(("64", "128")) and dtype != "complex64"):
         return np.asarray(ROWS[name].draw(jax.random, jax.random.key(seed), shape, dtype))
+
+
+def draws(jax: Any, name: str, dtype: str) -> np.ndarray:
+    """Draw with all seeds: (20, ...)."""
+    return np.stack([draw(jax, name, dtype, seed=seed) for seed in SEEDS])
 
 
 def streams(jax: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -45,7 +50,7 @@ def streams(jax: Any) -> Iterator[tuple[str, np.ndarray]]:
     operations = {
         **{f"bits-{d}": lambda k, s, d=d: random.bits(k, s, d) for d in INTS if d[0] == "u"},
         **{f"uniform-{d}": lambda k, s, d=d: random.uniform(k, s, d) for d in FLOATS},
-        **{f"normal-{d}": lambda k, s, d=d: random.normal(k, s, d) for d in ("float32",)},
+        **{f"normal-{d}": lambda k, s, d=d: random.normal(k, s, d) for d in FLOATS},
         **{f"randint-{d}": lambda k, s, d=d: random.randint(k, s, 2, 99, d) for d in INTS},
         "split": lambda k, s: random.key_data(random.split(k, s or (1,))),
         "fold_in": lambda k, s: random.key_data(random.fold_in(k, len(s))),
@@ -64,7 +69,7 @@ def main() -> None:
     jax = importlib.import_module("jax")
     np.savez_compressed(STREAMS, **dict(streams(jax)))
     cases = [case for row in ROWS.values() for case in row.cases()]
-    np.savez_compressed(DRAWS, **{f"{n}-{d}": plain(draw(jax, n, d)) for n, d in cases})
+    np.savez_compressed(DRAWS, **{f"{n}-{d}": plain(draws(jax, n, d)) for n, d in cases})
 
 
 if __name__ == "__main__":

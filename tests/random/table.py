@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-__all__ = ["FLOATS", "INTS", "ROWS", "Row"]
+__all__ = ["FLOATS", "INTS", "ROWS", "Row", "as_markdown"]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -47,10 +48,24 @@ class Row:
         """Return (name, dtype) per dtype."""
         return [(self.name, dtype) for dtype in self.dtypes]
 
+    def promise(self) -> str:
+        """Say how closely draws agree, in words."""
+        if self.agreement == "bits":
+            return "bit for bit"
+        near = f"within {self.ulps} ulp"
+        return f"{near}, but for {self.apart:g} of the draws" if self.agreement == "draws" else near
 
-A, P = np.float32(2.5), np.float32(0.3)
+
+A, P = 2.5, 0.3
+THREE = stats.rv_discrete(values=((0, 1, 2), (0.1, 0.2, 0.7)))
 LOGITS = np.log(np.array([0.1, 0.2, 0.7], np.float32))
-F32 = ("float32",)
+
+
+def two_sided(x: np.ndarray) -> np.ndarray:
+    """The distribution function of 1 + 2 s m: m of Maxwell's distribution, s = -1 or 1."""
+    z = (x - 1) / 2
+    return 0.5 + np.sign(z) * stats.maxwell.cdf(np.abs(z)) / 2
+
 
 _ROWS = [
     Row("bits", lambda r, k, s, d: r.bits(k, s, d), tuple(d for d in INTS if d[0] == "u"), "bits"),
@@ -70,30 +85,44 @@ _ROWS = [
         law=stats.randint(3, 100),
     ),
     Row("randint-negative", lambda r, k, s, d: r.randint(k, s, -50, 50, d), INTS[::2], "bits"),
-    Row("randint-full", lambda r, k, s, d: r.randint(k, s, 0, 256, d), ("uint8", "int16"), "bits"),
+    Row("randint-full", lambda r, k, s, d: r.randint(k, s, 0, 256, d), INTS[1:], "bits"),
     Row("normal", lambda r, k, s, d: r.normal(k, s, d), FLOATS, ulps=4, law=stats.norm()),
-    Row("normal-complex", lambda r, k, s, d: r.normal(k, s, d), ("complex64",)),
+    Row("normal-complex", lambda r, k, s, d: r.normal(k, s, d), ("complex64", "complex128")),
+    Row("lognormal-complex", lambda r, k, s, d: r.lognormal(k, 0.5, s, d), ("complex64",), ulps=8),
     Row(
         "truncated_normal",
         lambda r, k, s, d: r.truncated_normal(k, -1.5, 2.0, s, d),
         FLOATS,
         law=stats.truncnorm(-1.5, 2.0),
     ),
-    Row("bernoulli", lambda r, k, s, d: r.bernoulli(k, P, s), ("bool",), "bits"),
-    Row("bernoulli-high", lambda r, k, s, d: r.bernoulli(k, P, s, "high"), ("bool",), "bits"),
-    Row("rademacher", lambda r, k, s, d: r.rademacher(k, s, d), (*INTS[::2], "float32"), "bits"),
+    Row(
+        "bernoulli",
+        lambda r, k, s, d: r.bernoulli(k, P, s),
+        ("bool",),
+        "bits",
+        law=stats.bernoulli(0.3),
+    ),
+    Row(
+        "bernoulli-high",
+        lambda r, k, s, d: r.bernoulli(k, P, s, "high"),
+        ("bool",),
+        "bits",
+        law=stats.bernoulli(0.3),
+    ),
+    Row("rademacher", lambda r, k, s, d: r.rademacher(k, s, d), (*INTS, *FLOATS), "bits"),
     Row(
         "categorical",
         lambda r, k, s, d: r.categorical(k, LOGITS, shape=s),
         ("int32",),
         "bits",
-        law=stats.rv_discrete(values=((0, 1, 2), (0.1, 0.2, 0.7))),
+        law=THREE,
     ),
     Row(
         "categorical-high",
         lambda r, k, s, d: r.categorical(k, LOGITS, shape=s, mode="high"),
         ("int32",),
         "bits",
+        law=THREE,
     ),
     Row(
         "choice", lambda r, k, s, d: r.choice(k, 7, s), ("int32",), "bits", law=stats.randint(0, 7)
@@ -103,13 +132,19 @@ _ROWS = [
         lambda r, k, s, d: r.choice(k, 3, s, p=np.exp(LOGITS)),
         ("int32",),
         "bits",
+        law=THREE,
     ),
     Row("permutation", lambda r, k, s, d: r.permutation(k, int(np.prod(s))), ("int32",), "bits"),
     Row("exponential", lambda r, k, s, d: r.exponential(k, s, d), FLOATS, law=stats.expon()),
     Row("laplace", lambda r, k, s, d: r.laplace(k, s, d), FLOATS, law=stats.laplace()),
     Row("logistic", lambda r, k, s, d: r.logistic(k, s, d), FLOATS, law=stats.logistic()),
     Row("gumbel", lambda r, k, s, d: r.gumbel(k, s, d), FLOATS, law=stats.gumbel_r()),
-    Row("gumbel-high", lambda r, k, s, d: r.gumbel(k, s, d, "high"), FLOATS[1:]),
+    Row(
+        "gumbel-high",
+        lambda r, k, s, d: r.gumbel(k, s, d, "high"),
+        FLOATS[1:],
+        law=stats.gumbel_r(),
+    ),
     Row("cauchy", lambda r, k, s, d: r.cauchy(k, s, d), FLOATS, law=stats.cauchy()),
     Row(
         "rayleigh",
@@ -129,6 +164,7 @@ _ROWS = [
         "double_sided_maxwell",
         lambda r, k, s, d: r.double_sided_maxwell(k, 1.0, 2.0, s, d),
         FLOATS,
+        law=SimpleNamespace(cdf=two_sided),
     ),
     Row(
         "triangular",
@@ -158,83 +194,120 @@ _ROWS = [
         law=stats.gamma(2.5),
     ),
     Row("gamma-half", lambda r, k, s, d: r.gamma(k, A, s, d), ("float16",), "draws", apart=2e-3),
-    Row("gamma-small", lambda r, k, s, d: r.gamma(k, P, s, d), F32, "draws", law=stats.gamma(0.3)),
-    Row("loggamma", lambda r, k, s, d: r.loggamma(k, P, s, d), FLOATS[1:], "draws", ulps=8),
+    Row(
+        "gamma-small",
+        lambda r, k, s, d: r.gamma(k, P, s, d),
+        FLOATS[1:],
+        "draws",
+        law=stats.gamma(0.3),
+    ),
+    Row(
+        "loggamma",
+        lambda r, k, s, d: r.loggamma(k, P, s, d),
+        FLOATS[1:],
+        "draws",
+        ulps=8,
+        law=stats.loggamma(0.3),
+    ),
     Row(
         "beta",
         lambda r, k, s, d: r.beta(k, A, P, s, d),
-        F32,
+        FLOATS[1:],
         "draws",
         law=stats.beta(2.5, 0.3),
     ),
     Row(
         "chisquare",
         lambda r, k, s, d: r.chisquare(k, A, s, d),
-        F32,
+        FLOATS[1:],
         "draws",
         ulps=8,
         law=stats.chi2(2.5),
     ),
-    Row("f", lambda r, k, s, d: r.f(k, A, 4.0, s, d), F32, "draws", ulps=16, law=stats.f(2.5, 4)),
-    Row("t", lambda r, k, s, d: r.t(k, A, s, d), F32, "draws", law=stats.t(2.5)),
-    Row("dirichlet", lambda r, k, s, d: r.dirichlet(k, np.array([A, P]), s, d), F32, "draws"),
+    Row(
+        "f",
+        lambda r, k, s, d: r.f(k, A, 4.0, s, d),
+        FLOATS[1:],
+        "draws",
+        ulps=16,
+        law=stats.f(2.5, 4),
+    ),
+    Row("t", lambda r, k, s, d: r.t(k, A, s, d), FLOATS[1:], "draws", law=stats.t(2.5)),
+    Row(
+        "dirichlet",
+        lambda r, k, s, d: r.dirichlet(k, np.array([A, P], d), s, d),
+        FLOATS[2:],
+        "draws",
+    ),
     Row(
         "generalized_normal",
         lambda r, k, s, d: r.generalized_normal(k, 3.0, s, d),
-        F32,
+        FLOATS[2:],
         "draws",
         law=stats.gennorm(3),
     ),
-    Row("ball", lambda r, k, s, d: r.ball(k, 3, 2, s, d), F32, "draws"),
+    Row("ball", lambda r, k, s, d: r.ball(k, 3, 2, s, d), FLOATS[2:], "draws"),
     Row(
         "poisson",
         lambda r, k, s, d: r.poisson(k, A, s, d),
-        ("int16", "int32"),
+        INTS[2::2],
         "draws",
         law=stats.poisson(2.5),
     ),
     Row(
         "poisson-large",
         lambda r, k, s, d: r.poisson(k, 20.0, s, d),
-        ("int32",),
+        ("int32", "int64"),
         "draws",
         law=stats.poisson(20),
     ),
     Row(
         "binomial",
         lambda r, k, s, d: r.binomial(k, 10, P, s, d),
-        F32,
+        FLOATS[2:],
         "draws",
         law=stats.binom(10, 0.3),
     ),
     Row(
         "binomial-large",
         lambda r, k, s, d: r.binomial(k, 100.0, 0.6, s, d),
-        F32,
+        FLOATS[2:],
         "draws",
         law=stats.binom(100, 0.6),
     ),
     Row(
         "geometric",
         lambda r, k, s, d: r.geometric(k, P, s, d),
-        ("int32",),
+        INTS[2::2],
         "bits",
         law=stats.geom(0.3),
     ),
     Row(
         "multinomial",
         lambda r, k, s, d: r.multinomial(k, 10, np.exp(LOGITS), shape=s, dtype=d),
-        F32,
+        ("float32",),
         "draws",
     ),
-    Row("orthogonal", lambda r, k, s, d: r.orthogonal(k, 3, s[:1], d), F32, ulps=64),
+    Row(
+        "orthogonal",
+        lambda r, k, s, d: r.orthogonal(k, 3, s[:1], d),
+        ("float32", "float64"),
+        ulps=64,
+    ),
     Row(
         "multivariate_normal",
         lambda r, k, s, d: r.multivariate_normal(
             k, np.ones(2, d), np.array([[2, 1], [1, 3]], d), s, d
         ),
-        F32,
+        ("float32", "float64"),
         ulps=32,
     ),
 ]
 ROWS = {row.name: row for row in _ROWS}
+
+
+def as_markdown() -> str:
+    """Return the table as it stands in docs/random.md."""
+    lines = ["| draws | dtypes | agreement with JAX |", "| --- | --- | --- |"]
+    lines += [f"| {row.name} | {' '.join(row.dtypes)} | {row.promise()} |" for row in _ROWS]
+    return "\n".join(lines)

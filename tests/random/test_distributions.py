@@ -13,12 +13,14 @@ N = 4000
 ALPHA = 1e-4
 LAWS = {row.name: getattr(row.law, "dist", row.law) for row in ROWS.values() if row.law}
 DISCRETE = [name for name, law in LAWS.items() if isinstance(law, stats.rv_discrete)]
+PLAIN = "float32"
 CONTINUOUS = [name for name in LAWS if name not in DISCRETE]
 
 
 def sample(name: str, seed: int) -> np.ndarray:
-    """Draw in a 32-bit dtype."""
-    dtype = next(dtype for dtype in ROWS[name].dtypes if dtype.endswith("32"))
+    """Draw in a 32-bit dtype, if there is one."""
+    dtypes = ROWS[name].dtypes
+    dtype = next((dtype for dtype in dtypes if dtype.endswith("32")), dtypes[0])
     return golden.draw(jax, name, dtype, (N,), seed)
 
 
@@ -38,6 +40,36 @@ def test_counts_follow_the_probabilities(name: str) -> None:
     expected = [law.cdf(low), *law.pmf(cells[1:-1]), 1 - law.cdf(high - 1)]
     scaled = np.asarray(expected) * N / np.sum(expected)
     assert stats.chisquare(observed, scaled).pvalue > ALPHA
+
+
+def test_bytes_of_bits_are_equally_likely() -> None:
+    drawn = np.asarray(jax.random.bits(jax.random.key(1), (20 * N,), "uint32"))
+    for shift in (0, 8, 16, 24):
+        assert stats.chisquare(np.bincount((drawn >> shift) & 255, minlength=256)).pvalue > ALPHA
+
+
+def test_signs_are_equally_likely() -> None:
+    positive = int((sample("rademacher", 1) == 1).sum())
+    assert stats.binomtest(positive, N, 0.5).pvalue > ALPHA
+
+
+def test_components_of_vectors_follow_their_distributions() -> None:
+    """Marginals: of a symmetric matrix group, of a simplex, of counts, of complex numbers."""
+    key = jax.random.key(1)
+    entries = np.asarray(jax.random.orthogonal(key, 3, (N,)))[:, 0, 0]
+    assert stats.kstest(entries, stats.uniform(-1, 2).cdf).pvalue > ALPHA
+    parts = np.asarray(jax.random.dirichlet(key, np.array([1.0, 2.0, 3.0], PLAIN), (N,)))
+    assert stats.kstest(parts[:, 1], stats.beta(2, 4).cdf).pvalue > ALPHA
+    counts = np.asarray(jax.random.multinomial(key, 5, np.array([0.4, 0.6], PLAIN), shape=(N,)))
+    observed = np.bincount(counts[:, 0].astype(int), minlength=6)
+    assert stats.chisquare(observed, N * stats.binom(5, 0.4).pmf(np.arange(6))).pvalue > ALPHA
+    numbers = np.asarray(jax.random.normal(key, (N,), "complex64"))
+    for part in (numbers.real, numbers.imag):
+        assert stats.kstest(part, stats.norm(scale=np.sqrt(0.5)).cdf).pvalue > ALPHA
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]], PLAIN)
+    pairs = np.asarray(jax.random.multivariate_normal(key, np.zeros(2, PLAIN), cov, (N,)))
+    white = pairs @ np.linalg.inv(np.linalg.cholesky(cov)).T
+    assert stats.kstest(white.ravel(), stats.norm().cdf).pvalue > ALPHA
 
 
 def test_normal_numbers_of_different_keys_are_uncorrelated() -> None:

@@ -95,6 +95,12 @@ ERRORS = {
     "nothing": lambda r, k: r.normal(None),
     "number": lambda r, k: r.split(0),
     "fold_in-negative": lambda r, k: r.fold_in(k, -1),
+    "beta-cast": lambda r, k: r.beta(k, np.float32(2), 1.0, (2,), "float16"),
+    "lognormal-cast": lambda r, k: r.lognormal(k, np.float32(2), (2,), "bfloat16"),
+    "key-sum": lambda r, k: k + 1,
+    "key-equal": lambda r, k: k == 1,
+    "key-impl": lambda r, k: r.key(0, impl="foo"),
+    "key-impl-type": lambda r, k: r.key(0, impl=3),
     "bits-dtype": lambda r, k: r.bits(k, (2,), "float32"),
 }
 
