@@ -84,12 +84,12 @@ def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
 
 @_hypot.defjvp
 def _hypot_jvp(primals: tuple, tangents: tuple) -> tuple:
-    """d length = x1 / length dx1 + x2 / length dx2; the other results are not differentiated."""
+    """d length = c1 dx1 + c2 dx2 with c = x / length, and dc = (dx - c d length) / length."""
     outs = _hypot(*primals)
-    _, by_x1, by_x2 = outs
-    change = tangents[0] * by_x1 + tangents[1] * by_x2
-    zero = lax.full_like(change, 0)
-    return outs, (change, zero, zero)
+    length, *cosines = outs
+    change = tangents[0] * cosines[0] + tangents[1] * cosines[1]
+    turns = [(t - c * change) / length for t, c in zip(tangents, cosines, strict=True)]
+    return outs, (change, *turns)
 
 
 def _log_of_sum(exp: Callable, scale: float) -> Callable:

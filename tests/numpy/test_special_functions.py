@@ -53,3 +53,11 @@ def test_bessel_function():
 def test_sinc_of_complex_numbers_near_and_far_from_zero():
     z = np.array([0, 0.1j, 0.2 - 0.1j, 2 + 1j, -3.5j], np.complex64)
     np.testing.assert_allclose(jnp.sinc(z), np.sinc(z.astype(np.complex128)), rtol=2e-6)
+
+
+def test_second_and_third_derivatives_of_hypot():
+    with jax.enable_x64(True):
+        third = jax.grad(jax.grad(jax.grad(jnp.hypot)))(3.0, 4.0)
+        second = jax.hessian(jnp.hypot, (0, 1))(3.0, 4.0)
+    np.testing.assert_allclose(np.array(second), [[16 / 125, -12 / 125], [-12 / 125, 9 / 125]])
+    np.testing.assert_allclose(third, -3 * 3 * 16 / 5**5, rtol=1e-12)
