@@ -126,17 +126,17 @@ def test_other_faults_are_errors_with_a_line(name: str, wrap: Callable) -> None:
 def test_rows_that_have_left_a_mapped_loop_are_not_checked() -> None:
     x = jnp.arange(4.0)
 
-    def total(n: Any) -> Any:
-        """Add the first n numbers."""
+    def total(step: Any, n: Any) -> Any:
+        """Add every so many of the first n numbers; where it ends there is no number."""
         state = (0, 0.0)
-        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + x[c[0]]), state)[1]
+        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + step, c[1] + x[c[0]]), state)[1]
 
-    rows = jnp.array([[1, 4], [0, 3]])
+    steps, ends = jnp.array([[2, 1], [4, 3]]), jnp.full((2, 2), 4)
     for run in (jax.vmap(jax.vmap(total)), jax.jit(jax.vmap(jax.vmap(total)))):
         with jax.checks(index=True):
-            np.testing.assert_array_equal(run(rows), [[0, 6], [0, 3]])
+            np.testing.assert_array_equal(run(steps, ends), [[2, 6], [0, 3]])
             with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4"):
-                run(rows + 1)
+                run(steps, ends + 1)
 
 
 def test_everything_is_off_by_default_and_afterwards() -> None:
