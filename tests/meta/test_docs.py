@@ -39,7 +39,10 @@ def test_examples_print_what_they_say(name):
     assert not report, "".join(report)
 
 
-LIBRARIES = "numpy numpy.fft numpy.linalg random nn ops tree tree_util".split()
+LIBRARIES = """
+numpy numpy.fft numpy.linalg random nn ops tree tree_util image scipy.cluster.vq scipy.fft
+scipy.integrate scipy.ndimage scipy.optimize scipy.signal scipy.sparse.linalg
+""".split()
 # Functions without an example, by the reason.
 WITHOUT_EXAMPLE = {
     "read files or iterators": "fromfile fromiter load",

@@ -24,6 +24,18 @@ FACADES = [
     "dtypes",
     "core",
     "sharding",
+    "image",
+    "scipy",
+    "scipy.cluster.vq",
+    "scipy.fft",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.spatial.transform",
+    "experimental.jet",
+    "experimental.ode",
 ]
 
 
