@@ -24,7 +24,7 @@ def broken(match, jaxpr):
 def test_good_programs_pass():
     for jaxpr in (sine_of_product(), sum_with_constant(X)):
         check_jaxpr(jaxpr)
-        assert after_pass(jaxpr) is jaxpr
+        assert after_pass(jaxpr, "stage", "a program") is jaxpr
 
 
 def test_variables_are_bound_before_use():
@@ -108,9 +108,9 @@ def test_faults_show_the_equation_and_the_line():
 def test_passes_are_checked_while_the_switch_is_on():
     jaxpr = sine_of_product().replace(outvars=[Var(ROW)])
     with pytest.raises(JaxprTypeError):
-        after_pass(jaxpr)
+        after_pass(jaxpr, "stage", "a program")
     jax.config.update("jax_enable_checks", False)
-    assert after_pass(jaxpr) is jaxpr
+    assert after_pass(jaxpr, "stage", "a program") is jaxpr
 
 
 def test_literals_may_be_complex():
