@@ -31,7 +31,7 @@ from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
 from tapeless.compiler.target import Target
-from tapeless.compiler.tasks import chunk_length, close_task, open_task
+from tapeless.compiler.tasks import chunk_length, close_task, open_task, private_buffers
 from tapeless.compiler.tiles import Tile, find_tile, open_rows
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
@@ -347,9 +347,10 @@ class _Emitter:
         unit = tile.size if tile else lanes
         extent = plan.static_extent(loop)
         length = chunk_length(extent, self._costs.statement(loop), unit)
-        if length is None or self._has_outer_locals(loop):
+        private = None if length is None else self._private(loop)
+        if length is None or private is None:
             return False
-        root = open_task(region, plan.writes(loop.body))
+        root = open_task(region, plan.writes(loop.body), private)
         start = root.emit(f"mul i64 %chunk, {length}")
         stop = root.emit(f"add i64 {start}, {length}")
         stop = minimum(root, stop, str(extent))
@@ -364,12 +365,11 @@ class _Emitter:
         close_task(region, root, -(-extent // length))
         return True
 
-    def _has_outer_locals(self, loop: Loop) -> bool:
-        """Tell whether the loop writes a local buffer that the rest of the program uses."""
-        written = {buffer for buffer in plan.writes(loop.body) if buffer.space == "local"}
-        if not written:
-            return False
-        return not written.isdisjoint(plan.local_buffers(_without(self._body, loop)))
+    def _private(self, loop: Loop) -> frozenset[Buffer] | None:
+        """Return what each chunk of a loop must have for itself; None if it cannot be shared."""
+        written = [b for b in plan.writes(loop.body) if b.space in ("local", "temp")]
+        outside = plan.buffers_of(_without(self._body, loop)) if written else set()
+        return private_buffers(loop, frozenset(outside))
 
     # Control
 

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tapeless.compiler.demand import by_rows
 from tapeless.compiler.probe import SERIAL_PENALTY, Probe, probe
 from tapeless.compiler.simplify import simplify
 from tapeless.core.interpret import last_uses
@@ -68,10 +69,10 @@ def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
 
     whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation.
     """
-    simple = simplify(jaxpr)
+    simple = by_rows(simplify(jaxpr))
     eqns, probes = _expand(simple)
     if len(eqns) != len(simple.eqns):
-        simple = simplify(simple.replace(eqns=eqns))
+        simple = by_rows(simplify(simple.replace(eqns=eqns)))
         eqns, probes = _expand(simple)
     simple = simple.replace(eqns=eqns)
     planner = _Planner(simple, probes, whole)

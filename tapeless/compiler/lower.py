@@ -35,7 +35,7 @@ from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.kernel.build import SHORT_AXIS, KernelBuilder
 from tapeless.kernel.carry import Carries
 from tapeless.kernel.graph import loads_in
-from tapeless.kernel.ir import Buffer, Scalar
+from tapeless.kernel.ir import Buffer, Const, Scalar
 from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
 from tapeless.kernel.value import KernelValue, Pull
@@ -279,8 +279,13 @@ class ProgramBuilder(KernelBuilder):
         return list(results)
 
     def _store(self, value: KernelValue, reason: str, space: str) -> None:
-        """Store a virtual value in `space`, or in an output buffer if a caller gets it."""
+        """Store a virtual value in `space`, or in an output buffer if a caller gets it.
+
+        A number that turns out to be known stays in the text of the program that reads it.
+        """
         if value.buffer is not None or value.dtype == dtypes.float0:
+            return
+        if reason != "result" and not value.shape and isinstance(value.at(), Const):
             return
         if reason != "result":
             self.store_in(value, self.new_buffer(value.aval, space))

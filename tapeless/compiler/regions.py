@@ -147,6 +147,7 @@ class Region:
     consecutive values of it the lanes hold; mask: the i1 lanes that are wanted, or None for all.
     writes: the buffers that are written while the region runs.
     outer: for the outermost region of a task, the region of the calling function around it.
+    private: there, the buffers that the task has in memory of its own.
     """
 
     def __init__(
@@ -176,6 +177,7 @@ class Region:
         self.depth = around.depth + 1 if around else 0
         self.cache: dict[object, Value] = {}
         self.groups: dict[object, tuple[Value, ...]] = {}
+        self.private: frozenset[Buffer] = frozenset()
         self.readers: dict[Buffer, list[object]] = {}
         vectorised = lanes > 1
         self.vector_var: Index | None = None

@@ -356,6 +356,8 @@ class Values:
         memory = format_of(buffer.dtype).memory
         pointer, origin = "", region.function
         for home, terms in self._levels(region, index):
+            if home.function is not region.function and buffer in region.root().private:
+                home = region.root()
             pointer = carry(pointer, "ptr", origin, home) or self.base(home, buffer)
             origin = home.function
             key = ("address", pointer, tuple(terms))

@@ -240,7 +240,10 @@ class Scan(ProgramPrimitive):
         outs: tuple[ShapedArray, ...],
         **params: Any,
     ) -> tuple:
-        """Write a native loop: carries in place, slices read and outputs stored in place."""
+        """Write a native loop: carries in place, slices read and outputs stored in place.
+
+        Without a carry the iterations are independent, and may run in any order.
+        """
         n_carry, jaxpr = params["num_carry"], params["jaxpr"]
         consts, init, xs = split_at(args, params["num_consts"], n_carry)
         carry = b.carries(init)
@@ -256,7 +259,10 @@ class Scan(ProgramPrimitive):
                 b.assign_row(y, i, row)
             b.update_carries(carry, new)
 
-        b.loop(params["length"], step, independent=False, reverse=params["reverse"])
+        if n_carry or any(eqn.effects for eqn in jaxpr.eqns):
+            b.loop(params["length"], step, independent=False, reverse=params["reverse"])
+        else:
+            b.loop(params["length"], step)
         return (*b.read_carries(carry), *ys)
 
     def hlo(

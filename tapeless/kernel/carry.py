@@ -78,10 +78,11 @@ def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None
         ready = next((item for item in waiting if _is_ready(item, waiting)), None)
         if ready is None:
             nest = _close(b, nest)
-            item = waiting[0]
+            # One that has its copy waits for the others, which still read its old value.
+            item = next(item for item in waiting if item.shifted or item.foreign)
             copy = b.buffer(item.value.aval)
             b.assign(copy, item.value)
-            waiting[0] = _Update(item.buffer, copy, frozenset(), False)
+            waiting[waiting.index(item)] = _Update(item.buffer, copy, frozenset(), False)
             continue
         waiting.remove(ready)
         if nest is not None and nest.shape != ready.value.shape:

@@ -233,6 +233,23 @@ def test_a_swap_of_large_carries_needs_one_copy() -> None:
     assert len([line for line in text.splitlines() if "] = " in line]) == 3
 
 
+def test_what_reads_itself_elsewhere_and_another_carry_is_the_one_that_is_copied() -> None:
+    b = KernelBuilder()
+
+    def new(x: KernelValue, y: KernelValue) -> list[KernelValue]:
+        """Double x; add x to y reversed."""
+
+        def pull(index: tuple) -> object:
+            """Add two elements."""
+            (i,) = index
+            return b.add(x.at(i), y.at(b.index_add(99, b.index_mul(i, -1))))
+
+        return [doubled(b, x), b.virtual(y.aval, pull)]
+
+    text = carried(b, [given(b, 100), given(b, 100)], new)
+    assert len([line for line in text.splitlines() if "] = " in line]) == 3
+
+
 def test_rows_that_are_stored_are_read_back() -> None:
     b = KernelBuilder()
     x, ys = given(b, 50), b.buffer(ShapedArray((9, 50), F32))

@@ -1,0 +1,432 @@
+"""Operations that go row by row: loops that rows leave one by one, and results that few rows want.
+
+JAX's batched `while` takes as many steps as its slowest row, and its batched `cond` computes every
+branch for every row. The operations here have the same results and cost what the rows cost. The
+compiler alone uses them (`demand.py` puts them in the place of JAX's equations), with the programs
+for one row that `unbatch.py` finds.
+
+Many rows are better done together, in lanes or as products of matrices, and few one by one:
+
+    while_by_rows   all rows take steps together while more than one in `together` goes on; then
+                    each of the others runs to its end, alone
+    rows_on_demand  counts the rows that want the results; computes all rows if most do, else
+                    gathers those that do into blocks, or takes them one by one
+
+So no step is taken for more than a few times as many rows as want it, and those steps are as much
+cheaper. Rows are independent, and the loops over them are shared among the cores. What is not
+wanted is left undefined: the equations that read it select something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapeless.compiler.unbatch import UNUSED, Dims, row_aval
+from tapeless.core.aval import ShapedArray
+from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.primitive import Primitive
+from tapeless.kernel.build import KernelValue
+from tapeless.kernel.ir import Scalar
+from tapeless.util.seqs import split_at
+
+__all__ = ["Condition", "rows_on_demand_p", "while_by_rows_p"]
+
+_MOST = 2
+_MOST_CHUNKS = 64
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The rows that want something: where the choice `operand` is the number `case`.
+
+    operand: the position of the choice among the operands, (rows, ...) or (); of a bool the cases
+    are false and true, of an integer its values below n_cases, to which it is clamped.
+    """
+
+    operand: int
+    case: int
+    n_cases: int
+
+
+class WhileByRows(Primitive):
+    """A `while` whose condition has a bool for each row.
+
+    Operands and four of the parameters are those of `while`; row: the program that runs one row to
+    its end; dims: the axes of rows of the operands; together: rows take a step together if more
+    than one in so many goes on, and never if it is 0.
+    """
+
+    name = "while_by_rows"
+
+    def abstract(
+        self,
+        *avals: ShapedArray,
+        body_jaxpr: Jaxpr,
+        **params: Any,
+    ) -> tuple:
+        """Return the types of the carry."""
+        return body_jaxpr.out_avals
+
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        **params: Any,
+    ) -> tuple:
+        """Write the loop of all rows, and behind it a loop over the rows that are left."""
+        n_cond = params["cond_nconsts"]
+        n_body = params["body_nconsts"]
+        cond_consts, body_consts, init = split_at(args, n_cond, n_body)
+        carry = b.carries(init)
+        dims = params["dims"]
+        if params["together"]:
+            _step_together(b, carry, cond_consts, body_consts, params)
+
+        def one(i: Any) -> None:
+            """Run one row to its end."""
+            whole = b.read_carries(carry)
+            values = [*cond_consts, *body_consts, *whole]
+            results = b.inline(params["row"], _rows(b, values, dims, i))
+            _put_row(b, whole, i, results)
+
+        b.loop(outs[0].shape[0], one)
+        return tuple(b.read_carries(carry))
+
+
+def _step_together(
+    b: Any, carry: Any, cond_consts: Sequence, body_consts: Sequence, params: dict[str, Any]
+) -> None:
+    """Let all rows take steps while many go on; rows that are done keep their carry."""
+    cond = params["cond_jaxpr"]
+    body = params["body_jaxpr"]
+    together = params["together"]
+
+    def many() -> Any:
+        """Tell whether enough rows go on."""
+        (flag,) = b.inline(cond, [*cond_consts, *b.read_carries(carry)])
+        n_rows, *inner = flag.shape
+
+        def goes_on(i: Any) -> Scalar:
+            """Tell whether any of the row's flags holds."""
+            return b.fold(inner, lambda index: flag.at(i, *index), "or", False)
+
+        number = _count(b, n_rows, goes_on)
+        return b.gt(b.mul(number, together), n_rows)
+
+    def step() -> None:
+        """Take a step with all rows."""
+        old = b.read_carries(carry)
+        b.keep(old)
+        new = b.inline(body, [*body_consts, *old])
+        (flag,) = b.inline(cond, [*cond_consts, *old])
+        chosen = []
+        for after, before in zip(new, old, strict=True):
+            chosen.append(b.where_rows(flag, after, before))
+        b.update_carries(carry, chosen)
+
+    b.while_loop(many, step)
+
+
+class RowsOnDemand(Primitive):
+    """The results of a program over rows, for the rows that want them.
+
+    Operands are choices, shared values and values with rows in front, in this order.
+    conditions: a row wants the results where one of them holds; n_choices, n_shared: the sizes of
+    the first two groups; n_rows: None if there is but one choice for everything.
+    head: what rows share, (shared values) -> results; row: (shared values, results of the head,
+    rows) -> rows of the results; block, whole: the programs for some and for all rows at once,
+    (shared values, values) -> results, or None if rows had better be alone.
+    """
+
+    name = "rows_on_demand"
+
+    def abstract(
+        self,
+        *avals: ShapedArray,
+        out_avals: tuple,
+        **params: Any,
+    ) -> tuple:
+        """Return the types of the results."""
+        return out_avals
+
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        **params: Any,
+    ) -> tuple:
+        """Write a choice between nothing, the rows that want it, and all rows."""
+        n_choices = params["n_choices"]
+        n_shared = params["n_shared"]
+        choices, shared, rows = split_at(args, n_choices, n_shared)
+        results = [b.buffer(aval, "temp" if aval.size > 1 else "") for aval in outs]
+        demand = _OnDemand(b, choices, shared, rows, results, params)
+        if params["n_rows"] is None:
+            b.when(demand.wanted(0), lambda: demand.whole(params["row"]))
+        else:
+            demand.by_number()
+        return tuple(results)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDemand:
+    """The lowering of a `rows_on_demand`: its builder, operands, results and parameters."""
+
+    b: Any
+    choices: Sequence[KernelValue]
+    shared: Sequence[KernelValue]
+    rows: Sequence[KernelValue]
+    results: Sequence[KernelValue]
+    params: dict[str, Any]
+
+    def by_number(self) -> None:
+        """Choose by the number of rows that want it."""
+        b = self.b
+        n_rows = self.params["n_rows"]
+        whole = self.params["whole"]
+        number = b.let(_count(b, n_rows, self.wanted))
+        some = b.gt(number, 0)
+        if whole is None:
+            b.when(some, lambda: self.few(number))
+            return
+        most = b.gt(b.mul(number, _MOST), n_rows)
+        which = b.add(b.convert(some, _INT32), b.convert(most, _INT32))
+        ways = [lambda: None, lambda: self.few(number), lambda: self.whole(whole)]
+        b.switch(which, ways)
+
+    def wanted(self, i: Any) -> Scalar:
+        """Tell whether the row `i` wants the results."""
+        found = None
+        for condition in self.params["conditions"]:
+            flag = self.holds(condition, i)
+            found = flag if found is None else self.b.or_(found, flag)
+        assert found is not None, "a demand has conditions"
+        return found
+
+    def holds(
+        self,
+        condition: Condition,
+        i: Any,
+    ) -> Scalar:
+        """Tell whether a condition holds anywhere in the row `i`."""
+        choice = self.choices[condition.operand]
+        if not choice.shape:
+            return _is_case(self.b, condition, choice.at())
+
+        def flag(index: tuple) -> Scalar:
+            """Tell whether it holds at one place."""
+            return _is_case(self.b, condition, choice.at(i, *index))
+
+        return self.b.fold(choice.shape[1:], flag, "or", False)
+
+    def whole(self, program: Jaxpr) -> None:
+        """Compute everything together."""
+        values = self.b.inline(program, [*self.shared, *self.rows])
+        for result, value in zip(self.results, values, strict=True):
+            self.b.assign(result, value)
+
+    def few(self, number: Scalar) -> None:
+        """Compute the rows that want it, which are `number`."""
+        block = self.params["block"]
+        if block is None:
+            self.one_by_one()
+        else:
+            self.block_by_block(number, block)
+
+    def one_by_one(self) -> None:
+        """Compute the rows that want it, each alone."""
+        b = self.b
+        common = b.inline(self.params["head"], self.shared)
+        shared = [*self.shared, *map(b.stored, common)]
+        dims = (0,) * len(self.rows)
+
+        def row(i: Any) -> None:
+            """Compute one row."""
+            mine = _rows(b, self.rows, dims, i)
+            values = b.inline(self.params["row"], [*shared, *mine])
+            _put_row(b, self.results, i, values)
+
+        def row_if_wanted(i: Any) -> None:
+            """Compute one row if it wants it."""
+            b.when(self.wanted(i), lambda: row(i))
+
+        b.loop(self.params["n_rows"], row_if_wanted)
+
+    def block_by_block(
+        self,
+        number: Scalar,
+        program: Jaxpr,
+    ) -> None:
+        """Compute the rows that want it, by the `program` for a block of rows.
+
+        The last block is filled with copies of its last row. Blocks that follow each other go to
+        different chunks of the loop, since only the first of them have rows.
+        """
+        b = self.b
+        n_rows = self.params["n_rows"]
+        size = program.out_avals[0].shape[0]
+        places = self.places()
+        last = b.let(b.sub(number, 1))
+        n_blocks = -(-n_rows // size)
+        run = -(-n_blocks // _MOST_CHUNKS)
+        n_runs = -(-n_blocks // run)
+
+        def block(j: Any) -> None:
+            """Compute one block, if it has rows."""
+            within = b.index_mul(b.index_mod(j, run), n_runs)
+            start = b.index_mul(b.index_add(within, b.index_div(j, run)), size)
+
+            def place(lane: Any) -> Scalar:
+                """Return the row that a lane works on."""
+                position = b.min(b.index_add(start, lane), last)
+                return b.convert(places.at(position), _INT64)
+
+            b.when(b.lt(start, number), lambda: self.block(program, place))
+
+        b.loop(run * n_runs, block)
+
+    def block(
+        self,
+        program: Jaxpr,
+        place: Callable[[Any], Scalar],
+    ) -> None:
+        """Gather the rows `place(lane)`, compute, and scatter."""
+        b = self.b
+        size = program.out_avals[0].shape[0]
+        gathered = [b.stored(_gathered(b, x, size, place)) for x in self.rows]
+        values = b.inline(program, [*self.shared, *gathered])
+        for target, value in zip(self.results, values, strict=True):
+            _scatter(b, target, b.stored(value), place)
+
+    def places(self) -> KernelValue:
+        """Return the numbers of the rows that want it, in a list that begins with them."""
+        b = self.b
+        n_rows = self.params["n_rows"]
+        places = b.buffer(ShapedArray((n_rows + 1,), _INT32), "temp")
+        found = b.buffer(ShapedArray((), _INT64))
+        b.store(found, (), 0)
+
+        def note(i: Any) -> None:
+            """Note a row, and keep the note if it wants it."""
+            b.store(places, (found.at(),), b.convert(i, _INT32))
+            more = b.convert(self.wanted(i), _INT64)
+            b.store(found, (), b.add(found.at(), more))
+
+        b.loop(n_rows, note, independent=False)
+        return places
+
+
+def _is_case(
+    b: Any,
+    condition: Condition,
+    choice: Scalar,
+) -> Scalar:
+    """Compare a choice with a case."""
+    if choice.dtype == np.bool_:
+        return choice if condition.case else b.not_(choice)
+    if condition.case == 0:
+        return b.le(choice, 0)
+    if condition.case == condition.n_cases - 1:
+        return b.ge(choice, condition.case)
+    return b.eq(choice, condition.case)
+
+
+def _count(
+    b: Any,
+    n_rows: int,
+    wanted: Callable[[Any], Scalar],
+) -> Scalar:
+    """Count the rows for which `wanted(i)` holds."""
+
+    def one(index: tuple) -> Scalar:
+        """Return 1 for a row that wants it, else 0."""
+        return b.convert(wanted(index[0]), _INT64)
+
+    return b.fold((n_rows,), one, "add", 0)
+
+
+def _rows(
+    b: Any,
+    values: Sequence,
+    dims: Dims,
+    i: Any,
+) -> list[KernelValue]:
+    """View the row `i` of values along their axes of rows; shared values as they are."""
+    rows = []
+    for value, dim in zip(values, dims, strict=True):
+        is_shared = dim is None or dim == UNUSED
+        rows.append(value if is_shared else _row(b, value, dim, i))
+    return rows
+
+
+def _row(
+    b: Any,
+    value: KernelValue,
+    dim: int,
+    i: Any,
+) -> KernelValue:
+    """View the row `i` of a value; an axis of extent 1 has one row for all."""
+    place = 0 if value.shape[dim] == 1 else i
+    aval = row_aval(value.aval, dim)
+
+    def pull(index: tuple) -> Any:
+        """Put the row's number into the index."""
+        return value.at(*index[:dim], place, *index[dim:])
+
+    return b.virtual(aval, pull)
+
+
+def _put_row(
+    b: Any,
+    targets: Sequence,
+    i: Any,
+    values: Sequence,
+) -> None:
+    """Store values as the row `i` of others."""
+    for target, value in zip(targets, values, strict=True):
+        b.assign_row(target, i, value)
+
+
+def _gathered(
+    b: Any,
+    value: KernelValue,
+    size: int,
+    place: Callable,
+) -> KernelValue:
+    """View the rows `place(lane)` of a value."""
+    aval = value.aval.update(shape=(size, *value.shape[1:]))
+
+    def pull(index: tuple) -> Any:
+        """Find the row."""
+        lane, *rest = index
+        return value.at(place(lane), *rest)
+
+    return b.virtual(aval, pull)
+
+
+def _scatter(
+    b: Any,
+    target: KernelValue,
+    value: KernelValue,
+    place: Callable,
+) -> None:
+    """Store the rows of a value as the rows `place(lane)` of another."""
+
+    def put(index: tuple) -> None:
+        """Store one element."""
+        lane, *rest = index
+        b.store(target, (place(lane), *rest), value.at(*index))
+
+    b.nest(value.shape, put)
+
+
+while_by_rows_p = WhileByRows()
+rows_on_demand_p = RowsOnDemand()

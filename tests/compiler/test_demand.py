@@ -1,0 +1,178 @@
+"""What only some rows want is computed for them alone; values and gradients stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.compiler.demand import by_rows
+from tapeless.compiler.simplify import simplify
+from tests.compiler.limits import within
+
+RNG = np.random.default_rng(0)
+W = RNG.normal(size=(6, 6)).astype(np.float32) / 3
+
+
+def costly(x: jax.Array) -> jax.Array:
+    """Take many steps."""
+    return lax.fori_loop(0, 40, lambda i, y: jnp.sin(y) + x, x)
+
+
+def endless(x: jax.Array) -> jax.Array:
+    """Take more steps than anyone can wait for."""
+    return lax.fori_loop(0, 2**31 - 1, lambda i, y: jnp.sin(y) + x, x)
+
+
+def branchy(limit: float, expensive: Callable = costly) -> Callable:
+    """Return a function that is expensive above a limit."""
+
+    def function(x: jax.Array) -> jax.Array:
+        return lax.cond(x.sum() > limit, expensive, lambda x: x * 2, x)
+
+    return function
+
+
+def operations(function: Callable, *args: np.ndarray) -> list[str]:
+    """Return the names of the operations that a program is compiled from."""
+    program = by_rows(simplify(jax.make_jaxpr(function)(*args).jaxpr))
+    return [eqn.primitive.name for eqn in program.eqns]
+
+
+def check(function: Callable, *args: np.ndarray) -> None:
+    """Compare a mapped function with a loop over the rows."""
+    expected = [jax.jit(function)(*row) for row in zip(*args, strict=True)]
+    found = jax.jit(jax.vmap(function))(*args)
+    for k, leaf in enumerate(jax.tree.leaves(found)):
+        rows = np.stack([np.asarray(jax.tree.leaves(row)[k]) for row in expected])
+        np.testing.assert_allclose(np.asarray(leaf), rows, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("limit", [9.0, 1.5, 0.0, -9.0])
+@pytest.mark.parametrize("n_rows", [3, 40, 100])
+def test_values_for_few_and_for_many_rows(n_rows: int, limit: float) -> None:
+    x = RNG.normal(size=n_rows).astype(np.float32)
+    assert "rows_on_demand" in operations(jax.vmap(branchy(limit)), x)
+    check(branchy(limit), x)
+
+
+@pytest.mark.parametrize("limit", [9.0, 2.0, -9.0])
+def test_rows_that_are_arrays(limit: float) -> None:
+    x = RNG.normal(size=(50, 6)).astype(np.float32)
+    check(branchy(limit, lambda x: lax.fori_loop(0, 9, lambda i, y: jnp.tanh(W @ y), x)), x)
+    check(branchy(limit, lambda x: jnp.cumsum(jnp.sort(x)) + jnp.fft.fft(x).real), x)
+
+
+@pytest.mark.parametrize("limit", [9.0, 1.0])
+def test_gradients_of_rows(limit: float) -> None:
+    x = RNG.normal(size=40).astype(np.float32)
+    check(jax.value_and_grad(branchy(limit)), x)
+    whole = jax.grad(lambda x: jax.vmap(branchy(limit))(x).sum())
+    rows = np.stack([np.asarray(jax.grad(branchy(limit))(row)) for row in x])
+    np.testing.assert_allclose(np.asarray(jax.jit(whole)(x)), rows, rtol=1e-4, atol=1e-4)
+
+
+def test_branches_within_branches_and_loops() -> None:
+    x = RNG.normal(size=40).astype(np.float32)
+    n = RNG.integers(0, 20, size=40).astype(np.int32)
+    check(branchy(0.0, branchy(1.0)), x)
+    check(branchy(0.5, lambda x: lax.map(branchy(1.0), x + jnp.arange(4.0)).sum()), x)
+    check(lambda n, x: lax.switch(n % 3, [costly, jnp.negative, branchy(0.0)], x), n, x)
+    check(jax.vmap(branchy(1.0)), RNG.normal(size=(5, 7)).astype(np.float32))
+
+
+def test_no_row_wants_it_so_it_is_not_computed() -> None:
+    x = np.linspace(0.0, 1.0, 1000, dtype=np.float32)
+    with within(60):
+        out = jax.jit(jax.vmap(branchy(2.0, endless)))(x)
+    np.testing.assert_array_equal(np.asarray(out), 2 * x)
+
+
+def test_one_choice_for_everything_is_lazy_too() -> None:
+    select = jax.jit(lambda p, x: jnp.where(p, endless(x), x * 2))
+    with within(60):
+        assert float(select(False, np.float32(3))) == 6
+
+
+def test_what_both_cases_want_is_computed_once_for_all() -> None:
+    def function(p: jax.Array, x: jax.Array) -> jax.Array:
+        y = costly(x)
+        return jnp.where(p, y, -y)
+
+    x = RNG.normal(size=40).astype(np.float32)
+    assert "rows_on_demand" not in operations(function, x > 0, x)
+
+
+def test_effects_of_both_branches_happen(capfd: pytest.CaptureFixture) -> None:
+    def loud(x: jax.Array) -> jax.Array:
+        jax.debug.print("loud {}", x)
+        return costly(x)
+
+    x = np.float32([0, 1])
+    out = jax.jit(jax.vmap(branchy(9.0, loud)))(x)
+    jax.effects_barrier()
+    np.testing.assert_array_equal(np.asarray(out), 2 * x)
+    assert capfd.readouterr().out.count("loud") == 2
+
+
+def test_values_that_are_not_numbers_stay_in_their_rows() -> None:
+    x = np.float32([np.nan, 1, np.inf, -1])
+    check(branchy(0.5, lambda x: lax.fori_loop(0, 30, lambda i, y: jnp.log(y) + x, x)), x)
+    gradient = jax.jit(jax.vmap(jax.grad(branchy(0.5, lambda x: lax.cumsum(jnp.log(x)[None])[0]))))
+    np.testing.assert_array_equal(np.asarray(gradient(np.float32([-1, 0, 2]))), [2, 2, 0.5])
+
+
+def test_a_shared_matrix_is_not_broadcast() -> None:
+    matrix = RNG.normal(size=(64, 64)).astype(np.float32) / 8
+    x = RNG.normal(size=(128, 64)).astype(np.float32)
+
+    def expensive(m: jax.Array, x: jax.Array) -> jax.Array:
+        return lax.fori_loop(0, 5, lambda i, y: jnp.tanh(m @ y), x)
+
+    def function(m: jax.Array, x: jax.Array) -> jax.Array:
+        return lax.cond(jnp.sum(x) > 1e9, expensive, lambda m, x: x * 2.0, m, x)
+
+    mapped = jax.jit(jax.vmap(function, (None, 0)))
+    assert "f32[128,64,64]" in str(jax.make_jaxpr(mapped)(matrix, x))
+    plain = jax.jit(jax.vmap(expensive, (None, 0)))
+    bytes_of = [
+        f.lower(matrix, x).compile().memory_analysis().temp_size_in_bytes for f in (mapped, plain)
+    ]
+    assert bytes_of[0] < 8 * bytes_of[1] < matrix.nbytes * 128
+    np.testing.assert_array_equal(np.asarray(mapped(matrix, x)), 2 * x)
+    np.testing.assert_allclose(
+        np.asarray(mapped(matrix, x + 1e9)), np.asarray(plain(matrix, x + 1e9)), atol=1e-5
+    )
+
+
+def test_rows_that_a_mask_leaves_out_of_a_scan() -> None:
+    """An operand that is stretched along the rows is one row for all."""
+    weights = RNG.normal(size=(16, 12)).astype(np.float32)
+    bias = RNG.normal(size=16).astype(np.float32)
+
+    def row(b: jax.Array, length: jax.Array, xs: jax.Array) -> jax.Array:
+        def step(c: jax.Array, inputs: tuple) -> tuple:
+            t, x = inputs
+            new = jnp.tanh(weights @ jnp.concatenate([x, c]) + b)[:8]
+            kept = jnp.where(t < length, new, c)
+            return kept, kept.sum()
+
+        return lax.scan(step, jnp.zeros(8), (jnp.arange(6), xs))[1]
+
+    xs = RNG.normal(size=(40, 6, 4)).astype(np.float32)
+    length = RNG.integers(0, 6, size=40).astype(np.int32)
+    found = jax.jit(jax.vmap(row, (None, 0, 0)))(bias, length, xs)
+    expected = np.stack([row(bias, n, x) for n, x in zip(length, xs, strict=True)])
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_masks_of_elements_are_left_alone() -> None:
+    def attention(x: jax.Array) -> jax.Array:
+        mask = jnp.tril(jnp.ones((64, 64), bool))
+        return jnp.where(mask, x @ x.T, -1e9)
+
+    assert "rows_on_demand" not in operations(attention, np.ones((64, 32), np.float32))
