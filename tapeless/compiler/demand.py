@@ -46,7 +46,7 @@ LEAST_ROWS = 32
 BLOCK_SIZES = (8, 64)
 TOGETHER = 16
 TOGETHER_RECIPES = 32
-_UNKNOWN_STEPS = 16
+_UNKNOWN_STEPS = 100
 _WORK = {"sort": 20.0, "fft": 20.0, "cholesky": 50.0, "lu": 50.0, "qr": 50.0, "svd": 400.0}
 _RECIPES = frozenset(
     "sin cos tan tanh exp log pow logistic atan2 erf sinh cosh asin acos atan exp2 expm1 log1p "
