@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
+import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
+from tapeless.compiler.emit import emit_program
+from tapeless.compiler.lower import lower_jaxpr
+from tapeless.compiler.target import host_target
 from tapeless.compiler.tasks import SHARED_COST, chunk_length
 
 
@@ -26,3 +35,45 @@ def test_cheap_loops_are_not_cut() -> None:
 def test_a_chunk_is_worth_handing_out() -> None:
     length = chunk_length(1 << 20, float(1 << 20), 1)
     assert length >= 1 << 18
+
+
+def shared(function: Callable, *args: np.ndarray) -> bool:
+    """Tell whether the worker pool runs a loop of a program."""
+    program = lower_jaxpr(jax.make_jaxpr(function)(*args).jaxpr)
+    return "tapeless_parallel" in emit_program(program, host_target()).text
+
+
+def mapped(row: Callable) -> Callable:
+    """Return the map of a function over rows, one after the other."""
+    return lambda xs: lax.map(row, xs)
+
+
+def sorting(x: jax.Array) -> jax.Array:
+    """Take many steps that need a temporary."""
+    return lax.fori_loop(0, 50, lambda i, y: jnp.sort(y) * 0.9 + x[::-1], x)
+
+
+def test_rows_of_a_map_are_shared_with_temporaries_of_their_own() -> None:
+    xs = np.random.default_rng(0).normal(size=(3000, 20)).astype(np.float32)
+    assert shared(mapped(sorting), xs)
+    found = np.asarray(jax.jit(mapped(sorting))(xs))
+    for _ in range(50):
+        assert np.array_equal(np.asarray(jax.jit(mapped(sorting))(xs)), found)
+    one = jax.jit(sorting)
+    expected = np.stack([np.asarray(one(x)) for x in xs[::100]])
+    np.testing.assert_allclose(found[::100], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_that_call_back_or_have_large_temporaries_are_not_shared() -> None:
+    def calling(x: jax.Array) -> jax.Array:
+        return jax.pure_callback(np.sort, jax.ShapeDtypeStruct(x.shape, x.dtype), sorting(x))
+
+    xs = np.ones((3000, 20), np.float32)
+    assert not shared(mapped(calling), xs)
+    assert not shared(mapped(sorting), np.ones((40, 100_000), np.float32))
+
+
+def test_a_carry_keeps_a_loop_on_one_core() -> None:
+    xs = np.ones((3000, 20), np.float32)
+    running = lambda xs: lax.scan(lambda c, x: (c + sorting(x), c), xs[0], xs)[1]  # noqa: E731
+    assert not shared(running, xs)
