@@ -64,7 +64,7 @@ class WhileByRows(Primitive):
 
     name = "while_by_rows"
 
-    def abstract(
+    def abstract(  # pyrefly: ignore[bad-override]  # as in every primitive: see pyproject.toml
         self,
         *avals: ShapedArray,
         body_jaxpr: Jaxpr,
@@ -147,7 +147,7 @@ class RowsOnDemand(Primitive):
 
     name = "rows_on_demand"
 
-    def abstract(
+    def abstract(  # pyrefly: ignore[bad-override]  # as in every primitive: see pyproject.toml
         self,
         *avals: ShapedArray,
         out_avals: tuple,

@@ -179,8 +179,9 @@ def _replaced(body: Jaxpr, names: dict[Var, Atom], once: set[Var], which: Var) -
         eqn = eqn.replace(invars=tuple(map(read, eqn.invars)))
         eqns.append(_branching(eqn, which) if out in once else eqn)
     invars = (*body.invars, which) if once else body.invars
+    outvars = [read(atom) for atom in body.outvars]
     debug = DebugInfo(body.debug.function)
-    return Jaxpr(body.constvars, invars, map(read, body.outvars), eqns, body.consts, debug)
+    return Jaxpr(body.constvars, invars, outvars, eqns, body.consts, debug)
 
 
 def _branching(eqn: Eqn, which: Var) -> Eqn:

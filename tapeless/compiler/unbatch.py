@@ -530,7 +530,7 @@ def _scan(eqn: Eqn, dims: Dims) -> Row:
     outs = [*carry, *_shifted(ys, -1)]
     found, carry = _body(params["jaxpr"], outs, slice(n_consts, n_consts + n_carry), 0)
     consts, _, xs = split_at(found.dims, n_consts, n_carry)
-    new = {"num_consts": _count(tuple(consts))}
+    new: dict[str, Any] = {"num_consts": _count(tuple(consts))}
     new["jaxpr"] = _in_program(params["jaxpr"], found, (*consts, *carry, *xs))
     return Row((*consts, *carry, *_shifted(xs, 1)), (*carry, *ys), {**params, **new})
 
@@ -543,14 +543,14 @@ def _while(eqn: Eqn, dims: Dims) -> Row:
     by_row = bool(cond.out_avals[0].shape)
     if by_row and any(dim not in (0, UNUSED) for dim in dims):
         raise _Mixed
-    outs = [0] * len(dims) if by_row else list(dims)
+    outs: list[Dim] = [0] * len(dims) if by_row else list(dims)
     found, carry = _body(body, outs, slice(n_body, n_body + len(dims)), 0)
     asks = _program(cond, (0 if by_row else None,))
     for dim, asked in zip(carry, asks.dims[n_cond:], strict=True):
         if asked not in (UNUSED, dim):
             raise _Mixed
     of_cond, of_body = asks.dims[:n_cond], found.dims[:n_body]
-    new = {"cond_nconsts": _count(of_cond), "body_nconsts": _count(of_body)}
+    new: dict[str, Any] = {"cond_nconsts": _count(of_cond), "body_nconsts": _count(of_body)}
     new["cond_jaxpr"] = _in_program(cond, asks, (*of_cond, *carry))
     new["body_jaxpr"] = _in_program(body, found, (*of_body, *carry))
     return Row((*of_cond, *of_body, *carry), carry, {**params, **new})

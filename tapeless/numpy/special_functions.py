@@ -87,8 +87,12 @@ def _hypot_jvp(primals: tuple, tangents: tuple) -> tuple:
     """d length = c1 dx1 + c2 dx2 with c = x / length, and dc = (dx - c d length) / length."""
     outs = _hypot(*primals)
     length, *cosines = outs
-    change = tangents[0] * cosines[0] + tangents[1] * cosines[1]
-    turns = [(t - c * change) / length for t, c in zip(tangents, cosines, strict=True)]
+    change = tangents[0] * cosines[0]
+    change += tangents[1] * cosines[1]
+    turns = []
+    for tangent, cosine in zip(tangents, cosines, strict=True):
+        turn = tangent - cosine * change
+        turns.append(turn / length)
     return outs, (change, *turns)
 
 

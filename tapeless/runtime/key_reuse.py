@@ -328,8 +328,8 @@ def _remember(x: Array, numbers: np.ndarray) -> None:
 
 
 def run_operation(
-    prim: Any, params: Mapping[str, Any], args: Sequence[Value], run: Callable[[], Sequence]
-) -> Sequence:
+    prim: Any, params: Mapping[str, Any], args: Sequence[Value], run: Callable[[], tuple]
+) -> tuple:
     """Run an operation outside of programs, unless it would use a key again."""
     numbers = [_numbers_of(arg) for arg in args]
     avals = [typeof(arg) for arg in args]
@@ -341,7 +341,7 @@ def run_operation(
     return _noted(run(), found)
 
 
-def run_program(jaxpr: Jaxpr, args: Sequence[Value], run: Callable[[], Sequence]) -> Sequence:
+def run_program(jaxpr: Jaxpr, args: Sequence[Value], run: Callable[[], tuple]) -> tuple:
     """Run a program on Arrays, unless it would use a key again."""
     numbers = [_numbers_of(arg) for arg in (*jaxpr.consts, *args)]
     start = "Previously-consumed key passed to jit-compiled function at index {}."
@@ -349,7 +349,7 @@ def run_program(jaxpr: Jaxpr, args: Sequence[Value], run: Callable[[], Sequence]
     return _noted(run(), found)
 
 
-def _noted(results: Sequence, found: Sequence[Numbers]) -> Sequence:
+def _noted(results: tuple, found: Sequence[Numbers]) -> tuple:
     """Remember what is known of results."""
     for result, numbers in zip(results, found, strict=True):
         if numbers is not None and type(result) is Array:

@@ -262,10 +262,11 @@ class Rotation(NamedTuple):
             raise TypeError("Single rotation has no len().")
         return self.quat.shape[0]
 
-    def __mul__(
+    # A tuple repeats itself; rotations compose.
+    def __mul__(  # pyrefly: ignore[bad-override]
         self,
         other: Rotation,
-    ) -> Rotation:  # pyrefly: ignore[bad-override]  # composes
+    ) -> Rotation:
         """Return the rotations that turn by `other` first, and then by this."""
         return Rotation(_product(self.quat, other.quat))
 
