@@ -179,6 +179,10 @@ class _Demand:
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         known = (*jaxpr.constvars, *jaxpr.invars, *self.makers)
         self.numbers = {var: number for number, var in enumerate(known)}
+        self.readers: dict[Var, set[int]] = {}
+        for eqn in jaxpr.eqns:
+            self._read_by(eqn.invars, id(eqn))
+        self._read_by(jaxpr.outvars, id(jaxpr))
         self.needs: dict[Var, _Need | None] = {}
         self.dims: dict[Var, int] = {}
         for atom in jaxpr.outvars:
@@ -186,6 +190,12 @@ class _Demand:
         self.of_eqn: list[_Need | None] = [None] * len(jaxpr.eqns)
         for number in reversed(range(len(jaxpr.eqns))):
             self.of_eqn[number] = self._pass_on(jaxpr.eqns[number])
+
+    def _read_by(self, atoms: Iterable[Atom], reader: int) -> None:
+        """Note who reads some values: an equation or the whole program, by its identity."""
+        for atom in atoms:
+            if type(atom) is Var:
+                self.readers.setdefault(atom, set()).add(reader)
 
     def _want(self, atom: Atom, need: _Need | None, dim: int = 0) -> None:
         """Add a demand, for rows along an axis; None stands for everything."""
@@ -313,11 +323,11 @@ class _Demand:
             return []
         if _is_masked(need, members):
             return []
+        outs = self._used_outside(members)
         members = self._with_broadcasts(members)
         made = {var for eqn in members for var in eqn.outvars}
         used = [atom for eqn in members for atom in eqn.invars if type(atom) is Var]
         inputs = tuple(dict.fromkeys(var for var in used if var not in made))
-        outs = self._used_outside(members)
         program, dims = Jaxpr((), inputs, outs, members), (None,) * len(inputs)
         if n_rows is not None:
             found = row_program(program, tuple(self.dims[var] for var in outs))
@@ -400,13 +410,13 @@ class _Demand:
 
     def _used_outside(self, members: Sequence[Eqn]) -> tuple[Var, ...]:
         """Return the results of equations that others read."""
-        own = {var for eqn in members for var in eqn.outvars}
-        outvars = {id(eqn.outvars[0]) for eqn in members}
-        used = {atom for atom in self.jaxpr.outvars if type(atom) is Var}
-        for eqn in self.jaxpr.eqns:
-            if id(eqn.outvars[0] if eqn.outvars else eqn) not in outvars:
-                used.update(atom for atom in eqn.invars if type(atom) is Var)
-        return tuple(var for eqn in members for var in eqn.outvars if var in used and var in own)
+        own = {id(eqn) for eqn in members}
+        return tuple(
+            var
+            for eqn in members
+            for var in eqn.outvars
+            if any(reader not in own for reader in self.readers.get(var, ()))
+        )
 
 
 def _either(first: _Need | None, second: _Need | None) -> _Need | None:
