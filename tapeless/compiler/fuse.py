@@ -29,9 +29,11 @@ from dataclasses import dataclass, field
 from tapeless.compiler.demand import by_rows
 from tapeless.compiler.probe import SERIAL_PENALTY, Probe, probe
 from tapeless.compiler.simplify import simplify
+from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.interpret import last_uses
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
+from tapeless.prims.structural import copy_p
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["Plan", "describe", "plan_program"]
@@ -70,11 +72,10 @@ def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
     whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation.
     """
     simple = by_rows(simplify(jaxpr))
-    eqns, probes = _expand(simple)
-    if len(eqns) != len(simple.eqns):
-        simple = by_rows(simplify(simple.replace(eqns=eqns)))
-        eqns, probes = _expand(simple)
-    simple = simple.replace(eqns=eqns)
+    before = len(simple.eqns)
+    simple, probes = _expand(simple)
+    if len(probes) != before:
+        simple, probes = _expand(by_rows(simplify(simple)))
     planner = _Planner(simple, probes, whole)
     planner.decide()
     cuts = planner.cut()
@@ -83,9 +84,10 @@ def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
     return Plan(simple, frozenset(reasons), cuts, dying, reasons, planner.wide())
 
 
-def _expand(jaxpr: Jaxpr) -> tuple[list[Eqn], list[Probe | None]]:
+def _expand(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Probe | None]]:
     """Replace operations without a rule by simpler ones; return the probes of what is left."""
     eqns: list[Eqn] = []
+    constants: dict[Var, object] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     probes: list[Probe | None] = []
     stack = list(reversed(jaxpr.eqns))
     while stack:
@@ -101,12 +103,19 @@ def _expand(jaxpr: Jaxpr) -> tuple[list[Eqn], list[Probe | None]]:
             eqns.append(eqn)
             probes.append(found)
         else:
-            stack.extend(reversed(_spliced(found.decomposed, eqn)))
-    return eqns, probes
+            program = found.decomposed
+            constants.update(zip(program.constvars, program.consts, strict=True))
+            stack.extend(reversed(_spliced(program, eqn)))
+    consts = tuple(constants.values())
+    return jaxpr.replace(constvars=tuple(constants), consts=consts, eqns=eqns), probes
 
 
 def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
-    """Return the equations of a decomposition, with fresh variables, for the equation `eqn`."""
+    """Return the equations of a decomposition, with fresh variables, for the equation `eqn`.
+
+    Its constants keep their variables.  A result that no equation makes, or that is there twice, is
+    copied.
+    """
     names: dict[Var, object] = dict(zip(program.invars, eqn.invars, strict=True))
 
     def rename(atom: object) -> object:
@@ -119,10 +128,24 @@ def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
         invars = tuple(map(rename, inner.invars))
         names.update(zip(inner.outvars, fresh, strict=True))
         made.append(inner.replace(invars=invars, outvars=tuple(fresh), source=eqn.source))
-    final = {rename(atom): var for atom, var in zip(program.outvars, eqn.outvars, strict=True)}
-    return [
-        inner.replace(outvars=tuple(final.get(var, var) for var in inner.outvars)) for inner in made
+    fresh_vars = {var for inner in made for var in inner.outvars}
+    final: dict[Var, Var] = {}
+    copies: list[Eqn] = []
+    for atom, var in zip(program.outvars, eqn.outvars, strict=True):
+        source = rename(atom)
+        if source in fresh_vars and source not in final:
+            final[source] = var
+        else:
+            source = final.get(source, source)
+            copies.append(Eqn(copy_p, (source,), (var,), {}, NO_EFFECTS, eqn.source))
+    placed = [
+        inner.replace(
+            invars=tuple(final.get(atom, atom) for atom in inner.invars),
+            outvars=tuple(final.get(var, var) for var in inner.outvars),
+        )
+        for inner in made
     ]
+    return placed + copies
 
 
 Context = object
@@ -287,8 +310,10 @@ def _pulls(
             if access.identity:
                 pulls.append((context, count))
             else:
+                is_nest = type(context) is tuple and context[0] == "nest"
+                evaluations = access.evaluations if is_nest else access.most
                 key = (hash(context), position, number, which)
-                pulls.append((key, access.evaluations * count / out_size))
+                pulls.append((key, evaluations * count / out_size))
     return pulls
 
 

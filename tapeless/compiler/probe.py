@@ -61,11 +61,14 @@ _RECIPE = 15.0
 class Access:
     """One way in which an operand is read.
 
-    evaluations: how many elements would be computed if the operand were virtual; identity: they are
-    pulled at the index of the result's element; serial: inside a loop that runs in order.
+    evaluations: how many elements would be computed if the operand were virtual; most: the same if
+    the loops over the result are in another order, as when it is transposed, so that what depends
+    on the outer ones is not computed outside of the inner ones; identity: they are pulled at the
+    index of the result's element; serial: inside a loop that runs in order.
     """
 
     evaluations: float
+    most: float
     identity: bool
     serial: bool = False
 
@@ -226,7 +229,7 @@ class _Survey:
         work = 0.0
         for node in nodes:
             if isinstance(node, Load):
-                self._note(node, times, place, serial)
+                self._note(node, times, bound, place, serial)
             elif isinstance(node, Op):
                 weight = _RECIPE if is_recipe(node) else _WEIGHTS.get(node.name, 1.0)
                 work += weight * times(node.free)
@@ -236,10 +239,19 @@ class _Survey:
                 self.n_nodes += 1
         return work
 
-    def _note(self, load: Load, times: Callable, place: Affine | None, serial: bool) -> None:
+    def _note(
+        self,
+        load: Load,
+        times: Callable,
+        bound: dict[Index, float],
+        place: Affine | None,
+        serial: bool,
+    ) -> None:
         """Note a load of an operand."""
         accesses = self.reads.get(load.buffer)
         if accesses is None:
             return
-        count = times(load.index.free) if load.guard is None else times(load.free)
-        accesses.append(Access(count, load.index is place, serial))
+        free = load.index.free if load.guard is None else load.free
+        count = times(free)
+        most = count if free.isdisjoint(bound) else max(count, *bound.values())
+        accesses.append(Access(count, most, load.index is place, serial))

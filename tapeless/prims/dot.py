@@ -52,6 +52,7 @@ DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]],
 ]
 SMALL = 32**3  # multiplications; below, a call costs more than the loops it saves
+FEWEST_TERMS = 4  # of a sum; sums of fewer, outer products, are best fused with what reads them
 
 
 def _left(ndim: int, *taken: Sequence[int]) -> list[int]:
@@ -218,7 +219,8 @@ class DotGeneral(Primitive):
             outs[0].dtype,
             params["precision"],
         )
-        if plan.work >= SMALL and np.dtype(dtype) in BLAS_LETTER:
+        by_library = plan.work >= SMALL and plan.k >= FEWEST_TERMS
+        if by_library and np.dtype(dtype) in BLAS_LETTER:
             return (_lower_by_blas(b, args, outs[0], plan, dtype),)
         return (_lower_by_fold(b, args, outs[0], plan, dtype),)
 
