@@ -72,7 +72,7 @@ from tapeless.config import (
 from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
-from tapeless.core.trace import eval_context as ensure_compile_time_eval
+from tapeless.core.trace import ensure_compile_time_eval
 from tapeless.dropin.finder import install_as_jax
 from tapeless.dtypes import float0
 from tapeless.runtime.device import (

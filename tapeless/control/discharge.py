@@ -36,7 +36,7 @@ from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, subjaxprs
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import RuleTable
 from tapeless.core.source import override_source
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 from tapeless.prims.binary import bitwise_and
 from tapeless.prims.check import Fault, check_p
 from tapeless.prims.common import instantiate, zeros
@@ -150,7 +150,7 @@ def _evaluate(jaxpr: Jaxpr, layout: Layout, record: Record, inputs: Sequence[Val
 def _apply(layout: Layout, record: Record, eqn: Eqn, operands: list[Value]) -> tuple:
     """Return the record after an equation, and its results."""
     if CHECK not in eqn.effects:
-        return record, eqn.primitive.bind(*operands, **eqn.params)
+        return record, context.trace.process(eqn.primitive, tuple(operands), dict(eqn.params))
     if eqn.primitive is not check_p:
         return RULES[eqn.primitive](layout, record, operands, **eqn.params)
     fault = eqn.params["fault"]

@@ -22,8 +22,7 @@ from tapeless.core import pprint
 from tapeless.core.aval import AbstractValue, ShapedArray
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Atom
-from tapeless.core.trace import Trace, Tracer, Value, eval_context
-from tapeless.core.trace import eval_context as ensure_compile_time_eval
+from tapeless.core.trace import Trace, Tracer, Value, ensure_compile_time_eval, eval_context
 from tapeless.util.names import close_module
 
 __all__ = [

@@ -104,6 +104,10 @@ class ShapedArray(AbstractValue):
             return self.strong() if not self.weak_type else self
         return ShapedArray(self.shape, dtypes.float0)
 
+    def to_tangent_aval(self) -> ShapedArray:
+        """Return the type of its tangents, under the name that libraries know."""
+        return self.tangent()
+
     def str_short(self, short_dtypes: bool = True) -> str:
         """Return the printed form, `float32[3,4]`, or `f32[3,4]` with short dtypes."""
         name = (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
 from tapeless.core.source import override_source
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 
 __all__ = ["eval_jaxpr", "last_uses"]
 
@@ -32,7 +32,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> tuple[Val
     for position, eqn in enumerate(jaxpr.eqns):
         operands = map(read, eqn.invars)
         with override_source(eqn.source):
-            outs = eqn.primitive.bind(*operands, **eqn.params)
+            outs = context.trace.process(eqn.primitive, tuple(operands), dict(eqn.params))
         env.update(zip(eqn.outvars, outs, strict=True))
         for var in dying[position]:
             env.pop(var, None)

@@ -77,6 +77,8 @@ class Primitive:
     hidden: Mapping[str, Any] = MappingProxyType({})
     shares_names = False
     prints_as_bound = False
+    # What libraries that walk programs ask: `bind` returns a sequence.
+    multiple_results = True
 
     def __init__(self) -> None:
         """Enter the operation in the registry."""
@@ -154,6 +156,10 @@ class Primitive:
         """Return the results by simpler operations."""
         self.missing("lower", "compiling it")
 
+    def evaluate(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Return the results, for operations that are evaluated in Python."""
+        return self.decompose(*args, **params)
+
     def hlo(self, b: Any, args: Sequence, outs: tuple[ShapedArray, ...], **params: Any) -> tuple:
         """Write the operation as StableHLO, or return NotImplemented to be decomposed."""
         return NotImplemented
@@ -161,6 +167,10 @@ class Primitive:
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Compute the results with NumPy, for tests."""
         self.missing("reference", "testing it")
+
+    def get_bind_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters with which a library that walks a program binds an equation."""
+        return dict(params)
 
     def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters as they are printed."""

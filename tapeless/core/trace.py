@@ -38,6 +38,7 @@ __all__ = [
     "bind_axis",
     "context",
     "current_trace",
+    "ensure_compile_time_eval",
     "eval_context",
     "find_axis",
     "install_base_trace",
@@ -193,6 +194,53 @@ def eval_context() -> Generator[None, None, None]:
         yield
     finally:
         context.trace, context.axes = previous, axes
+
+
+class FoldTrace(Trace):
+    """Evaluates operations on known values at once; those on tracers are `parent`'s."""
+
+    __slots__ = ()
+
+    def process(
+        self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
+    ) -> tuple[Value, ...]:
+        """Ask whether an operand is a tracer."""
+        traced = any([isinstance(arg, Tracer) for arg in args])
+        trace = self.parent if traced else Context.base
+        return under(trace, trace.process, prim, args, params)
+
+    def array(self, elements: Any, aval: ShapedArray) -> Value:
+        """Return an array, which is known."""
+        return Context.base.array(elements, aval)
+
+    def constant(self, x: Value) -> Value:
+        """Return an array, which is known."""
+        return Context.base.constant(x)
+
+    def linear_side(self) -> Trace:
+        """Return that of the trace around it."""
+        return self.parent.linear_side()
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Generator[None, None, None]:
+    """Evaluate operations on known values at once inside the block; others are traced.
+
+    >>> from tapeless import jit, numpy
+    >>> def largest(x):
+    ...     with ensure_compile_time_eval():
+    ...         count = int(numpy.arange(3).max())
+    ...     return x * count
+    >>> jit(largest)(1.5)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    previous = context.trace
+    if previous is not Context.base:
+        context.trace = FoldTrace(previous, Tag("ensure_compile_time_eval"))
+    try:
+        yield
+    finally:
+        context.trace = previous
 
 
 @contextmanager

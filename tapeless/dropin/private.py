@@ -52,6 +52,8 @@ TABLES: Mapping[str, Mapping[str, object]] = {
         "ShapedArray": "tapeless.core.aval:ShapedArray",
         "Tracer": "tapeless.core.trace:Tracer",
     },
+    # lineax
+    "jax._src.ad_util": {"stop_gradient_p": "tapeless.prims.structural:stop_gradient_p"},
     # equinox
     "jax._src.dispatch": {"wait_for_tokens": _nothing},
     "jax._src.literals": {},

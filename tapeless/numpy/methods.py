@@ -453,6 +453,7 @@ def attach(kind: Any, table: dict[str, Any]) -> None:
 
 
 attach(AnyArray, array_methods)
+attach(AnyArray, {"item": _item, "tolist": _tolist})
 attach(Tracer, _TRACER_ONLY)
 attach(Tracer, array_methods)
 attach(Array, array_methods)

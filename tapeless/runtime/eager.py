@@ -49,7 +49,7 @@ class EvalTrace(Trace):
             if isinstance(arg, Tracer):
                 raise leaked(arg)
         if getattr(prim, "evaluated_in_python", False):
-            return prim.decompose(*args, **params)
+            return prim.evaluate(*args, **params)
         if getattr(prim, "inline_program", False):
             executable = executable_of(params["jaxpr"])
         elif subjaxprs(params):

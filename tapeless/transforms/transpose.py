@@ -18,7 +18,7 @@ from typing import Any
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Linear, NotLinear, Zero
 from tapeless.core.source import override_source
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 from tapeless.prims.common import add_tangents, instantiate
 from tapeless.transforms.stage import stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -86,7 +86,8 @@ def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Var]) -> lis
             linear_eqns.append(eqn)
             continue
         with override_source(eqn.source):
-            outs = eqn.primitive.bind(*[_read(env, atom) for atom in eqn.invars], **eqn.params)
+            operands = tuple([_read(env, atom) for atom in eqn.invars])
+            outs = context.trace.process(eqn.primitive, operands, dict(eqn.params))
         env.update(zip(eqn.outvars, outs, strict=True))
     return linear_eqns
 

@@ -9,6 +9,7 @@ import tapeless as jax
 import tapeless.lax as lax
 from tapeless.core.interpret import eval_jaxpr, last_uses
 from tapeless.core.jaxpr import Builder, Literal
+from tapeless.core.trace import Tag, Trace, context, under
 from tests.core.programs import F32, sine_of_product, sum_with_constant
 
 X = np.array([0.5, 1.5, 2.5], np.float32)
@@ -53,24 +54,22 @@ def test_last_uses_name_each_variable_once():
     assert sine.outvars[0] not in first + second
 
 
-def test_values_are_dropped_after_their_last_use(monkeypatch):
+def test_values_are_dropped_after_their_last_use():
     jaxpr = jax.make_jaxpr(lambda x: lax.cos(lax.neg(lax.sin(x))))(X)
     _, negation, cosine = (eqn.primitive for eqn in jaxpr.eqns)
     sines, left = [], []
-    negate, take_cosine = negation.bind, cosine.bind
 
-    def bind_negation(x):
-        """Remember the sine, weakly."""
-        sines.append(weakref.ref(x))
-        return negate(x)
+    class Watching(Trace):
+        """Looks at what is alive."""
 
-    def bind_cosine(x):
-        """Look whether the sine is still there."""
-        gc.collect()
-        left.append(sines[0]())
-        return take_cosine(x)
+        def process(self, prim, args, params):
+            """Remember the sine weakly, and look whether it is still there when the cosine runs."""
+            if prim is negation:
+                sines.append(weakref.ref(args[0]))
+            if prim is cosine:
+                gc.collect()
+                left.append(sines[0]())
+            return under(self.parent, self.parent.process, prim, args, params)
 
-    monkeypatch.setattr(negation, "bind", bind_negation)
-    monkeypatch.setattr(cosine, "bind", bind_cosine)
-    eval_jaxpr(jaxpr, (), X)
+    under(Watching(context.trace, Tag("watch")), eval_jaxpr, jaxpr, (), X)
     assert left == [None]
