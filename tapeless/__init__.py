@@ -34,6 +34,7 @@ from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.fwd_and_bwd import fwd_and_bwd
 from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
+from tapeless.api.inspection import inspect
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tapeless.api.jit import clear_caches, jit
 from tapeless.api.sharding import pmap, reshard, shard_map, smap
@@ -72,6 +73,7 @@ from tapeless.config import (
 from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
+from tapeless.control.progress import progress
 from tapeless.core.trace import ensure_compile_time_eval
 from tapeless.dropin.finder import install_as_jax
 from tapeless.dtypes import float0
@@ -94,6 +96,7 @@ from tapeless.runtime.device import process_index as host_id
 from tapeless.runtime.device import process_indices as host_ids
 from tapeless.runtime.eager import effects_barrier
 from tapeless.runtime.environment import live_arrays, print_environment_info
+from tapeless.runtime.profiling import profile
 from tapeless.runtime.shards import (
     Shard,
     make_array_from_callback,

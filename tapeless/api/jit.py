@@ -33,7 +33,7 @@ from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.runtime.cache import TraceCache, TracedProgram
 from tapeless.runtime.captures import snapshot
 from tapeless.runtime.eager import checked_program, executable_of
-from tapeless.runtime.executable import Executable
+from tapeless.runtime.executable import Executable, watchers
 from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.stage import stage_flat
@@ -376,6 +376,8 @@ class _Expected:
 
     def attempt(self, args: tuple, kwargs: dict) -> Any:
         """Return the result of a call that is like the last one, else NotImplemented."""
+        if watchers:
+            return NotImplemented
         dynamic, named, static = self.divide(args, kwargs)
         if static != self.static or context.axes or config.trace_context() is not self.settings:
             return NotImplemented

@@ -4,8 +4,10 @@ An expression is evaluated once per iteration of the innermost loop that binds o
 since the emitter hoists what does not depend on inner loops. `evaluations` turns that into a
 function of the set of variables.
 
-`costs` counts the operations and the bytes of a whole program. Bytes are those of all loads and
-stores, whether they reach memory or the cache; a loop of unknown length counts as one iteration.
+`costs` counts the operations and the bytes of a whole program, `block_costs` those of a part. Bytes
+are those of all loads and stores, whether they reach memory or the cache; a loop of unknown length
+counts as one iteration. Products by BLAS count as their sizes say: each factor is read once. Other
+routines of libraries are not counted.
 """
 
 from __future__ import annotations
@@ -16,12 +18,26 @@ from dataclasses import dataclass
 from tapeless.compiler.program import Program
 from tapeless.kernel.cheap import ARITHMETIC, is_recipe
 from tapeless.kernel.graph import walk
-from tapeless.kernel.ir import Block, If, Index, Load, Loop, Op, Reduce, Scalar, Store, While
+from tapeless.kernel.ir import (
+    Block,
+    Call,
+    Const,
+    If,
+    Index,
+    Load,
+    Loop,
+    Op,
+    Reduce,
+    Scalar,
+    Store,
+    While,
+)
 
-__all__ = ["costs", "evaluations", "reductions"]
+__all__ = ["block_costs", "costs", "evaluations", "reductions"]
 
 Counts = Mapping[Index, float]
 Free = frozenset[Index]
+_SIZES = {"gemm": slice(2, 5), "gemv": slice(1, 3)}  # where a routine has its sizes
 
 
 def reductions(nodes: Iterable[Scalar]) -> tuple[dict[Index, Free], dict[Index, int]]:
@@ -61,8 +77,13 @@ def evaluations(
 
 def costs(program: Program) -> dict[str, float]:
     """Return the floating-point operations, transcendental ones apart, and the bytes accessed."""
+    return block_costs(program.body)
+
+
+def block_costs(block: Block) -> dict[str, float]:
+    """Return the same of statements at the top of a program."""
     total = {"flops": 0.0, "transcendentals": 0.0, "bytes accessed": 0.0}
-    _add_block(total, program.body, _Place(1.0, 1.0, {}))
+    _add_block(total, block, _Place(1.0, 1.0, {}))
     return total
 
 
@@ -95,6 +116,23 @@ def _add_block(total: dict[str, float], block: Block, place: _Place) -> None:
                 _add_block(total, branch, place)
         elif isinstance(statement, While):
             _add_block(total, (*statement.before, *statement.body), place)
+        elif isinstance(statement, Call):
+            _add_call(total, statement, place.times)
+
+
+def _add_call(total: dict[str, float], call: Call, times: float) -> None:
+    """Add the costs of a product by BLAS: `gemm` of m, n and k, or `gemv` of rows and columns."""
+    routine = call.symbol.rpartition(":")[2][1:]
+    if not call.symbol.startswith("blas:") or routine not in _SIZES:
+        return
+    sizes = [arg.value for arg in call.args[_SIZES[routine]] if isinstance(arg, Const)]
+    if routine == "gemv":
+        sizes.insert(1, 1)  # the vector is a matrix of one column
+    m, n, k = sizes
+    parts = 2 if call.symbol.rpartition(":")[2][0] in "cz" else 1  # a complex product is four
+    width = parts * call.writes[0].dtype.itemsize
+    total["flops"] += times * parts**2 * 2 * m * n * k
+    total["bytes accessed"] += times * width * (m * k + k * n + m * n)
 
 
 def _add_stores(total: dict[str, float], stores: Sequence[Store], place: _Place) -> None:

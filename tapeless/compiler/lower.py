@@ -45,12 +45,18 @@ __all__ = ["ProgramBuilder", "lower_jaxpr"]
 SMALL_READER = 256  # elements; up to here a value is stored rather than an array copied
 
 
-def lower_jaxpr(jaxpr: Jaxpr, *, donated: Sequence[bool] = (), name: str = "program") -> Program:
+def lower_jaxpr(
+    jaxpr: Jaxpr,
+    *,
+    donated: Sequence[bool] = (),
+    name: str = "program",
+    builder: ProgramBuilder | None = None,
+) -> Program:
     """Return the loop program of a jaxpr.
 
-    donated: per input, whether its memory may be overwritten.
+    donated: per input, whether its memory may be overwritten; builder: one that records more.
     """
-    b = ProgramBuilder()
+    b = ProgramBuilder() if builder is None else builder
     args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
     arguments = tuple(arg.memory for arg in args)
     results = b.inline(jaxpr, args, whole=True)

@@ -11,6 +11,7 @@ The compiler inlines it; the run time compiles it whole when it is reached eager
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tapeless.control.common import (
@@ -103,7 +104,8 @@ class Jit(ProgramPrimitive):
         """Write one equation, or the program's equations when `inline` is set."""
         if params.get("inline"):
             jaxpr = params["jaxpr"]
-            return under(trace, eval_jaxpr, jaxpr, jaxpr.consts, *args)
+            inline = partial(eval_jaxpr, keeps_sources=False)  # a program may have many callers
+            return under(trace, inline, jaxpr, jaxpr.consts, *args)
         return trace.emit(self, args, params)
 
     def decompose(self, *args: Value, jaxpr: Jaxpr, **params: Any) -> tuple[Value, ...]:

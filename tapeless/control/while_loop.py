@@ -29,7 +29,7 @@ from tapeless.control.common import (
 )
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
-from tapeless.core.effects import CHECK
+from tapeless.core.effects import CHECK, PROGRESS
 from tapeless.core.jaxpr import Jaxpr, Var
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
@@ -43,7 +43,7 @@ from tapeless.util.seqs import invert, select, split_at
 
 __all__ = ["While", "while_p"]
 
-_COUNT = ShapedArray((), np.dtype(np.int32))  # of iterations, where checks want to know it
+_COUNT = ShapedArray((), np.dtype(np.int32))  # of iterations, where the body asks for it
 
 
 class While(ProgramPrimitive):
@@ -236,7 +236,7 @@ class While(ProgramPrimitive):
         n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
         cond, body = params["cond_jaxpr"], params["body_jaxpr"]
         cond_consts, body_consts, init = split_at(args, n_cond, n_body)
-        count = [b.constant(0, _COUNT)] if CHECK in body.effects else []
+        count = [b.constant(0, _COUNT)] if {CHECK, PROGRESS} & body.effects else []
         carry, counts = b.carries(init), b.carries(count)
         batch_shape = cond.out_avals[0].shape
 

@@ -18,6 +18,7 @@ __all__ = [
     "NO_EFFECTS",
     "ORDERED_CALLBACK",
     "ORDERED_DEBUG",
+    "PROGRESS",
     "Effect",
     "Effects",
 ]
@@ -42,5 +43,6 @@ NO_EFFECTS: Effects = frozenset()
 DEBUG = Effect("Debug", ordered=False, batchable=True, replayable=True)
 ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, batchable=False, replayable=True)
 CHECK = Effect("Check", ordered=False, batchable=True, replayable=True)
+PROGRESS = Effect("Progress", ordered=False, batchable=True, replayable=True)
 CALLBACK = Effect("IO", ordered=False, batchable=True, replayable=False)
 ORDERED_CALLBACK = Effect("OrderedIO", ordered=True, batchable=False, replayable=False)

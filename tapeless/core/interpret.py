@@ -8,6 +8,7 @@ than it needs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
 from tapeless.core.source import override_source
@@ -16,8 +17,13 @@ from tapeless.core.trace import Value, context
 __all__ = ["eval_jaxpr", "last_uses"]
 
 
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> tuple[Value, ...]:
-    """Return the outputs of `jaxpr` for these constants and inputs."""
+def eval_jaxpr(
+    jaxpr: Jaxpr, consts: Sequence[Value], *args: Value, keeps_sources: bool = True
+) -> tuple[Value, ...]:
+    """Return the outputs of `jaxpr` for these constants and inputs.
+
+    keeps_sources: whether what is traced comes from where the equations do, or from the caller.
+    """
     env: dict[Var, Value] = {}
 
     def read(atom: Atom) -> Value:
@@ -31,7 +37,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> tuple[Val
     dying = last_uses(jaxpr)
     for position, eqn in enumerate(jaxpr.eqns):
         operands = map(read, eqn.invars)
-        with override_source(eqn.source):
+        with override_source(eqn.source) if keeps_sources else nullcontext():
             outs = context.trace.process(eqn.primitive, tuple(operands), dict(eqn.params))
         env.update(zip(eqn.outvars, outs, strict=True))
         for var in dying[position]:

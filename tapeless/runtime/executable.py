@@ -13,7 +13,7 @@ import copy
 import ctypes
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from tapeless.util import lazy
 from tapeless.util.cache import clear_caches
 from tapeless.util.frames import warn
 
-__all__ = ["Executable", "Template", "usable_donations"]
+__all__ = ["Executable", "Template", "usable_donations", "watchers"]
 
 buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
@@ -45,6 +45,9 @@ _SHORT = 30_000  # operations and bytes, up to which a program keeps the interpr
 _TINY = 8_000  # the same, below which better code would not be noticed
 _TRANSCENDENTAL = 20
 
+# Those who want to see the calls that come through Python: the last one runs the executable.
+watchers: list[Callable[[Executable, list[Array]], tuple[Any, ...]]] = []
+
 
 class Executable:
     """A compiled jaxpr.
@@ -55,20 +58,27 @@ class Executable:
     """
 
     def __init__(
-        self, jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None
+        self,
+        jaxpr: Jaxpr,
+        donated: tuple[bool, ...] = (),
+        effort: int | None = None,
+        builder: Any = None,
     ) -> None:
         """Compile `jaxpr`.
 
         donated: per argument, whether its memory may be overwritten; see `usable_donations`.
         effort: 0 to compile fast, 1 or 2 to run fast; None to judge by how much there is to do.
+        builder: what lowers the program, if it is to record more than others do.
         """
-        program = lower.lower_jaxpr(jaxpr, donated=donated, name=jaxpr.debug.function or "program")
+        name = jaxpr.debug.function or "program"
+        program = lower.lower_jaxpr(jaxpr, donated=donated, name=name, builder=builder)
         self.program = program
         work = _work(program)
         if effort is None:
             effort = 0 if work < _TINY else 1
         if linker.is_full():
             clear_caches()
+        self.effort = effort
         self.native = engine.compile_program(program, effort)
         consts = [as_array(x) for x in program.consts]
         self.consts: list[Array | None] = list(consts)
@@ -93,6 +103,12 @@ class Executable:
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
         arrays = [x if type(x) is Array else as_array(x) for x in args]
+        if watchers:
+            return watchers[-1](self, arrays)
+        return self.run(arrays)
+
+    def run(self, arrays: list[Array]) -> tuple[Any, ...]:
+        """Run on Arrays; donated ones are gone afterwards."""
         if self.donated:
             return self._call_donated(arrays)
         return self._call(arrays)
@@ -121,7 +137,14 @@ class Executable:
         return outs
 
     def _call(self, arrays: list[Array]) -> tuple[Any, ...]:
-        """Run on Arrays."""
+        """Run on Arrays and return the results."""
+        places = self.enter(arrays)
+        return tuple(
+            [self._result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
+        )
+
+    def enter(self, arrays: list[Array]) -> tuple[Any, ...]:
+        """Run on Arrays; return what is at each place: captured arrays, arguments, new blocks."""
         held = [x.block for x in arrays]  # another thread may delete an argument
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
@@ -132,10 +155,7 @@ class Executable:
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
         self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
         del held
-        places = (*self.consts, *arrays, *blocks)
-        return tuple(
-            [self._result(places, *pair) for pair in zip(self.out_avals, self.results, strict=True)]
-        )
+        return (*self.consts, *arrays, *blocks)
 
     def _result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
         """Return one result: a new block, an input that is passed on, or a float0 array."""

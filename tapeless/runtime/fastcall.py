@@ -82,6 +82,7 @@ _asked = itertools.count(1)
 _replaced: list[_Replaced] = []
 _kept: list[Any] = []  # what native code refers to for the rest of the process
 _run_def: list[_MethodDef] = []
+_off: list[bool] = []  # an entry for each `switched_off` that is running
 
 
 def accelerate(owner: type, name: str, door: str) -> None:
@@ -110,7 +111,7 @@ def install() -> None:
         entry = _MethodDef(method.name.encode(), addresses[method.door], _DOORS[method.door], None)
         method.fast = new_method(ctypes.py_object(method.owner), ctypes.byref(entry))
         _kept.append(entry)
-        method.put(True)
+        method.put(not _off)
     _kept.extend((code, table))
 
 
@@ -149,14 +150,16 @@ def _objects() -> ctypes.Array:
 
 @contextmanager
 def switched_off() -> Generator[None, None, None]:
-    """Use the Python methods inside: for tests, which run both ways."""
+    """Use the Python methods inside: for profiles, and for tests, which run both ways."""
+    _off.append(True)
     for method in _replaced:
         method.put(False)
     try:
         yield
     finally:
+        _off.pop()
         for method in _replaced:
-            method.put(bool(_run_def))
+            method.put(bool(_run_def) and not _off)
 
 
 def token_of(x: Any) -> Token | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tapeless.compiler.cost import costs
-from tests.compiler.programs import F32, aval, bind, broadcast, exp, lowered, scan, total
+from tests.compiler.programs import F32, aval, bind, broadcast, exp, lowered, product, scan, total
 
 
 def test_elementwise_work_is_counted_per_element() -> None:
@@ -33,3 +34,16 @@ def test_a_loop_that_changes_what_it_reads_counts_every_iteration() -> None:
         return tuple(scan(lambda c: (bind("mul", c, c),), (), (x,), (), 50))
 
     assert costs(lowered(function, np.array(1, F32)[()]))["flops"] == 50
+
+
+@pytest.mark.parametrize(("dtype", "parts"), [("float32", 1), ("complex64", 2)])
+def test_a_product_by_a_library_counts_its_sizes(dtype: str, parts: int) -> None:
+    x, y = aval(60, 70, dtype=dtype), aval(70, 80, dtype=dtype)
+    found = costs(lowered(lambda x, y: (product(x, y),), x, y))
+    assert found["flops"] == parts**2 * 2 * 60 * 70 * 80
+    assert found["bytes accessed"] >= parts * 4 * (60 * 70 + 70 * 80 + 60 * 80)
+
+
+def test_a_product_with_a_vector_counts_as_one_column() -> None:
+    found = costs(lowered(lambda x, y: (product(x, y),), aval(300, 400), aval(400, 1)))
+    assert found["flops"] == 2 * 300 * 400

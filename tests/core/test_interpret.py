@@ -73,3 +73,23 @@ def test_values_are_dropped_after_their_last_use():
 
     under(Watching(context.trace, Tag("watch")), eval_jaxpr, jaxpr, (), X)
     assert left == [None]
+
+
+def test_sources_are_those_of_the_equations_or_of_the_caller():
+    inner = jax.make_jaxpr(lambda x: lax.sin(x))(1.0)
+
+    def run(x, keeps_sources):
+        return eval_jaxpr(inner, (), x, keeps_sources=keeps_sources)
+
+    for keeps_sources, function in ((True, "<lambda>"), (False, "run")):
+        (eqn,) = jax.make_jaxpr(run, static_argnums=1)(1.0, keeps_sources).eqns
+        assert eqn.source.frame.function == function
+
+
+def test_library_functions_come_from_the_lines_that_call_them():
+    def f(x):
+        y = x @ x
+        return y @ x
+
+    first, second = jax.make_jaxpr(f)(np.ones((2, 2), F32.dtype)).eqns
+    assert second.source.frame.line == first.source.frame.line + 1

@@ -1,0 +1,170 @@
+"""A program seen as a sequence of kernels: what each of them does, and how long it takes.
+
+A *kernel* is a statement at the top of a program that takes time: a loop nest, a call of a library,
+a loop of the program with all that it contains. Scalars that are stored on the way, such as the
+factors of a call, belong to the kernel that follows.
+
+`clocked` puts a call of the system's clock before each kernel and after the last one. The times go
+to one more output, so that the program that is measured is the program that runs, with its buffers,
+its caches and its threads, and a reading costs some tens of nanoseconds.
+
+    times[i] = (seconds, nanoseconds) at the start of kernel i; row n is the end of the program
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tapeless.compiler import cost
+from tapeless.compiler.buffers import n_bytes
+from tapeless.compiler.plan import buffers_of, writes
+from tapeless.compiler.program import Program
+from tapeless.kernel.graph import walk
+from tapeless.kernel.ir import Affine, Alloc, Block, Buffer, Call, Const, Loop, Reduce, Store
+from tapeless.kernel.pprint import listing
+
+__all__ = ["Kernel", "Life", "clocked", "durations", "kernels_of", "lives_of"]
+
+_CLOCK = "clock_gettime"
+_MONOTONIC = Const(1, np.dtype(np.int32))
+_INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel of a program.
+
+    kind: "loops", "call" or "control". text: its loops. flops, transcendentals: operations of one
+    run. accessed: bytes of all loads and stores. touched: bytes of the buffers, each once, which is
+    what has to come from memory when nothing is in a cache. origins: the equations behind it.
+    """
+
+    number: int
+    kind: str
+    text: str
+    flops: float
+    transcendentals: float
+    accessed: float
+    touched: int
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    origins: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """From which kernel to which a buffer holds what somebody needs; `offset` is in the arena."""
+
+    buffer: Buffer
+    size: int
+    first: int
+    last: int
+    offset: int | None
+
+
+def kernels_of(
+    program: Program, origins: Mapping[Buffer, Mapping[Any, None]] | None = None
+) -> tuple[Kernel, ...]:
+    """Return the kernels of a program; `origins` are those of its buffers."""
+    return tuple(
+        _kernel(number, block, origins or {}) for number, block in enumerate(_blocks(program.body))
+    )
+
+
+def _kernel(number: int, block: Block, origins: Mapping[Buffer, Mapping[Any, None]]) -> Kernel:
+    """Return what is to be said of the statements of one kernel."""
+    counted = cost.block_costs(block)
+    written = writes(block)
+    memory = [x for x in buffers_of(block) if x.space != "local"]
+    ordered = sorted(memory, key=lambda buffer: buffer.name)
+    results = sorted(writes(block[-1:]), key=lambda buffer: buffer.name)
+    found = {origin: None for buffer in results for origin in origins.get(buffer, ())}
+    return Kernel(
+        number,
+        _kind(block[-1]),
+        listing(block),
+        counted["flops"],
+        counted["transcendentals"],
+        counted["bytes accessed"],
+        sum(map(n_bytes, memory)),
+        tuple(x for x in ordered if x not in written),
+        tuple(x for x in ordered if x in written),
+        tuple(found),
+    )
+
+
+def _kind(statement: Any) -> str:
+    """Return what a statement is, or the statement that its loops are there for."""
+    while isinstance(statement, Loop) and len(statement.body) == 1:
+        statement = statement.body[0]
+    if isinstance(statement, Call):
+        return "call"
+    return "loops" if isinstance(statement, (Loop, Store)) else "control"
+
+
+def _blocks(body: Block) -> list[Block]:
+    """Divide the statements of a program among its kernels."""
+    blocks: list[Block] = []
+    waiting: list[Any] = []
+    for statement in body:
+        waiting.append(statement)
+        if not _is_light(statement):
+            blocks.append(tuple(waiting))
+            waiting = []
+    if waiting:
+        blocks.append(tuple(waiting))
+    return blocks
+
+
+def _is_light(statement: Any) -> bool:
+    """Tell whether a statement only stores a few scalars."""
+    if isinstance(statement, Store):
+        return not any(isinstance(node, Reduce) for node in walk([statement.value]))
+    return isinstance(statement, Alloc)
+
+
+def lives_of(program: Program) -> tuple[Life, ...]:
+    """Return the lives of the buffers that are memory, in the order in which they start."""
+    n_inputs = len(program.inputs)
+    returned = {program.inputs[k] for k in program.results if 0 <= k < n_inputs}
+    returned |= set(program.outputs)
+    given = set(program.inputs)
+    offsets = dict(program.temps)
+    blocks = _blocks(program.body)
+    touched: dict[Buffer, list[int]] = {buffer: [0] for buffer in program.inputs}
+    for number, block in enumerate(blocks):
+        for buffer in sorted(buffers_of(block), key=lambda x: x.name):
+            if buffer.space != "local":
+                touched.setdefault(buffer, []).append(number)
+    end = max(len(blocks) - 1, 0)
+    return tuple(
+        Life(
+            buffer,
+            n_bytes(buffer),
+            0 if buffer in given else min(numbers),
+            end if buffer in returned else max(numbers),
+            offsets.get(buffer),
+        )
+        for buffer, numbers in sorted(touched.items(), key=lambda item: min(item[1]))
+    )
+
+
+def clocked(program: Program) -> Program:
+    """Return the program with one more output, (n + 1, 2) int64: when its n kernels started."""
+    blocks = _blocks(program.body)
+    times = Buffer((len(blocks) + 1, 2), _INT64, "output", "times")
+    body: list[Any] = []
+    for number, block in enumerate((*blocks, ())):
+        place = (times, Affine((), 2 * number, frozenset()))
+        body += [Call(_CLOCK, (_MONOTONIC, place), (), (times,)), *block]
+    return replace(program, outputs=(*program.outputs, times), body=tuple(body))
+
+
+def durations(times: np.ndarray) -> np.ndarray:
+    """Return the nanoseconds of each kernel.  times: (n + 1, 2), as the output -> (n,) int64"""
+    moments = times[:, 0] * 1_000_000_000 + times[:, 1]
+    return np.diff(moments)
