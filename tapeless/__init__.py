@@ -4,6 +4,7 @@ import tapeless as jax
 """
 
 from tapeless import (  # noqa: I001
+    api_util as api_util,
     core as core,
     custom_batching as custom_batching,
     custom_derivatives as custom_derivatives,

@@ -12,9 +12,11 @@ from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.source import name_scope
 from tapeless.core.trace import Axis, bind_axis
+from tapeless.prims.common import zeros
 from tapeless.runtime.cache import TracedProgram
 from tapeless.tree.arguments import argument_names
 from tapeless.tree.flatten import tree_flatten
+from tapeless.tree.maps import tree_map
 from tapeless.util.frames import api_boundary
 
 __all__ = ["eval_shape", "make_jaxpr", "named_call", "named_scope"]
@@ -91,7 +93,23 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
         fun = functools.partial(fun)
     leaves, tree = tree_flatten((args, kwargs))
     avals = [abstract(leaf) for leaf in leaves]
-    return trace_program(fun, tree, avals, purpose="eval_shape").out_struct()
+    return trace_program(_typed_results(fun), tree, avals, purpose="eval_shape").out_struct()
+
+
+def _typed_results(fun: Callable) -> Callable:
+    """Return `fun` such that descriptions of arrays among its results are arrays."""
+
+    @functools.wraps(fun)
+    def typed(*args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return tree_map(_array_of, fun(*args, **kwargs))
+
+    return typed
+
+
+def _array_of(leaf: Any) -> Any:
+    """Return a result, or some array as it describes."""
+    return zeros(abstract(leaf)) if isinstance(leaf, ShapeDtypeStruct) else leaf
 
 
 named_scope = name_scope

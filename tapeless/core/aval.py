@@ -55,9 +55,14 @@ class ShapedArray(AbstractValue):
     size: int
 
     def __new__(
-        cls, shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False
+        cls,
+        shape: tuple[int, ...],
+        dtype: dtypes.DTypeLike,
+        weak_type: bool = False,
+        *,
+        sharding: object = None,
     ) -> ShapedArray:
-        """Return the one aval with these fields."""
+        """Return the one aval with these fields; sharding: accepted, there is one device."""
         if not isinstance(dtype, (np.dtype, dtypes.ExtendedDtype)):
             dtype = np.dtype(dtype)
         key = (

@@ -205,7 +205,7 @@ class FoldTrace(Trace):
         self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
     ) -> tuple[Value, ...]:
         """Ask whether an operand is a tracer."""
-        traced = any([isinstance(arg, Tracer) for arg in args])
+        traced = any(isinstance(arg, Tracer) for arg in args)
         trace = self.parent if traced else Context.base
         return under(trace, trace.process, prim, args, params)
 

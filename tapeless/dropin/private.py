@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 __all__ = ["ADDED", "TABLES"]
 
 
@@ -59,6 +61,7 @@ TABLES: Mapping[str, Mapping[str, object]] = {
     "jax._src.literals": {},
     # equinox, flax
     "jax._src.dtypes": {
+        "DType": np.dtype,
         "ExtendedDType": "tapeless.dtypes:ExtendedDtype",
         "TypePromotionError": "tapeless.dtypes:TypePromotionError",
         "extended": "tapeless.dtypes:extended",

@@ -18,6 +18,7 @@ import numpy as np
 
 from tapeless import dtypes, errors, lax
 from tapeless.core.any_array import AnyArray
+from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Tracer, array_methods, context
 from tapeless.numpy import (
     choice,
@@ -39,6 +40,7 @@ from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
+from tapeless.runtime.sharding import AbstractMesh, NamedSharding, PartitionSpec
 from tapeless.runtime.shards import Shard
 from tapeless.runtime.topology import cpu_device
 
@@ -325,6 +327,11 @@ def _same(self: Any) -> Any:
     return self
 
 
+def _undivided(self: ShapedArray) -> NamedSharding:
+    """The sharding of values of the type: over no axis of any mesh."""
+    return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * self.ndim))
+
+
 # What only Arrays have: memory on a device
 
 
@@ -452,6 +459,7 @@ def attach(kind: Any, table: dict[str, Any]) -> None:
             setattr(kind, name, entry)
 
 
+attach(ShapedArray, {"sharding": property(_undivided, doc=_undivided.__doc__)})
 attach(AnyArray, array_methods)
 attach(AnyArray, {"item": _item, "tolist": _tolist})
 attach(Tracer, _TRACER_ONLY)
