@@ -36,6 +36,7 @@ __all__ = [
     "canonicalize_axes",
     "canonicalize_axis",
     "check_arraylike",
+    "check_broadcastable",
     "check_no_float0s",
     "concrete_value",
     "const",
@@ -73,6 +74,22 @@ _PLAIN = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 def is_arraylike(x: object) -> bool:
     """Tell whether `x` may be an operand."""
     return is_value(x) or hasattr(x, "__jax_array__")
+
+
+def check_broadcastable(x: Value, sizes: tuple[int, ...]) -> None:
+    """Raise ValueError, in JAX's words, for a shape that a value cannot be broadcast to."""
+    old = typeof(x).shape
+    if len(sizes) < len(old):
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={sizes}"
+        )
+    tail = sizes[len(sizes) - len(old) :]
+    if any(extent not in (1, size) for extent, size in zip(old, tail, strict=True)):
+        wanted = typeof(x).update(shape=sizes)
+        raise ValueError(
+            f"Incompatible types for broadcasting: input type={typeof(x).str_short(False)} and "
+            f"requested type={wanted.str_short(False)}"
+        )
 
 
 def check_arraylike(fun_name: str, *args: Any) -> None:

@@ -205,7 +205,7 @@ def resize(a: Any, new_shape: Any) -> Array:
     flat = ravel(a)
     size, total = typeof(flat).size, math.prod(shape_argument(wanted))
     if size == 0 or total == 0:
-        return broadcast(dtype_of(flat).type(0), wanted)
+        return lax.full_like(flat, 0, shape=wanted)
     repeated = tile(flat, -(-total // size))
     return lax.reshape(lax.slice(repeated, (0,), (total,)), wanted)
 

@@ -115,7 +115,24 @@ def entries_of(index: Any, shape: Shape) -> list[Any]:
         entries[places[0] : places[0] + 1] = missing
     else:
         entries += missing
-    return _without_masks(entries, shape)
+    entries = _without_masks(entries, shape)
+    _refuse_empty_axes(entries, shape)
+    return entries
+
+
+def _refuse_empty_axes(entries: Sequence[Any], shape: Shape) -> None:
+    """Raise IndexError for a single place on an axis that has none."""
+    if 0 not in shape or _has_arrays(entries):
+        return
+    axes = [entry for entry in entries if entry is not None]
+    for axis, (entry, length) in enumerate(zip(axes, shape, strict=True)):
+        if length == 0 and _is_scalar(entry):
+            raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+
+
+def _has_arrays(entries: Sequence[Any]) -> bool:
+    """Tell whether some entries are arrays, with which integers go together."""
+    return any(not _is_static(entry) and not _is_scalar(entry) for entry in entries)
 
 
 def _is_compound(item: Any) -> bool:
@@ -239,7 +256,7 @@ def take_at(
     x, entries = insert_mask_axes(x, entries)
     plan = plan_gather(typeof(x).shape, entries, wrap_negative_indices)
     if 0 in plan.result_shape:
-        out = broadcast(dtype_of(x).type(0), plan.result_shape)
+        out = lax.full_like(x, 0, shape=plan.result_shape)
     else:
         out = lax.gather(
             x,
@@ -359,7 +376,7 @@ def insert_mask_axes(x: Value, entries: Sequence[Any]) -> tuple[Value, list[Any]
 
 def plan_gather(shape: Shape, entries: Sequence[Any], wrap: bool = True) -> GatherPlan:
     """Return the plan of an index with entries for all axes of an array of this shape."""
-    has_arrays = any(not _is_static(e) and not _is_scalar(e) for e in entries)
+    has_arrays = _has_arrays(entries)
     joined = {
         n: e for n, e in enumerate(entries) if has_arrays and (_is_scalar(e) or not _is_static(e))
     }

@@ -426,27 +426,28 @@ def repeat(
     is_number = isinstance(repeats, (int, np.integer)) and not isinstance(repeats, bool)
     if is_number and total_repeat_length is None:
         return _repeat_each(x, int(repeats), axis)
-    counts = asarray(repeats)
-    if typeof(counts).ndim == 0:
-        counts = broadcast(counts, (length,))
-    if typeof(counts).ndim != 1 or typeof(counts).shape[0] not in (1, length):
-        raise ValueError(
-            f"repeat: repeats must be a scalar or have shape ({length},); got {counts.shape}"
-        )
-    counts = broadcast(counts, (length,))
     if total_repeat_length is None:
-        known = np.asarray(
-            concrete_value(
-                counts,
-                "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix "
-                "this, either specify a static value for `repeats`, or pass a static value to "
-                "`total_repeat_length`.",
-            )
+        context = (
+            "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix "
+            "this, either specify a static value for `repeats`, or pass a static value to "
+            "`total_repeat_length`."
         )
+        known = np.asarray(concrete_value(repeats, context))
+        _check_repeats(known.shape, length)
+        known = np.broadcast_to(known, (length,))
         rows = asarray(np.repeat(np.arange(length, dtype=np.int32), known))
     else:
+        counts = asarray(repeats)
+        _check_repeats(typeof(counts).shape, length)
+        counts = broadcast(counts, (length,))
         rows = _repeated_rows(counts, length, operator.index(total_repeat_length))
     return take_rows(x, rows, axis)
+
+
+def _check_repeats(shape: tuple[int, ...], length: int) -> None:
+    """Raise ValueError for numbers of repeats of another shape than the slices have."""
+    if shape not in ((), (1,), (length,)):
+        raise ValueError(f"repeat: repeats must be a scalar or have shape ({length},); got {shape}")
 
 
 def _repeat_each(
@@ -497,9 +498,7 @@ def take_rows(
     numbers = lax.GatherDimensionNumbers(others, (axis,), (axis,))
     sizes = tuple(1 if number == axis else extent for number, extent in enumerate(shape))
     if shape[axis] == 0:
-        return broadcast(
-            dtype_of(x).type(0), (*shape[:axis], *typeof(rows).shape, *shape[axis + 1 :])
-        )
+        return lax.full_like(x, 0, shape=(*shape[:axis], *typeof(rows).shape, *shape[axis + 1 :]))
     return lax.gather(x, lax.expand_dims(rows, (1,)), numbers, sizes, mode="promise_in_bounds")
 
 

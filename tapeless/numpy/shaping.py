@@ -23,6 +23,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    check_broadcastable,
     shape_error,
     value_of,
 )
@@ -316,18 +317,8 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
     """
     check_arraylike("broadcast_to", array)
     x = asarray(array)
-    old, sizes = typeof(x).shape, shape_argument(shape)
-    if len(sizes) < len(old):
-        raise ValueError(
-            f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={sizes}"
-        )
-    tail = sizes[len(sizes) - len(old) :]
-    if any(extent not in (1, size) for extent, size in zip(old, tail, strict=True)):
-        wanted = typeof(x).update(shape=sizes)
-        raise ValueError(
-            f"Incompatible types for broadcasting: input type={typeof(x).str_short(False)} and "
-            f"requested type={wanted.str_short(False)}"
-        )
+    sizes = shape_argument(shape)
+    check_broadcastable(x, sizes)
     return broadcast(x, sizes)
 
 

@@ -105,8 +105,13 @@ def _take(
     others = [number for number in range(rank) if number != axis]
     offset = tuple(number if number < axis else number + depth - 1 for number in others)
     sizes = tuple(1 if number == axis else typeof(a).shape[number] for number in range(rank))
-    if length == 0 and typeof(indices).size:
-        raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
+    if length == 0:
+        if typeof(indices).size:
+            raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
+        shape = typeof(a).shape
+        return lax.full_like(
+            a, 0, shape=(*shape[:axis], *typeof(indices).shape, *shape[axis + 1 :])
+        )
     return lax.gather(
         a,
         lax.expand_dims(indices, (depth,)),
@@ -204,7 +209,7 @@ def _gather_lines(arr: Value, indices: Value, axis: int, mode: Any, fill_value: 
     vectors = lax.reshape(indices, (*typeof(indices).shape, 1))
     numbers = lax.GatherDimensionNumbers((), (axis,), (axis,), others, others)
     if 0 in typeof(indices).shape:
-        return broadcast(dtype_of(arr).type(0), typeof(indices).shape)
+        return lax.full_like(arr, 0, shape=typeof(indices).shape)
     mode = lax.GatherScatterMode.from_any(mode)
     return lax.gather(arr, vectors, numbers, (1,) * rank, mode=mode, fill_value=fill_value)
 

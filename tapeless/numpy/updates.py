@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tapeless import config, dtypes, lax
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import typeof
 from tapeless.core.trace import Value, context
 from tapeless.numpy.arithmetic import divide, power
 from tapeless.numpy.choice import broadcast
-from tapeless.numpy.common import asarray, convert, dtype_of
+from tapeless.numpy.common import asarray, check_broadcastable, convert, dtype_of
 from tapeless.numpy.creation import ones_like
 from tapeless.numpy.indexing import entries_of, insert_mask_axes, plan_gather, take_at
 from tapeless.numpy.static_indexing import update_window
@@ -181,17 +181,17 @@ def scatter_update(
             f"an array of {dtypes.dtype_name(dtype_of(x))} takes updates of this dtype, got "
             f"{dtypes.dtype_name(typeof(y).dtype)}; jax.random.wrap_key_data makes keys of words"
         )
+    own = dtype_of(x), typeof(x).weak_type
     kind, weak = dtypes.lattice_result_type(x, y)
     if kind != dtype_of(x):
         _warn_of_loss(dtype_of(y), dtype_of(x))
     entries = entries_of(index, typeof(x).shape)
     whole, entries = insert_mask_axes(x, entries)
     plan = plan_gather(typeof(whole).shape, entries, wrap_negative_indices)
-    if kind != dtype_of(x):
-        whole = convert(whole, kind, weak)
-    y = _fitted(convert(y, kind), plan)
-    if 0 in typeof(y).shape:
+    if 0 in plan.result_shape:
         return x
+    whole = convert(whole, kind, weak)
+    y = _fitted(convert(y, kind), plan)
     (out,) = prim.bind(
         whole,
         plan.indices,
@@ -203,8 +203,7 @@ def scatter_update(
         update_consts=(),
         update_jaxpr=_program(prim, whole),
     )
-    out = convert(out, dtype_of(x)) if kind != dtype_of(x) else out
-    return lax.reshape(out, typeof(x).shape)
+    return lax.reshape(convert(out, *own), typeof(x).shape)
 
 
 def _program(prim: Any, x: Value) -> Any:
@@ -219,21 +218,8 @@ def _fitted(y: Value, plan: Any) -> Value:
     shape = list(plan.result_shape)
     for place in plan.new_dims:
         shape.insert(place, 1)
-    old, target = typeof(y).shape, tuple(shape)
-    extra = len(old) - len(target)
-    if extra > 0 and all(extent == 1 for extent in old[:extra]):
-        y, old = lax.reshape(y, old[extra:]), old[extra:]
-    tail = target[len(target) - len(old) :]
-    fits = len(old) <= len(target) and all(
-        extent in (1, size) for extent, size in zip(old, tail, strict=True)
-    )
-    if not fits:
-        wanted = ShapedArray(target, dtype_of(y)).str_short(False)
-        raise ValueError(
-            f"Incompatible types for broadcasting: input type={typeof(y).str_short(False)} and "
-            f"requested type={wanted}"
-        )
-    y = broadcast(y, target)
+    check_broadcastable(y, tuple(shape))
+    y = broadcast(y, tuple(shape))
     y = lax.squeeze(y, plan.new_dims) if plan.new_dims else y
     return lax.rev(y, plan.reversed_dims) if plan.reversed_dims else y
 
@@ -267,24 +253,24 @@ def _after_product(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
         """Multiply into an array of ones; combine with the array."""
         x = asarray(array)
         factors = scatter_update(ones_like(x), index, values, lax.scatter_mul_p, **options)
-        return convert(function(x, factors), dtype_of(x), typeof(x).weak_type)
+        return function(x, factors)
 
     return update
 
 
 _METHODS = (
-    ("set", _by(lax.scatter_p), "replaced by `values`", "set(9)", "[9, 1, 2]"),
-    ("add", _by(lax.scatter_add_p), "increased by `values`", "add(9)", "[9, 1, 2]"),
-    ("subtract", _by(lax.scatter_sub_p), "decreased by `values`", "subtract(9)", "[-9,  1,  2]"),
-    ("multiply", _by(lax.scatter_mul_p), "multiplied by `values`", "multiply(9)", "[0, 1, 2]"),
-    ("mul", _by(lax.scatter_mul_p), "multiplied by `values`", "mul(9)", "[0, 1, 2]"),
-    ("divide", _after_product(divide), "divided by `values`", "divide(9)", "[0, 1, 2]"),
-    ("power", _after_product(power), "raised to the power `values`", "power(2)", "[0, 1, 2]"),
-    ("min", _by(lax.scatter_min_p), "bounded from above by `values`", "min(-1)", "[-1,  1,  2]"),
-    ("max", _by(lax.scatter_max_p), "bounded from below by `values`", "max(9)", "[9, 1, 2]"),
+    ("set", _by(lax.scatter_p), "replaced by `values`", "set(9)", "[9., 1., 2.]"),
+    ("add", _by(lax.scatter_add_p), "increased by `values`", "add(9)", "[9., 1., 2.]"),
+    ("subtract", _by(lax.scatter_sub_p), "decreased by `values`", "subtract(9)", "[-9.,  1.,  2.]"),
+    ("multiply", _by(lax.scatter_mul_p), "multiplied by `values`", "multiply(9)", "[0., 1., 2.]"),
+    ("mul", _by(lax.scatter_mul_p), "multiplied by `values`", "mul(9)", "[0., 1., 2.]"),
+    ("divide", _after_product(divide), "divided by `values`", "divide(9)", "[0., 1., 2.]"),
+    ("power", _after_product(power), "raised to the power `values`", "power(2)", "[0., 1., 2.]"),
+    ("min", _by(lax.scatter_min_p), "bounded from above by `values`", "min(-1)", "[-1.,  1.,  2.]"),
+    ("max", _by(lax.scatter_max_p), "bounded from below by `values`", "max(9)", "[9., 1., 2.]"),
 )
 for _name, _function, _text, _call, _out in _METHODS:
-    _example = f">>> jnp.arange(3).at[0].{_call}\n    Array({_out}, dtype=int32)"
+    _example = f">>> jnp.arange(3.0).at[0].{_call}\n    Array({_out}, dtype=float32)"
     setattr(_IndexUpdateRef, _name, _method(_name, _function, _text, _example))
 
 at = property(_IndexUpdateHelper, doc=_IndexUpdateHelper.__doc__)

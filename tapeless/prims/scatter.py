@@ -153,7 +153,7 @@ class ScatterOp(Primitive):
         **params: Any,
     ) -> tuple[ShapedArray, ...]:
         _check(x, indices, updates, dimension_numbers)
-        return (ShapedArray(x.shape, x.dtype, x.weak_type and updates.weak_type),)
+        return (ShapedArray(x.shape, x.dtype, x.weak_type),)
 
     def batch(
         self,

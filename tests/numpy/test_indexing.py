@@ -112,3 +112,46 @@ def test_out_of_bounds_raises_on_demand():
 def test_reading_keeps_weakness():
     assert jnp.asarray(1.0)[None].weak_type
     assert jnp.asarray(1.0)[...].weak_type
+
+
+NONE = np.zeros(0, int)
+NO_PLACES = [
+    (lambda x: x[NONE], (0, 3)),
+    (lambda x: x[jnp.asarray(NONE)], (0, 3)),
+    (lambda x: x[False], (0, 2, 3)),
+    (lambda x: x[:, []], (2, 0)),
+    (lambda x: x[np.zeros((0, 2), int)], (0, 2, 3)),
+    (lambda x: jnp.take(x, NONE, 1), (2, 0)),
+    (lambda x: jnp.take(x[0:0], NONE, 0), (0, 3)),
+    (lambda x: jnp.repeat(x[0:0], NONE, axis=0), (0, 3)),
+    (lambda x: jnp.resize(x, 0), (0,)),
+    (lambda x: jnp.take_along_axis(x, np.zeros((2, 0), int), 1), (2, 0)),
+]
+
+
+@pytest.mark.parametrize(("read", "shape"), NO_PLACES, ids=range(len(NO_PLACES)))
+def test_no_places_give_an_array_of_the_operands_type(read, shape):
+    """What reads nothing is an Array, of keys too."""
+    keys = jax.random.split(jax.random.key(0), (2, 3))
+    weak = jnp.broadcast_to(jnp.asarray(2.0), (2, 3))
+    for x in (jnp.ones((2, 3), "int8"), keys, weak):
+        for found in (read(x), jax.jit(read)(x)):
+            assert isinstance(found, jax.Array)
+            assert found.aval.str_short() == x.aval.update(shape=shape).str_short()
+
+
+def test_an_empty_axis_has_no_place():
+    x, one = jnp.zeros((3, 0, 2)), jnp.array(1)
+    for read in (
+        lambda x: x[0, 0],
+        lambda x: x[:, -1],
+        lambda x: x[::2, one],
+        lambda x: x.at[0, 0].get(mode="fill"),
+        lambda x: x.at[0, one].set(1),
+        lambda x: x.at[:, 0].apply(jnp.sin),
+    ):
+        for function in (read, jax.jit(read)):
+            with pytest.raises(IndexError, match="out of bounds for axis 1 with size 0"):
+                function(x)
+    assert x[:, jnp.zeros(0, int)].shape == (3, 0, 2)
+    assert x.at[0, jnp.array([0])].set(1).shape == x.shape

@@ -89,6 +89,15 @@ def test_repeat(axis, counts):
     np.testing.assert_array_equal(jnp.repeat(X, repeats, axis), expected)
 
 
+def test_known_repeats_in_a_program():
+    rows = np.arange(6.0).reshape(3, 2).astype(np.float32)
+    for counts in (np.array([2, 0, 1]), np.array([2]), np.array(2)):
+        found = jax.jit(lambda x, counts=counts: jnp.repeat(x, counts, axis=0))(rows)
+        np.testing.assert_array_equal(found, np.repeat(rows, counts, axis=0))
+    with pytest.raises(ValueError, match=r"must be a scalar or have shape \(3,\); got \(2,\)"):
+        jnp.repeat(rows, np.array([1, 2]), axis=0)
+
+
 @pytest.mark.parametrize("total", [2, 6, 9])
 def test_repeat_in_a_program_to_a_stated_extent(total):
     counts = np.array([1, 0, 5])

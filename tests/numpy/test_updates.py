@@ -57,6 +57,9 @@ def test_values_broadcast_and_convert():
     np.testing.assert_array_equal(x.at[0].set([1, 2, 3]), [[1, 2, 3], [0, 0, 0]])
     with pytest.raises(ValueError, match="Incompatible types for broadcasting: input type="):
         x.at[0].set(jnp.arange(2))
+    for method in ("set", "add", "divide"):
+        with pytest.raises(ValueError, match="Cannot broadcast to shape with fewer dimensions"):
+            getattr(x.at[0, 1], method)(jnp.ones(1, int))
     with pytest.warns(FutureWarning, match="scatter inputs have incompatible types"):
         assert jnp.array([4]).at[0].multiply(1.5)[0] == 6
     assert jnp.array([250], "uint8").at[0].add(10)[0] == 4
@@ -98,3 +101,28 @@ def test_texts():
     x = jnp.arange(2)
     assert repr(x.at) == "_IndexUpdateHelper(Array([0, 1], dtype=int32))"
     assert repr(x.at[0]) == "_IndexUpdateRef(Array([0, 1], dtype=int32), 0)"
+
+
+def test_quotients_and_powers_have_the_dtype_of_the_operation():
+    x = jnp.array([1, 4], "uint8")
+    assert_is(x.at[1].divide(8), [1.0, 0.5], "float32")
+    assert_is(x.at[1].power(2), [1, 16], "uint8")
+
+
+def assert_is(found, expected, dtype):
+    """Assert values and a dtype."""
+    np.testing.assert_array_equal(found, np.array(expected, dtype))
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.ones(2, np.float32)], ids=str)
+@pytest.mark.parametrize("name", ["set", "add", "multiply", "min"])
+def test_updates_keep_weakness(name, value):
+    weak, strong = jnp.broadcast_to(jnp.asarray(3.0), (2,)), jnp.full(2, 3.0, "float32")
+    assert weak.weak_type
+    for index in (slice(None), np.array([1, 0]), (..., None)[:1]):
+        for x in (weak, strong):
+            update = lambda x, index=index: getattr(x.at[index], name)(value)  # noqa: E731
+            assert update(x).weak_type == x.weak_type
+            assert jax.jit(update)(x).weak_type == x.weak_type
+    assert weak.at[0].apply(jnp.sin).weak_type

@@ -67,7 +67,8 @@ x[None] | x[:, None] | x[..., 0] | x[0, ..., None] | x[()] | x[i] | x[i, 0] | x[
 x[I] | x[:, I] | x[I, I] | x[I[:, None], I] | x[I, 1] | x[1, I] | x[I, :2] | x[I, None] | x[None, I]
 x[i][i] | x[1:2, i] | x[i, ::2] | x[::2, i] | x[I, i] | x[0:0] | x[I, ::-1] | x[i, ::-1]
 x.at[0].set(1) | x.at[0, 1].set(1) | x.at[:, 1].add(2.0) | x.at[i].set(5) | x.at[I].add(x[:2])
-x.at[I].mul(2) | x.at[I].divide(2) | x.at[I].power(2) | x.at[I].min(2) | x.at[I].max(2)
+x.at[I].mul(2) | x.at[I].divide(2) | x.astype(int).at[I].divide(2) | x.at[0:0].set(2)
+x.at[I].power(2) | x.at[I].min(2) | x.at[I].max(2)
 x.at[I].get(mode='fill', fill_value=0) | x.at[I].get(mode='clip') | x.at[::2].set(0)
 x.at[1:].set(x[1:]) | x.at[...].set(0) | x.at[I, I].subtract(1) | x.at[0].get(mode='fill')
 x.at[i].get(mode='fill') | x.at[i].get(mode='clip') | x.at[I].set(1, mode='clip')
@@ -81,7 +82,8 @@ x // 2 | x % 2 | divmod(x, 2)[0] | -x | abs(x) | round(x, 2) | x & 1 | x == 1 | 
 FAULTS = """
 jnp.reshape(x, (4, 2)) | jnp.reshape(x, (5, -1)) | jnp.moveaxis(x, (0, 1), (0,)) | jnp.squeeze(x, 0)
 jnp.expand_dims(x, 4) | jnp.broadcast_to(x, (4, 3)) | jnp.concatenate([]) | jnp.concatenate([1, 2])
-jnp.concatenate([x, x[0]]) | jnp.stack([x, x[0]]) | jnp.split(x, 3, 1) | jnp.rot90(x[0])
+jnp.concatenate([x, x[0]]) | x[0:0][0] | x.at[0].set(jnp.ones((1, 3)))
+jnp.stack([x, x[0]]) | jnp.split(x, 3, 1) | jnp.rot90(x[0])
 jnp.flip(x, 3) | jnp.pad(x, -1) | jnp.pad(x, 1, mode='zz') | jnp.zeros(-1) | jnp.zeros(2.5)
 jnp.eye(2.5) | jnp.linspace(0, 1, -1) | jnp.diag(x[None]) | jnp.tril(x[0]) | jnp.meshgrid(x)
 x[1.5] | x['a'] | x[0, 0, 0] | x[[0, 1]] | x[..., ...] | x.at[I].set(jnp.ones(3)) | x[0:1:0]
