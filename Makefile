@@ -74,8 +74,10 @@ show:
 golden:
 	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m tests.golden.rewrite $(ARGS)
 
+# The examples in documents and docstrings run first; the site is in build/site.
 docs:
-	@$(call venv,docs) && "$$python" -m mkdocs build --strict --site-dir build/site
+	@$(call venv,docs$(,)test) && $(pytest) -q tests/meta/test_docs.py && \
+		"$$python" -m mkdocs build --strict --site-dir build/site
 
 # The seed chapters, where they are beside the repository; ARGS=--record raises the floor.
 conformance:

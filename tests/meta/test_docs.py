@@ -39,6 +39,28 @@ def test_examples_print_what_they_say(name):
     assert not report, "".join(report)
 
 
+def documents() -> list[str]:
+    """Return the names of the documents with examples."""
+    return [path.name for path in sorted((ROOT / "docs").glob("*.md")) if ">>>" in path.read_text()]
+
+
+@pytest.mark.parametrize("name", documents())
+def test_documents_print_what_they_say(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = str(ROOT / "docs" / name)
+    failed, tried = doctest.testfile(path, module_relative=False, optionflags=OPTIONS)
+    assert tried
+    assert not failed
+
+
+def test_every_document_is_in_the_contents():
+    index = (ROOT / "docs" / "index.md").read_text()
+    contents = (ROOT / "mkdocs.yml").read_text()
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.name == "index.md" or f"({path.name})" in index
+        assert f"- {path.name}\n" in contents
+
+
 LIBRARIES = """
 numpy numpy.fft numpy.linalg random nn ops tree tree_util image scipy.cluster.vq scipy.fft
 scipy.integrate scipy.ndimage scipy.optimize scipy.signal scipy.sparse.linalg

@@ -1,0 +1,195 @@
+"""What docs/differences.md says of JAX and of this package is so: each case runs on both.
+
+A case is a function of the module `jax`, with what it gives there and here. The table in the
+document has a row for each case, and no other rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import jax as oracle
+import numpy as np
+import pytest
+
+import tapeless
+
+pytestmark = pytest.mark.oracle
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "differences.md"
+X = np.arange(3, dtype=np.float32)
+CASES = {}
+
+
+def case(there, here):
+    """Register a case with what it gives under JAX, and here; a string may be part of more."""
+
+    def register(function):
+        """Name the case as the function, with hyphens."""
+        CASES[function.__name__.replace("_", "-")] = (function, there, here)
+        return function
+
+    return register
+
+
+def module(jax, name):
+    """Return a submodule."""
+    return importlib.import_module(f"{jax.__name__}.{name}")
+
+
+@case(True, "NotImplementedError: <lambda> cannot be written as StableHLO")
+def text_of_callbacks(jax):
+    f = jax.jit(lambda x: (jax.debug.print("{}", x), x)[1])
+    return "custom_call" in f.lower(1.0).as_text()
+
+
+@case("HloModule jit_sin", "ValueError: unknown dialect: hlo")
+def dialects(jax):
+    return jax.jit(jax.numpy.sin).lower(1.0).as_text("hlo")
+
+
+@case("HloModule", "sin(")
+def text_of_compiled_programs(jax):
+    return jax.jit(jax.numpy.sin).lower(X).compile().as_text()
+
+
+@case("jit[", "let b:f32[] = sin a in")
+def inline(jax):
+    return str(jax.make_jaxpr(jax.jit(jax.numpy.sin, inline=True))(1.0))
+
+
+@case(0.0, float(np.float32(1e-40)))
+def subnormal_numbers(jax):
+    return float(jax.numpy.float32(1e-30) * jax.numpy.float32(1e-10))
+
+
+@case("jaxlib._jax.ArrayImpl", "tapeless.runtime.array.Array")
+def class_of_arrays(jax):
+    return repr(type(jax.numpy.ones(3)))
+
+
+@case("jax._src.core", "ModuleNotFoundError: No module named 'tapeless._src'")
+def private_modules(jax):
+    return repr(module(jax, "_src.core"))
+
+
+@case("RuntimeError: jax_num_cpu_devices", "NotImplementedError: jax_num_cpu_devices=4 is not")
+def several_devices(jax):
+    # Under JAX only the time is wrong: devices have been asked for.
+    jax.devices()
+    jax.config.update("jax_num_cpu_devices", 4)
+
+
+@case("JaxRuntimeError: INVALID_ARGUMENT: No such compile option: 'xla_unknown'", True)
+def options_of_xla(jax):
+    return bool(jax.jit(jax.numpy.sin).lower(X).compile({"xla_unknown": 1}))
+
+
+@case("device_put[", "{ lambda ; a:f32[]. let  in (a,) }")
+def device_put(jax):
+    return str(jax.make_jaxpr(jax.device_put)(1.0))
+
+
+@case("(n,)", "NotImplementedError: symbolic shapes are not supported")
+def symbolic_shapes(jax):
+    return str(module(jax, "export").symbolic_shape("n"))
+
+
+@case("ValueError: Checkify does not support batched while-loops", "too many")
+def checkify_of_mapped_loops(jax):
+    checkify = module(jax, "experimental.checkify")
+
+    def f(n):
+        def body(i):
+            checkify.check(i < 5, "too many")
+            return i + 1
+
+        return jax.lax.while_loop(lambda i: i < n, body, 0)
+
+    return checkify.checkify(jax.vmap(f))(np.arange(8))[0].get()
+
+
+@case(None, "too large")
+def checkify_of_gradients(jax):
+    checkify = module(jax, "experimental.checkify")
+
+    def f(x):
+        def body(c, y):
+            checkify.check(y < 5, "too large")
+            return c * y, None
+
+        return jax.lax.scan(body, x, np.arange(8, dtype=np.float32))[0]
+
+    return checkify.checkify(jax.grad(f))(2.0)[0].get()
+
+
+@case(["list", "set"], ["tuple", "frozenset"])
+def programs_as_data(jax):
+    jaxpr = jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(1.0)
+    return [type(jaxpr.eqns).__name__, type(jaxpr.effects).__name__]
+
+
+@case(True, False)
+def memories_of_devices(jax):
+    return hasattr(jax.devices()[0], "default_memory")
+
+
+@case([False] * 5, [True] * 5)
+def names_of_our_own(jax):
+    names = ("checks", "inspect", "profile", "progress", "stablehlo")
+    return [hasattr(jax, name) for name in names]
+
+
+def outcome(function, jax):
+    """Return what a case gives, or its error as text."""
+    try:
+        return function(jax)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def agrees(found, expected):
+    """Tell whether an outcome is the one expected, or has the text expected in it."""
+    if isinstance(expected, str) and isinstance(found, str):
+        return expected in found
+    return found == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_sides_are_as_written(name):
+    function, there, here = CASES[name]
+    found = outcome(function, oracle), outcome(function, tapeless)
+    assert agrees(found[0], there), found[0]
+    assert agrees(found[1], here), found[1]
+    assert not agrees(found[0], here) or not agrees(found[1], there), "no difference"
+
+
+def test_the_document_has_a_row_for_each_case():
+    rows = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    assert rows == list(CASES)
+
+
+def test_sums_differ_in_their_last_places_only():
+    x = np.random.default_rng(0).random(1_000_003, dtype=np.float32)
+    exact = x.sum(dtype=np.float64)
+    for jax in (oracle, tapeless):
+        assert abs(float(jax.numpy.sum(jax.numpy.asarray(x))) - exact) < 1e-6 * exact
+
+
+def test_the_document_lists_the_absent_names_and_the_reasons():
+    absent = json.loads((ROOT / "tests" / "meta" / "names_absent.json").read_text())
+    text = DOCUMENT.read_text("utf-8")
+    assert not [name for name in absent if f"`{name}`" not in text]
+    assert not [reason for reason in absent.values() if reason not in text]
+
+
+@pytest.mark.parametrize("name", ["experimental.pallas", "experimental.sparse", "tools"])
+def test_whole_modules_are_absent(name):
+    assert module(oracle, name)
+    with pytest.raises(ModuleNotFoundError, match=f"No module named 'tapeless.{name}'"):
+        module(tapeless, name)
+    assert f"`jax.{name}`" in DOCUMENT.read_text("utf-8")
