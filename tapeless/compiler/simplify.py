@@ -297,6 +297,11 @@ def _trivial_transpose(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
     return eqn.invars[0] if tuple(permutation) == tuple(range(len(permutation))) else None
 
 
+def _trivial_reshape(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand, if its elements are not read in another order of the axes."""
+    return eqn.invars[0] if eqn.params["dimensions"] is None else None
+
+
 def _trivial_broadcast(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
     """The operand, if every axis stays."""
     dims = tuple(eqn.params["broadcast_dimensions"])
@@ -322,7 +327,7 @@ _IDENTITIES: dict[str, Callable[[Eqn, dict[Var, Eqn]], Atom | None]] = {
     "copy": _same_as,
     "copy_p": _same_as,
     "stop_gradient": _same_as,
-    "reshape": _same_as,
+    "reshape": _trivial_reshape,
     "squeeze": _same_as,
     "transpose": _trivial_transpose,
     "broadcast_in_dim": _trivial_broadcast,

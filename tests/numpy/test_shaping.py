@@ -12,6 +12,7 @@ CALLS = [
     ("reshape", (-1,)),
     ("reshape", ((6, -1),)),
     ("reshape", ((4, 6), "F")),
+    ("reshape", ((4, 3, 2), "F")),
     ("ravel", ()),
     ("ravel", ("F",)),
     ("transpose", ()),

@@ -62,6 +62,9 @@ RECORDS = [
         ),
     ),
     case("reshape-permuted", lambda x: structural.reshape(x, (6,), (1, 0)), 2, 3, without=FIXED),
+    case(
+        "reshape-same-shape", lambda x: structural.reshape(x, (2, 3), (1, 0)), 2, 3, without=FIXED
+    ),
     case("reshape-mixed", lambda x: structural.reshape(x, (2, 6, 2)), 4, 3, 2, without=FIXED),
     case("reshape-scalar", lambda x: structural.reshape(x, (1, 1))),
     case("collapse", lambda x: structural.collapse(x, 0, 2), 2, 3, 2),
