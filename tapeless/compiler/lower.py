@@ -360,20 +360,39 @@ class ProgramBuilder(KernelBuilder):
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether nothing that is live reads the value's memory."""
+        return self._is_ours(value) and not _any_reads(self._others(value), value.memory)
+
+    def detach_readers(self, value: KernelValue) -> None:
+        """Store values that would read the value's memory later, if they are few numbers.
+
+        In `x.at[i].set(f(x[i - 1]))` the number f(x[i - 1]) is computed before x is overwritten.
+        """
+        if not self._is_ours(value):
+            return
+        readers = [x for x in self._others(value) if _any_reads([x], value.memory)]
+        if any(x.buffer is not None or 8 * x.aval.size > value.aval.size for x in readers):
+            return
+        for x in readers:
+            self.stored(x)
+
+    def _is_ours(self, value: KernelValue) -> bool:
+        """Tell whether the value's memory was made here, in this loop, or is donated."""
         buffer = value.memory
         if buffer.space in ("input", "output") and buffer not in self._donated:
             return False
         if self._home[buffer] is not self._loops[-1] or not self._frames:
             return False
+        return sum(arg is value for arg in self._frames[-1].args) <= 1
+
+    def _others(self, value: KernelValue) -> list[KernelValue]:
+        """Return the values that are live beside an operand of the equation that is lowered."""
         inner = self._frames[-1]
-        if sum(arg is value for arg in inner.args) > 1:
-            return False
-        readers = [arg for arg in inner.args if arg is not value]
+        found = [arg for arg in inner.args if arg is not value]
         for frame in self._frames:
-            readers.extend(frame.live.values())
+            found.extend(frame.live.values())
             if frame is not inner:
-                readers.extend(frame.args)
-        return not _any_reads(readers, buffer)
+                found.extend(frame.args)
+        return found
 
 
 def _any_reads(values: Sequence[KernelValue], buffer: Buffer) -> bool:
