@@ -493,6 +493,12 @@ def jit(
             raise TypeError(f"Expected a function, got a generator function: {function}")
         static = StaticSpec(function, static_argnums, static_argnames)
         donated = StaticSpec(function, donate_argnums, donate_argnames, "donate")
+        both = set(static.argnames) & set(donated.argnames)
+        if both:
+            raise ValueError(
+                "static_argnames and donate_argnames cannot intersect. Argument names "
+                f"{both} appear in both static_argnames and donate_argnames"
+            )
         kind = StaticJitFunction if static.argnums or static.argnames else JitFunction
         if options["compiler_options"].get("checks"):
             kind = CheckedJitFunction

@@ -81,6 +81,8 @@ from tapeless.core.any_array import AnyArray as ndarray
 from tapeless.numpy import fft as fft
 from tapeless.numpy import linalg as linalg
 from tapeless.numpy.arithmetic import *
+from tapeless.numpy.array_api import ArrayNamespaceInfo as __array_namespace_info__
+from tapeless.numpy.array_api import __array_api_version__ as __array_api_version__
 from tapeless.numpy.choice import *
 from tapeless.numpy.common import *
 from tapeless.numpy.comparing import *

@@ -543,6 +543,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     >>> jnp.from_dlpack(numpy.arange(3, dtype="int32"))
     Array([0, 1, 2], dtype=int32)
     """
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError(
+            "The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods; "
+            f"got {type(x)}"
+        )
     return x if isinstance(x, Array) and not copy else asarray(np.from_dlpack(x))
 
 

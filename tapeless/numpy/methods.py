@@ -36,6 +36,7 @@ from tapeless.numpy import (
     ufuncs,
     updates,
 )
+from tapeless.numpy.array_api import array_namespace
 from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
@@ -443,6 +444,7 @@ array_methods.update(
     swapaxes=method_of(shaping.swapaxes),
     transpose=_transpose,
     view=_view,
+    __array_namespace__=array_namespace,
     __getitem__=get_item,
     __setitem__=_setitem,
     __len__=_len,

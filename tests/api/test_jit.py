@@ -296,3 +296,9 @@ def test_dead_functions_are_forgotten():
         jax.jit(lambda x, k=k: x * 2.0)(1.0)
     gc.collect()
     assert len(gc.get_objects()) - from_before < 200 * 20
+
+
+@pytest.mark.parametrize("donated", [{"donate_argnums": 0}, {"donate_argnames": ("y", "x")}])
+def test_static_arguments_are_not_donated(donated):
+    with pytest.raises(ValueError, match="Argument names {'x'} appear in both"):
+        jax.jit(lambda x, y: x + y, static_argnums=0, **donated)

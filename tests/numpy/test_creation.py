@@ -139,6 +139,8 @@ def test_conversions():
 def test_data_from_outside(tmp_path):
     same(jnp.frombuffer(b"abcd", "int8", 2, 1), np.frombuffer(b"abcd", "int8", 2, 1))
     same(jnp.from_dlpack(np.arange(3)), np.arange(3))
+    with pytest.raises(TypeError, match="must have __dlpack__ and __dlpack_device__ methods"):
+        jnp.from_dlpack([1, 2])
     jnp.save(tmp_path / "x.npy", jnp.arange(3))
     same(jnp.load(tmp_path / "x.npy"), np.arange(3))
     for name in ("fromfile", "fromiter"):
