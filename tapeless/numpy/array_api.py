@@ -19,7 +19,7 @@ __all__ = ["ArrayNamespaceInfo", "__array_api_version__", "array_namespace"]
 
 __array_api_version__ = "2025.12"
 
-_KINDS = {
+_KINDS: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),
     "signed integer": ("int8", "int16", "int32", "int64"),
     "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
