@@ -71,9 +71,13 @@ class SymbolicZero:
 
 
 def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
-    """Return the zero tangent of a value."""
-    aval = typeof(x).tangent()
-    return SymbolicZero(aval) if symbolic_zeros else instantiate(Zero(aval))
+    """Return the zero tangents of a tree of values; with `symbolic_zeros`, `SymbolicZero`s.
+
+    >>> zero_from_primal({"a": 2.0})
+    {'a': Array(0., dtype=float32, weak_type=True)}
+    """
+    kind = SymbolicZero if symbolic_zeros else lambda aval: instantiate(Zero(aval))
+    return tree_map(lambda leaf: kind(typeof(leaf).tangent()), x)
 
 
 def resolve(fun: Callable, args: tuple, kwargs: dict, kind: str) -> tuple:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapeless.control.custom_rules import CustomCall, Program, call_program, map_front
+from tapeless.control.custom_rules import CustomCall, Program, call_program, known_arrays, map_front
 from tapeless.core.aval import typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
@@ -39,7 +39,7 @@ class CustomJVP(CustomCall):
         primals, tangents = primals[num_consts:], tangents[num_consts:]
         if not params["symbolic_zeros"]:
             tangents = [instantiate(tangent) for tangent in tangents]
-        return jvp(primals, tangents)
+        return jvp(known_arrays(primals), tangents)
 
     def transpose(
         self, cotangents: Sequence, args: Sequence, *, call_jaxpr: Jaxpr, **params: Any

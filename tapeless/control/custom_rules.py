@@ -15,12 +15,12 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.primitive import Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Context, Value
 from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.stage import stage_flat
 
-__all__ = ["CustomCall", "Program", "call_program", "map_front"]
+__all__ = ["CustomCall", "Program", "call_program", "is_plain", "known_arrays", "map_front"]
 
 Program = Jaxpr | Callable[..., Sequence[Value]]
 
@@ -30,6 +30,16 @@ def call_program(program: Program, args: Sequence[Value]) -> Sequence[Value]:
     if isinstance(program, Jaxpr):
         return eval_jaxpr(program, program.consts, *args)
     return program(*args)
+
+
+def is_plain(x: Value) -> bool:
+    """Tell whether a value is a Python scalar, which rules may look at and rows share."""
+    return isinstance(x, (bool, int, float, complex))
+
+
+def known_arrays(args: Sequence[Value]) -> list[Value]:
+    """Return arguments with arrays for Python's scalars, which programs have as literals."""
+    return [Context.base.constant(x) if is_plain(x) else x for x in args]
 
 
 def map_front(function: Callable, axis: Axis, args: Sequence[Value], dims: Sequence) -> list[Value]:

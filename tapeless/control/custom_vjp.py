@@ -14,12 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tapeless.control.custom_rules import CustomCall, Program, call_program, map_front
+from tapeless.control.custom_rules import (
+    CustomCall,
+    Program,
+    call_program,
+    is_plain,
+    known_arrays,
+    map_front,
+)
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import apply, instantiate
+from tapeless.prims.common import apply, batch_dim_to, instantiate, is_float0
+from tapeless.transforms.batch import batch_flat
 
 __all__ = ["CustomLin", "CustomVJP", "custom_lin_p", "custom_vjp_call_p"]
 
@@ -40,17 +48,19 @@ class CustomVJP(CustomCall):
         n_consts = params["num_consts"]
         primals, tangents = primals[n_consts:], tangents[n_consts:]
         perturbed = tuple(type(tangent) is not Zero for tangent in tangents)
-        outs, residuals = fwd(primals, perturbed)
-        out_tangents = custom_lin_p.bind(
+        outs, residuals = fwd(known_arrays(primals), perturbed)
+        types = tuple(typeof(out).tangent() for out in outs)
+        moved = custom_lin_p.bind(
             *residuals,
             *map(instantiate, tangents),
             bwd=bwd,
             num_res=len(residuals),
-            out_avals=tuple(typeof(out).tangent() for out in outs),
+            out_avals=types,
             symbolic_zeros=params["symbolic_zeros"],
             name=params["name"],
         )
-        return outs, out_tangents
+        pairs = zip(moved, types, strict=True)
+        return outs, tuple(Zero(aval) if is_float0(aval) else t for t, aval in pairs)
 
     def batch(
         self, axis: Axis, args: Values, dims: Sequence, *, call_jaxpr: Program, **params: Any
@@ -63,7 +73,7 @@ class CustomVJP(CustomCall):
             return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims)
 
         def mapped_fwd(inputs: Sequence[Value], perturbed: tuple[bool, ...]) -> tuple:
-            """Map the forward rule."""
+            """Map the forward rule; residuals that are Python scalars stay what they are."""
             n_outs = 0
 
             def rule(*rows: Value) -> list[Value]:
@@ -73,8 +83,12 @@ class CustomVJP(CustomCall):
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
-            results = map_front(rule, axis, inputs, dims[n_consts:])
-            return results[:n_outs], results[n_outs:]
+            outs, out_dims = batch_flat(rule, axis, inputs, dims[n_consts:])
+            placed = [
+                out if number >= n_outs and is_plain(out) else batch_dim_to(out, dim, 0, axis.size)
+                for number, (out, dim) in enumerate(zip(outs, out_dims, strict=True))
+            ]
+            return placed[:n_outs], placed[n_outs:]
 
         mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]))
         mapped_fwd.__name__ = fwd.__name__
@@ -158,7 +172,8 @@ def batched_backward(
             return [instantiate(ct) for ct in bwd(rows[:n_residuals], cts)]
 
         given = [ct for ct, flag in zip(cotangents, nonzero, strict=True) if flag]
-        in_dims = [*(residual_dims or (0,) * n_residuals), *(0,) * len(given)]
+        own_dims = residual_dims or [None if is_plain(x) else 0 for x in residuals]
+        in_dims = [*own_dims, *(0,) * len(given)]
         results = map_front(rule, axis, [*residuals, *given], in_dims)
         return [_place(ct, dim) for ct, dim in zip(results, dims, strict=True)]
 
@@ -166,8 +181,13 @@ def batched_backward(
     return mapped
 
 
-def _place(ct: Value, dim: int | None) -> Value:
+def _place(ct: Value, dim: int | None) -> Value | Zero:
     """Put the batch of a cotangent where its argument has it; sum it if it has none."""
+    aval = typeof(ct)
+    if is_float0(aval):
+        row = aval.shape[1:]
+        shape = row if dim is None else (*row[:dim], aval.shape[0], *row[dim:])
+        return Zero(aval.update(shape=shape))
     if dim is None:
         return apply("reduce_sum", ct, axes=(0,), out_sharding=None)
     if dim == 0:

@@ -29,6 +29,7 @@ from tapeless.core.jaxpr import subjaxprs
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value, context
+from tapeless.prims.common import no_tangents
 from tapeless.transforms.stage import stage_flat
 
 __all__ = [
@@ -186,7 +187,10 @@ class Primitive(primitive.Primitive):
         )
 
     def jvp(self, primals: Values, tangents: Sequence[Value | Zero], **params: Any) -> tuple:
-        """Call the rule in `primitive_jvps`."""
+        """Call the rule in `primitive_jvps`; without tangents no rule is needed."""
+        if all(type(tangent) is Zero for tangent in tangents):
+            outs = context.trace.process(self, tuple(primals), params)
+            return outs, no_tangents(outs)
         if self not in primitive_jvps:
             self._no_rule("Differentiation")
         outs, out_tangents = primitive_jvps[self](tuple(primals), tuple(tangents), **params)

@@ -21,7 +21,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Zero, zero_tangent
 from tapeless.core.primitive import Primitive
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
-from tapeless.prims.common import instantiate
+from tapeless.prims.common import instantiate, is_float0
 from tapeless.transforms.stage import StageTracer, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import merge, select
@@ -100,13 +100,21 @@ def jvp_flat(
     """Return the results of a flat function and their tangents (values or Zeros)."""
     trace = JVPTrace(parent or context.trace, Tag("jvp"))
     try:
-        outs = under(trace, function, *map(trace.wrap, primals, tangents))
+        outs = under(trace, function, *map(trace.wrap, primals, map(_known_zero, tangents)))
         pairs = [trace.unwrap(out) for out in outs]
     finally:
         trace.tag.alive = False
     del outs
     leaks.check(trace.tag)
     return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+def _known_zero(tangent: Tangent) -> Tangent:
+    """Return a tangent, a Zero where it is an array of float0s."""
+    if type(tangent) is Zero:
+        return tangent
+    aval = typeof(tangent)
+    return Zero(aval) if is_float0(aval) else tangent
 
 
 @weak_identity_cache
