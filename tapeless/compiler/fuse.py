@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tapeless.compiler.demand import by_rows
 from tapeless.compiler.probe import SERIAL_PENALTY, Probe, probe
@@ -129,7 +130,7 @@ def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
         names.update(zip(inner.outvars, fresh, strict=True))
         made.append(inner.replace(invars=invars, outvars=tuple(fresh), source=eqn.source))
     fresh_vars = {var for inner in made for var in inner.outvars}
-    final: dict[Var, Var] = {}
+    final: dict[Any, Any] = {}
     copies: list[Eqn] = []
     for atom, var in zip(program.outvars, eqn.outvars, strict=True):
         source = rename(atom)
