@@ -44,7 +44,7 @@ def make_jaxpr(
         dynamic, named, static = spec.divide(args, kwargs)
         leaves, tree = tree_flatten((dynamic, named))
         avals = [abstract(leaf) for leaf in leaves]
-        names = argument_names(fun, args, kwargs, spec.positions(len(args) or 1))
+        names = argument_names(fun, args, named, spec.positions(len(args) or 1))
         with ExitStack() as scopes:
             for name, size in axis_env or ():
                 scopes.enter_context(bind_axis(Axis(size, name)))

@@ -243,7 +243,7 @@ class JitFunction:
         traced = traced_programs.get(self.__wrapped__, key)
         if traced is None:
             names = argument_names(
-                self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1)
+                self.__wrapped__, args, named, self.static.positions(len(args) or 1)
             )
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
             if config.current.tapeless_stale_captures != "ignore":
@@ -264,10 +264,8 @@ class JitFunction:
             return typeof(leaf)
         if hasattr(leaf, "__jax_array__"):
             return typeof(leaf.__jax_array__())
-        dynamic, named, _ = self.static.divide(args, kwargs)
-        names = argument_names(
-            self.__wrapped__, args, kwargs, self.static.positions(len(args) or 1)
-        )
+        _, named, _ = self.static.divide(args, kwargs)
+        names = argument_names(self.__wrapped__, args, named, self.static.positions(len(args) or 1))
         raise TypeError(
             f"Error interpreting argument to {self.__wrapped__} as an abstract array. The "
             f"problematic value is of type {type(leaf)} and was passed to the function at path "

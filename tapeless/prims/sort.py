@@ -462,6 +462,9 @@ def _in_order(b: Any, x: Any, y: Any) -> tuple:
 
 def _follow(t: Value, places: Value, axis: int, others: Sequence[int]) -> Value:
     """Gather a tangent at sorted places: t (n, m), places (k, m, 1), axis 0 -> (k, m)."""
+    kept = shape_of(places)[:-1]
+    if 0 in kept:
+        return slice_in_dim(t, 0, kept[axis], axis=axis)
     numbers = GatherDimensionNumbers((), (axis,), (axis,), tuple(others), tuple(others))
     sizes = (1,) * len(shape_of(t))
     return gather(t, places, numbers, sizes, mode="promise_in_bounds")

@@ -302,3 +302,24 @@ def test_dead_functions_are_forgotten():
 def test_static_arguments_are_not_donated(donated):
     with pytest.raises(ValueError, match="Argument names {'x'} appear in both"):
         jax.jit(lambda x, y: x + y, static_argnums=0, **donated)
+
+
+def test_static_names_have_no_leaves():
+    """Names of arguments are those of leaves, in messages and where unused ones are left out."""
+    scaled = jax.jit(lambda a, b, *, n: a * n, static_argnames="n")
+    with pytest.raises(TypeError, match="at path b"):
+        jax.jit(lambda a, b: b, static_argnames="a")(b=object(), a=1)
+    with pytest.raises(TypeError, match="at path b"):
+        scaled(1.0, object(), n=2)
+
+    def chosen(x, y):
+        return jax.lax.cond(y > 0, lambda a: a * scaled(x, x, n=2), lambda a: a, x)
+
+    assert jax.grad(chosen)(3.0, 1.0) == 12.0
+    assert scaled.trace(1.0, 2.0, n=3).jaxpr.debug.arguments == ("a", "b")
+    assert jax.grad(lambda x: jax.lax.cond(x > 0, _empty_sum, jax.numpy.sin, x))(1.0) == 0.0
+
+
+def _empty_sum(x):
+    """Return zero, in a way that needs an argument only for its dtype."""
+    return x * jax.numpy.linspace(0.0, 1.0, 0).sum()

@@ -93,3 +93,12 @@ def test_gradient_of_sort_follows_elements():
     weights = jnp.arange(5.0)
     found = jax.grad(lambda x: (jnp.sort(x) * weights).sum())(X[0])
     np.testing.assert_array_equal(found, np.argsort(np.argsort(X[0])))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
+def test_derivatives_of_sorts_without_elements(shape):
+    for axis in range(len(shape)):
+        x = jnp.zeros(shape)
+        assert jax.grad(lambda x, axis=axis: jnp.sort(x, axis).sum())(x).shape == shape
+        tops = jax.jvp(lambda x, axis=axis: jax.lax.top_k(x, 0, axis=axis)[0], (x,), (x,))
+        assert all(top.size == 0 for top in tops)
