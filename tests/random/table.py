@@ -199,6 +199,7 @@ _ROWS = [
         lambda r, k, s, d: r.gamma(k, P, s, d),
         FLOATS[1:],
         "draws",
+        ulps=8,
         law=stats.gamma(0.3),
     ),
     Row(
