@@ -266,12 +266,13 @@ class Values:
         if lanes > 1:
             bits = region.emit(f"bitcast <{lanes} x i1> {wanted} to i{lanes}")
             some = region.emit(f"icmp ne i{lanes} {bits}, 0")
-        after, before = region.function.label(), region.code.label
-        branch = region.branch()
-        region.do(f"br i1 {some}, label %{branch.code.label}, label %{after}, !prof !0")
+        after, branch = region.function.label(), region.branch()
+        entry, flags = branch.code.label, typed("i1", lanes)
+        # What the branch needs and does not depend on it is written to the region, before the jump.
         slow_text = self.lanes(branch, slow, lanes)
-        flags = typed("i1", lanes)
         chosen = branch.emit(f"select {flags} {wanted}, {kind} {slow_text}, {kind} {usual}")
+        before = region.code.label
+        region.do(f"br i1 {some}, label %{entry}, label %{after}, !prof !0")
         last = region.close_branch(branch, after)
         region.code.start_block(after)
         return region.emit(f"phi {kind} [{usual}, %{before}], [{chosen}, %{last}]")

@@ -176,3 +176,16 @@ def test_masks_of_elements_are_left_alone() -> None:
         return jnp.where(mask, x @ x.T, -1e9)
 
     assert "rows_on_demand" not in operations(attention, np.ones((64, 32), np.float32))
+
+
+def test_a_branch_inside_a_sum_may_need_the_index_of_the_loop():
+    x = np.sin(np.arange(288, dtype=np.float32)).reshape(96, 3)
+    chosen = np.arange(96, dtype=np.int32) % 3
+
+    def mean(x, chosen):
+        """Return the mean of one element of each row."""
+        return jnp.mean(jnp.take_along_axis(x, chosen[:, None], 1))
+
+    expected = x[np.arange(96), chosen].mean()
+    np.testing.assert_allclose(jax.jit(mean)(x, chosen), expected, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(jax.grad(mean))(x, chosen).sum(), 1, rtol=1e-5)
