@@ -31,6 +31,7 @@ def _yes(*args: Any) -> bool:
 # Attributes that modules have beside their public names.
 ADDED: Mapping[str, tuple[str, ...]] = {
     "jax": ("__version__", "__version_info__"),
+    "jax.example_libraries.stax": ("Conv", "Conv1DTranspose", "ConvTranspose"),
     "jax.experimental.pjit": ("pjit",),
     "jax.experimental.shard_map": ("shard_map",),
     "jax.version": ("__version__", "__version_info__"),
