@@ -133,6 +133,11 @@ def programs_as_data(jax):
     return [type(jaxpr.eqns).__name__, type(jaxpr.effects).__name__]
 
 
+@case("ft_in=", "num_carry=")
+def scan_in_print(jax):
+    return str(jax.make_jaxpr(lambda x: jax.lax.map(jax.numpy.sin, x))(X))
+
+
 @case(True, False)
 def memories_of_devices(jax):
     return hasattr(jax.devices()[0], "default_memory")
