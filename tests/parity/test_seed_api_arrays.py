@@ -50,7 +50,22 @@ class TestArrays:
         a = jnp.asarray(M)
         assert (a.sum(), a.mean(), a.max(), a.min()) == (15.0, 2.5, 5.0, 0.0)
         assert a.reshape(3, 2).shape == a.reshape((3, -1)).shape == (3, 2)
-        assert a.astype(jnp.int32).dtype == jnp.int32
+        assert a.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+        assert (a > -1).all()
+        assert a.block_until_ready() is a
+
+    @pytest.mark.parametrize("axis", [0, 1, -1])
+    def test_methods_reduce_along_axes(self, axis):
+        a = jnp.asarray(M)
+        np.testing.assert_array_equal(a.sum(axis), M.sum(axis))
+        np.testing.assert_array_equal(a.mean(axis=axis), M.mean(axis))
+
+    @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+    def test_conversions_also_of_traced_arrays(self, dtype):
+        for a in (V, V.astype(np.int32), V > 1):
+            found = jax.jit(lambda a: jnp.asarray(a).astype(dtype))(a)
+            np.testing.assert_array_equal(found, a.astype(dtype))
+            assert found.dtype == dtype
 
     @pytest.mark.parametrize("where", [1, slice(0, 2), np.array([2, 0])])
     def test_updates_return_new_arrays(self, where):
@@ -280,6 +295,11 @@ class TestScan:
         seen = []
         carry, ys = lax.scan(lambda c, x: (c * 2, seen.append(x)), 1.0, None, length=4)
         assert (carry, ys, seen) == (16.0, None, [None])
+
+    def test_the_body_is_traced_once(self):
+        calls = []
+        lax.scan(lambda c, x: (calls.append(x.shape) or c, x), 0.0, np.ones((50, 2)))
+        assert calls == [(2,)]
 
     def test_all_parts_may_be_trees(self):
         def body(c, x):

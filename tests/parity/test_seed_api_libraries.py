@@ -194,6 +194,10 @@ class TestDebugging:
         jax.ad_checkpoint.print_saved_residuals(f, V)
         assert re.search(r"f32\[3\] output of cos from .*:\d+:\d+ \(.*f\)", capsys.readouterr().out)
 
+    def test_arguments_are_listed_by_their_names(self, capsys):
+        jax.ad_checkpoint.print_saved_residuals(lambda w: jnp.sum(w * w * w), V)
+        assert "f32[3] from the argument w" in capsys.readouterr().out
+
     def test_policies_are_there(self):
         wanted = (
             "dots_saveable nothing_saveable everything_saveable dots_with_no_batch_dims_saveable "
@@ -218,6 +222,7 @@ class TestErrors:
         with pytest.raises(jax.errors.UnexpectedTracerError) as caught:
             kept[0] + 1
         assert type(caught.value).__name__ == "UnexpectedTracerError"
+        assert "JAX_CHECK_TRACER_LEAKS" in str(caught.value)
 
 
 class TestPrograms:
@@ -368,6 +373,22 @@ class TestCompositions:
         f = lambda w, x: (w * x - 1) ** 2  # noqa: E731
         message(TypeError, jax.grad(jax.vmap(f, (None, 0))), 0.5, V)
         assert jax.vmap(jax.grad(f), (None, 0))(0.5, V).shape == (3,)
+
+    def test_segments_loops_and_checkpoints_are_mapped(self):
+        n = np.array([1, 4])
+        for f, args in (
+            (lambda x: jax.ops.segment_sum(x, IDS, num_segments=3), (M,)),
+            (jax.checkpoint(jnp.sin), (M,)),
+            (lambda n: lax.fori_loop(0, n, lambda i, c: c + i, 0), (n,)),
+            (lambda n: lax.switch(n, [lambda: 1.0, lambda: 2.0]), (n,)),
+        ):
+            found = jax.vmap(f)(*args)
+            expected = [f(*row) for row in zip(*args, strict=True)]
+            np.testing.assert_allclose(found, np.stack(expected), rtol=1e-6)
+
+    def test_numpy_arrays_are_captured_as_constants_too(self):
+        for w in (V, jnp.asarray(V)):
+            assert len(jax.make_jaxpr(lambda x: x * w)(2.0).consts) == 1  # noqa: B023
 
     def test_a_weighted_loss_has_the_weighted_gradients(self):
         f = lambda w, x: jnp.sum((w * x - 1) ** 2)  # noqa: E731
