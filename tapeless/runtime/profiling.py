@@ -137,7 +137,7 @@ class Profile:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the rows of the table: program, calls, time, share, kernel."""
         whole = self.seconds or 1.0
-        found = []
+        found: list[tuple[str, ...]] = []
         for program in self.programs:
             for number, kernel in enumerate(program.kernels):
                 first = (program.name, str(program.calls)) if number == 0 else ("", "")
