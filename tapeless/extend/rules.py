@@ -72,7 +72,7 @@ class RuleDict(dict):
         super().__init__()
         self.what = what
 
-    def __setitem__(self, prim: object, rule: Callable[..., Any]) -> None:
+    def __setitem__(self, prim: object, rule: Any) -> None:
         """Enter a rule."""
         if self is primitive_transposes and isinstance(prim, primitive.Primitive):
             if not isinstance(prim, Primitive):

@@ -25,14 +25,14 @@ closed_call_p = Primitive("closed_call")
 call_p.multiple_results = closed_call_p.multiple_results = True
 
 
-def _by_name() -> dict[str, Any]:
-    """Return the operations of the registry whose names JAX has in this module."""
-    wanted = public_names(_MODULE) or frozenset()
-    found = {f"{n.replace('-', '_')}_p": p for n, p in primitive.registry.items()}
-    return {name: prim for name, prim in found.items() if name in wanted}
-
-
-globals().update(_by_name() | {name: globals()[name] for name in __all__})
-
 __dir__ = listed_names(_MODULE, globals())
-__getattr__ = missing_attribute(_MODULE)
+_missing = missing_attribute(_MODULE)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the operation of a public name; it may have been made after this file was read."""
+    if name in (public_names(_MODULE) or ()):
+        for key in (name.removesuffix("_p"), name.removesuffix("_p").replace("_", "-")):
+            if key in primitive.registry:
+                return primitive.registry[key]
+    _missing(name)
