@@ -17,7 +17,7 @@ import numpy as np
 from tapeless import config
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS
-from tapeless.core.jaxpr import Eqn, Jaxpr, Var, subjaxprs
+from tapeless.core.jaxpr import DebugInfo, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
@@ -88,11 +88,11 @@ def one_operation(
 
 
 def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> Jaxpr:
-    """Return the program of one equation."""
+    """Return the program of one equation, named as the operation."""
     invars = [Var(aval) for aval in avals]
     outvars = [Var(aval) for aval in prim.abstract(*avals, **params)]
     eqn = Eqn(prim, invars, outvars, params, prim.effects(**params) or NO_EFFECTS, UNKNOWN_SOURCE)
-    return Jaxpr((), invars, outvars, (eqn,))
+    return Jaxpr((), invars, outvars, (eqn,), debug=DebugInfo(prim.name))
 
 
 def _operation_with_programs(
