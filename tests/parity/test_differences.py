@@ -149,6 +149,21 @@ def names_of_our_own(jax):
     return [hasattr(jax, name) for name in names]
 
 
+@case((False, False), (True, True))
+def results_of_primitives(jax):
+    prim = jax.lax.neg_p
+    return isinstance(prim.bind(X), tuple), prim.multiple_results
+
+
+@case("JaxRuntimeError: ", "KeyError: 'lost'")
+def errors_of_callbacks(jax):
+    def fail(x):
+        """Raise."""
+        raise KeyError("lost")
+
+    return jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(X))
+
+
 def outcome(function, jax):
     """Return what a case gives, or its error as text."""
     try:

@@ -6,7 +6,7 @@ sequences: all operations of this house have `multiple_results`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +99,7 @@ def find_top_trace(values: Sequence[Any]) -> Trace:
 
 
 @contextmanager
-def take_current_trace() -> Iterator[Trace]:
+def take_current_trace() -> Generator[Trace, None, None]:
     """Give the current trace, and let operations be evaluated inside the block."""
     taken = context.trace
     with set_current_trace(Context.base):
@@ -107,7 +107,7 @@ def take_current_trace() -> Iterator[Trace]:
 
 
 @contextmanager
-def set_current_trace(trace: Trace, check_leaks: bool = False) -> Iterator[None]:
+def set_current_trace(trace: Trace, check_leaks: bool = False) -> Generator[None, None, None]:
     """Let `trace` handle the operations inside the block."""
     previous = context.trace
     context.trace = trace
