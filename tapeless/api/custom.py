@@ -24,7 +24,7 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Tracer, Value
 from tapeless.errors import UnexpectedTracerError
-from tapeless.prims.common import instantiate
+from tapeless.prims.common import as_value, instantiate
 from tapeless.prims.convert import convert_element_type
 from tapeless.tree.arguments import function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
@@ -76,7 +76,7 @@ def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
     >>> zero_from_primal({"a": 2.0})
     {'a': Array(0., dtype=float32, weak_type=True)}
     """
-    kind = SymbolicZero if symbolic_zeros else lambda aval: instantiate(Zero(aval))
+    kind = SymbolicZero if symbolic_zeros else lambda aval: as_value(instantiate(Zero(aval)))
     return tree_map(lambda leaf: kind(typeof(leaf).tangent()), x)
 
 

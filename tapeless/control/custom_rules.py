@@ -20,7 +20,14 @@ from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.stage import stage_flat
 
-__all__ = ["CustomCall", "Program", "call_program", "is_plain", "known_arrays", "map_front"]
+__all__ = [
+    "CustomCall",
+    "Program",
+    "call_program",
+    "is_plain",
+    "known_arrays",
+    "map_front",
+]
 
 Program = Jaxpr | Callable[..., Sequence[Value]]
 
@@ -42,7 +49,12 @@ def known_arrays(args: Sequence[Value]) -> list[Value]:
     return [Context.base.constant(x) if is_plain(x) else x for x in args]
 
 
-def map_front(function: Callable, axis: Axis, args: Sequence[Value], dims: Sequence) -> list[Value]:
+def map_front(
+    function: Callable,
+    axis: Axis,
+    args: Sequence[Value],
+    dims: Sequence,
+) -> list[Value]:
     """Map a flat function; all its results get the mapped axis in front."""
     outs, out_dims = batch_flat(function, axis, args, dims)
     placed = zip(outs, out_dims, strict=True)
@@ -57,12 +69,20 @@ class CustomCall(ProgramPrimitive):
     inline_program = True
 
     def abstract(
-        self, *avals: ShapedArray, call_jaxpr: Jaxpr, **params: Any
+        self,
+        *avals: ShapedArray,
+        call_jaxpr: Jaxpr,
+        **params: Any,
     ) -> tuple[ShapedArray, ...]:
         """Return the program's output types."""
         return call_jaxpr.out_avals
 
-    def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
+    def programs(
+        self,
+        avals: Sequence,
+        outs: Sequence,
+        **params: Any,
+    ) -> Sequence[tuple]:
         """Return the program, which takes the operands and returns the results."""
         return [(params["call_jaxpr"], avals, outs)]
 
