@@ -72,6 +72,7 @@ class ufunc:
         self.nin, self.nout, self.identity = nin, nout, identity
         self.nargs = nin if nargs is None else nargs
         self._call = call or _elementwise(func, nin)
+        self._call.__qualname__ = name or func.__name__  # for the messages of Python
         self._own = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
         self._jits: dict[str, Callable] = {}
 
