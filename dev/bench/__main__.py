@@ -23,11 +23,11 @@ from dev.bench.rivals import Rival, compete
 __all__ = ["main"]
 
 
-def peer_python() -> str:
-    """Return a Python that has the peer: BENCH_JAX_PYTHON, or this one."""
+def peer_python(peer: str) -> str:
+    """Return a Python that has the module `peer`: BENCH_JAX_PYTHON, or this one."""
     chosen = os.environ.get("BENCH_JAX_PYTHON")
-    if chosen is None and importlib.util.find_spec("jax") is None:
-        sys.exit("jax is not installed here; BENCH_JAX_PYTHON names a Python that has it")
+    if chosen is None and importlib.util.find_spec(peer) is None:
+        sys.exit(f"{peer} is not installed here; BENCH_JAX_PYTHON names a Python that has it")
     return chosen or sys.executable
 
 
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print(listing(rows))
         return 0
-    rivals = (Rival(options.subject), Rival(options.peer, peer_python()))
+    rivals = (Rival(options.subject), Rival(options.peer, peer_python(options.peer)))
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load']:.2f}")
     print(f"ratio = {options.peer} / {options.subject}; above 1 {options.subject} is better\n")
