@@ -5,6 +5,7 @@ The counts are printed.  Where the lists are: see `names.py`.
 
 import json
 
+import ml_dtypes
 import pytest
 
 from tests.meta import names
@@ -48,7 +49,11 @@ def sorted_names() -> dict:
 def test_no_name_is_lost(sorted_names, capsys):
     with capsys.disabled():
         print("\n" + names.counts(sorted_names))
-    lost = {m: set(kinds["to do"]) - set(TO_DO.get(m, ())) for m, kinds in sorted_names.items()}
+    excused = {name for name in ("int1", "uint1") if not hasattr(ml_dtypes, name)}  # before 0.6
+    lost = {
+        m: set(kinds["to do"]) - set(TO_DO.get(m, ())) - excused
+        for m, kinds in sorted_names.items()
+    }
     assert not {m: found for m, found in lost.items() if found}
 
 
