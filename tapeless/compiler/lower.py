@@ -347,33 +347,19 @@ class ProgramBuilder(KernelBuilder):
     def writable(self, value: KernelValue) -> KernelValue:
         """Return memory that starts with the elements of `value`; see the base class.
 
-        Small values that are still to be read from it are stored first, so as not to keep it.
+        Small values that are still to be read from it are stored first, so as not to keep it: in
+        `x.at[i].set(f(x[i - 1]))` the number f(x[i - 1]) is computed before x is overwritten.
         """
-        buffer = value.buffer
-        if buffer is not None and value.aval.size > SMALL_READER:
-            for frame in self._frames:
-                for other in list(frame.live.values()):
-                    small = other.buffer is None and other.aval.size <= SMALL_READER
-                    if small and _any_reads([other], buffer):
-                        self.stored(other)
+        if value.buffer is not None and self._is_ours(value):
+            readers = [x for x in self._others(value) if _any_reads([x], value.buffer)]
+            if all(_is_small(x, value) for x in readers):
+                for x in readers:
+                    self.stored(x)
         return super().writable(value)
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether nothing that is live reads the value's memory."""
         return self._is_ours(value) and not _any_reads(self._others(value), value.memory)
-
-    def detach_readers(self, value: KernelValue) -> None:
-        """Store values that would read the value's memory later, if they are few numbers.
-
-        In `x.at[i].set(f(x[i - 1]))` the number f(x[i - 1]) is computed before x is overwritten.
-        """
-        if not self._is_ours(value):
-            return
-        readers = [x for x in self._others(value) if _any_reads([x], value.memory)]
-        if any(x.buffer is not None or 8 * x.aval.size > value.aval.size for x in readers):
-            return
-        for x in readers:
-            self.stored(x)
 
     def _is_ours(self, value: KernelValue) -> bool:
         """Tell whether the value's memory was made here, in this loop, or is donated."""
@@ -393,6 +379,12 @@ class ProgramBuilder(KernelBuilder):
             if frame is not inner:
                 found.extend(frame.args)
         return found
+
+
+def _is_small(reader: KernelValue, value: KernelValue) -> bool:
+    """Tell whether a virtual value is better stored than `value`, which it reads, copied."""
+    size, whole = reader.aval.size, value.aval.size
+    return reader.buffer is None and (8 * size <= whole or size <= SMALL_READER < whole)
 
 
 def _any_reads(values: Sequence[KernelValue], buffer: Buffer) -> bool:

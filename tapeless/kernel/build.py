@@ -137,8 +137,6 @@ class KernelBuilder(FoldNodes):
 
     def writable(self, value: KernelValue) -> KernelValue:
         """Return memory that starts with the elements of `value`: its own if it may be."""
-        if value.buffer is not None:
-            self.detach_readers(value)
         if value.buffer is not None and self.may_overwrite(value):
             self.flush()
             own = KernelValue(self, value.aval, buffer=value.buffer)
@@ -208,9 +206,6 @@ class KernelBuilder(FoldNodes):
     def update_carries(self, carries: Carries, new: Sequence[KernelValue]) -> None:
         """Replace all carries by their new values at once, at the end of an iteration."""
         update(self, carries, new)
-
-    def detach_readers(self, value: KernelValue) -> None:
-        """Store small values that read a stored value's memory, which is to be overwritten."""
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether a stored value's memory may be overwritten now."""
