@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import tapeless as jax
 import tapeless.numpy as jnp
@@ -108,14 +109,12 @@ def test_types_alone_are_refused():
 
 
 def test_a_program_that_computes_nothing_has_a_report(tmp_path):
-    pytest.importorskip("jinja2")
     found = jax.inspect(lambda x: x)(X)
     assert (found.kernels, found.seconds, found.lines) == ((), 0, [])
     assert "0 kernels" in found.html(tmp_path / "nothing.html").read_text()
 
 
 def test_the_table_has_a_row_per_kernel(report, capsys):
-    pytest.importorskip("rich")
     assert len(report.rows()) == len(report.kernels)
     report.show()
     printed = capsys.readouterr().out
@@ -144,7 +143,6 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def page(report, tmp_path_factory):
     """The page of the report: its path."""
-    pytest.importorskip("jinja2")
     return report.html(tmp_path_factory.mktemp("page") / "layer.html")
 
 
@@ -173,7 +171,6 @@ def test_a_page_shows_all_there_is(page, report):
 
 
 def test_texts_of_the_user_are_no_markup(tmp_path):
-    pytest.importorskip("jinja2")
     named = jax.jit(lambda x: jnp.where(x < 2, x, x & 1))
     text = jax.inspect(named)(np.arange(9)).html(tmp_path / "markup.html").read_text("utf-8")
     assert "&lt;lambda&gt;" in text
@@ -188,7 +185,6 @@ def test_a_browser_draws_the_page(page, report, tmp_path):
     shot = [*command[:-1], f"--screenshot={picture}", command[-1]]
     subprocess.run(shot, check=True, capture_output=True, timeout=100)
     assert picture.read_bytes().startswith(b"\x89PNG")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pixels = pyplot.imread(picture)[..., :3]
     bar = np.array([0xC8, 0x55, 0x3D]) / 255  # the colour of the bars of time
     assert (np.abs(pixels - bar).max(axis=-1) < 0.02).sum() > 1000

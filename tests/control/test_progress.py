@@ -12,7 +12,6 @@ import tapeless.numpy as jnp
 from tapeless import lax
 from tapeless.util import lazy
 
-tqdm = pytest.importorskip("tqdm")
 N = 400
 XS = np.linspace(0.0, 1.0, N, dtype=np.float32)
 

@@ -127,7 +127,6 @@ def test_threads_are_counted_together():
 
 
 def test_a_table_is_printed(capsys):
-    pytest.importorskip("rich")
     with jax.profile() as p:
         jax.jit(product)(X)
     p.show()

@@ -28,7 +28,6 @@ def test_a_missing_package_is_named_with_what_to_do(monkeypatch):
 
 
 def test_tables_keep_short_columns_and_wrap_the_last(capsys, monkeypatch):
-    pytest.importorskip("rich")
     monkeypatch.setenv("COLUMNS", "40")
     print_table("times", ("name", "time ", "what"), [("f[x]", "1.0 s", "y" * 99)])
     printed = capsys.readouterr().out
