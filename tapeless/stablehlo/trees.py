@@ -140,6 +140,8 @@ def tree_from_json(value: Any) -> PyTreeDef:
             return _made((kind, None), [tree_from_json(x) for x in value[kind.__name__]])
     if "dict" in value:
         keys = [key for key, _ in value["dict"]]
+        if not all(type(key) in _KEYS for key in keys):
+            raise ValueError(f"keys of a dictionary are plain, these are not: {keys!r}")
         return _made((dict, keys), [tree_from_json(child) for _, child in value["dict"]])
     name = value.get("namedtuple", value.get("custom"))
     named = _by_name.get(name) if isinstance(name, str) else None

@@ -13,7 +13,7 @@ the third order stay comparable.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies
 
-__all__ = ["N_PROGRAMS", "Block", "Step", "agree", "cook", "decides", "recipes"]
+__all__ = ["N_PROGRAMS", "Block", "Step", "agree", "cook", "decides", "drawn", "recipes"]
 
 # How many programs each law is tried on.
 N_PROGRAMS = 1250 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 12
@@ -47,15 +47,24 @@ Block = tuple[Step, ...]
 @strategies.composite
 def recipes(draw: Callable, depth: int = 2, without: frozenset[str] = frozenset()) -> Block:
     """Draw a block with blocks nested to `depth`, without some kinds."""
+    return drawn(lambda options: draw(strategies.sampled_from(options)), depth, without)
+
+
+def drawn(
+    choose: Callable[[Sequence], Any],
+    depth: int = 2,
+    without: frozenset[str] = frozenset(),
+) -> Block:
+    """Return a block; `choose` picks one of several options."""
     flat = sorted(FLAT.keys() - without)
     kinds = flat + (2 * sorted(NESTED.keys() - without) if depth else [])
     steps = []
-    for _ in range(draw(strategies.integers(1, 3))):
-        kind = draw(strategies.sampled_from(kinds))
+    for _ in range(choose(range(1, 4))):
+        kind = choose(kinds)
         n_blocks = N_BLOCKS.get(kind, 1) if kind in NESTED else 0
         inside = without | REFUSED_IN.get(kind, set())
-        inner = tuple(draw(recipes(depth - 1, inside)) for _ in range(n_blocks))
-        a, b, n = (draw(strategies.integers(0, 7)) for _ in range(3))
+        inner = tuple(drawn(choose, depth - 1, inside) for _ in range(n_blocks))
+        a, b, n = (choose(range(8)) for _ in range(3))
         steps.append(Step(kind, a, b, n, inner))
     return tuple(steps)
 

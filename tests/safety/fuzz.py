@@ -1,12 +1,13 @@
-"""Random calls of the public API, in child processes that may crash.
+"""Random inputs, in child processes that may crash.
 
-    python -m tests.safety.fuzz --seed 0 --count 500            in this process
-    python -m tests.safety.fuzz --seconds 3600 --jobs 2         children, one after the other
-    ... --oracle                                                compare with jax, where it is there
+    python -m tests.safety.fuzz --seed 0 --count 500     in this process
+    python -m tests.safety.fuzz --seconds 3600           children, one after the other
+    ... --kind programs                                  one kind of input: see KINDS
+    ... --oracle                                         compare with jax, where it is there
 
-An input is an expression: a template whose holes are filled with random arrays, shapes, dtypes,
-axes, indices and modes, many of them wrong.  It may return anything or raise an ordinary error.
-What counts as a finding:
+An input is an expression.  Calls are templates whose holes are filled with random arrays, shapes,
+dtypes, axes, indices and modes, many of them wrong; programs, modules and files are numbers (see
+`inputs.py`).  A call may return anything or raise an ordinary error.  What counts as a finding:
 
     crash       the process ends by a signal
     hang        an expression takes more than its time
@@ -38,9 +39,12 @@ from typing import Any
 
 import numpy as np
 
+from tests.safety.inputs import helpers, other_inputs
 from tests.safety.templates import FILLERS, TEMPLATES
 
-__all__ = ["Report", "check", "expressions", "fuzz"]
+__all__ = ["KINDS", "Report", "check", "expressions", "fuzz"]
+
+KINDS = ("calls", "programs", "modules", "exports", "cache")
 
 ROOT = Path(__file__).parent.parent.parent
 LIMIT = 20  # seconds for one expression
@@ -49,8 +53,10 @@ FAULTS = (AssertionError, NameError, UnboundLocalError, KeyError, SystemError, R
 HOLE = re.compile(r"\{(\w+)\}")
 
 
-def expressions(seed: int) -> Iterator[str]:
+def expressions(seed: int, kind: str = "calls", oracle: bool = False) -> Iterator[str]:
     """Yield expressions without end."""
+    if kind != "calls":
+        yield from other_inputs(kind, seed, oracle)
     rng = random.Random(seed)
     while True:
         text = rng.choice(TEMPLATES)
@@ -90,6 +96,7 @@ def names_for(library: ModuleType, numpy: Any) -> dict[str, Any]:
     return {
         "A": array, "np": np, "jax": library, "jnp": numpy, "lax": library.lax,
         "random": library.random, "jit": library.jit, "grad": library.grad, "vmap": library.vmap,
+        **helpers(library),
     }  # fmt: skip
 
 
@@ -161,7 +168,13 @@ def _difference(x: np.ndarray | None, y: np.ndarray | None) -> str | None:
     return f"difference: {x!r}, not {y!r}"
 
 
-def run_here(seed: int, count: int, log: Path | None, oracle: bool) -> list[tuple[str, str]]:
+def run_here(
+    kind: str,
+    seed: int,
+    count: int,
+    log: Path | None,
+    oracle: bool,
+) -> list[tuple[str, str]]:
     """Run `count` expressions in this process; return the findings."""
     library = __import__("tapeless")
     ours = names_for(library, library.numpy)
@@ -170,7 +183,7 @@ def run_here(seed: int, count: int, log: Path | None, oracle: bool) -> list[tupl
         other = __import__("jax.numpy")
         theirs = names_for(other, other.numpy)
     found = []
-    stream = expressions(seed)
+    stream = expressions(seed, kind, oracle)
     for number in range(count):
         text = next(stream)
         if log is not None:
@@ -195,19 +208,30 @@ class Report:
 
     def __str__(self) -> str:
         """Return the counts and each finding."""
-        lines = [
-            f"{self.tried} expressions, {len(self.crashes)} crashes, {len(self.others)} others"
-        ]
-        lines += [f"{what}\n    {text}" for text, what in (*self.crashes, *self.others)]
-        return "\n".join(lines)
+        return "\n".join((self.counts(), *self.findings()))
+
+    def counts(self) -> str:
+        """Return how many there are of each."""
+        return f"{self.tried} expressions, {len(self.crashes)} crashes, {len(self.others)} others"
+
+    def findings(self) -> list[str]:
+        """Return what happened, and for which expression."""
+        return [f"{what}\n    {text}" for text, what in (*self.crashes, *self.others)]
 
 
-def fuzz(seed: int, count: int, report: Report, oracle: bool = False) -> None:
+def fuzz(
+    seed: int,
+    count: int,
+    report: Report,
+    kind: str = "calls",
+    oracle: bool = False,
+) -> None:
     """Run `count` expressions in a child process, and enter its findings into the report."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "last"
         command = [sys.executable, "-m", "tests.safety.fuzz", "--seed", str(seed)]
-        command += ["--count", str(count), "--log", str(log)] + ["--oracle"] * oracle
+        command += ["--kind", kind, "--count", str(count), "--log", str(log)]
+        command += ["--oracle"] * oracle
         child = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -230,6 +254,7 @@ def fuzz(seed: int, count: int, report: Report, oracle: bool = False) -> None:
 def main() -> None:
     """Run here, or in children for some time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", choices=KINDS, default="calls")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seconds", type=float)
@@ -238,15 +263,20 @@ def main() -> None:
     options = parser.parse_args()
     if options.seconds is None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        for text, wrong in run_here(options.seed, options.count, options.log, options.oracle):
+        for text, wrong in run_here(
+            options.kind, options.seed, options.count, options.log, options.oracle
+        ):
             print("FOUND", text, " ".join(wrong.split()), sep="\t", flush=True)
         return
     report, end, seed = Report(), time.monotonic() + options.seconds, options.seed
     with contextlib.suppress(KeyboardInterrupt):
         while time.monotonic() < end:
-            fuzz(seed, options.count, report, options.oracle)
+            known = len(report.findings())
+            fuzz(seed, options.count, report, options.kind, options.oracle)
+            if len(report.findings()) > known:
+                print(report, flush=True)
             seed += 1
-    print(report)
+    print(report.counts())
     sys.exit(bool(report.crashes))
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
 import random
 from collections.abc import Callable, Sequence
+
+import tapeless
+import tapeless.numpy
 
 __all__ = ["FILLERS", "TEMPLATES"]
 
@@ -98,8 +104,68 @@ def index(rng: random.Random) -> str:
     return ", ".join(parts)
 
 
+MODULES = (
+    *("numpy",) * 6, *("lax",) * 4, *("nn", "scipy.special", "scipy.linalg", "scipy.signal") * 2,
+    "numpy.fft", "numpy.linalg", "scipy.stats.norm", "scipy.stats", "scipy.fft", "scipy.ndimage",
+    "scipy.cluster.vq", "scipy.integrate", "ops",
+    "nn.initializers", "image", "random", "random", "tree_util", "dlpack", "lax.linalg",
+)  # fmt: skip
+# They read or write files or the state of the process, or wait for other processes.
+LEFT_OUT = frozenset(
+    "save savez savez_compressed load fromfile tofile loadtxt savetxt set_printoptions "
+    "printoptions register_pytree_node register_pytree_node_class register_dataclass "
+    "register_pytree_with_keys register_pytree_with_keys_class register_static".split()
+)
+WORDS = ("'valid'", "'same'", "'full'", "'linear'", "'C'", "'F'", "'i,j'", "'reflect'", "'lower'")
+
+
+@functools.cache
+def public_functions(module: str) -> tuple[str, ...]:
+    """Return the functions of a module, by name."""
+    found = operator.attrgetter(module)(tapeless)
+    return tuple(
+        name
+        for name in sorted(dir(found))
+        if not name.startswith("_")
+        and name not in LEFT_OUT
+        and callable(getattr(found, name))
+        and not inspect.isclass(getattr(found, name))
+    )
+
+
+def function(rng: random.Random) -> str:
+    """Return a function of the public interface, and the start of its arguments."""
+    module = rng.choice(MODULES)
+    name = f"jax.{module}.{rng.choice(public_functions(module))}("
+    return f"{name}random.key({number(rng)}), " if module == "random" else name
+
+
+def argument(rng: random.Random) -> str:
+    """Return something that functions take."""
+    return rng.choice(
+        (
+            *(array,) * 6, number, axis, shape, wild_shape,
+            lambda rng: f"[{array(rng)}, {array(rng)}]",
+            lambda rng: f"({array(rng)}, {number(rng)})",
+            lambda rng: f"(lambda *y: jnp.{rng.choice(UNARY)}(*y))",
+            lambda rng: repr(rng.choice(DTYPES)),
+            lambda rng: rng.choice(WORDS),
+        )
+    )(rng)  # fmt: skip
+
+
+def arguments(rng: random.Random) -> str:
+    """Return arguments, some of them by name."""
+    positional = [argument(rng) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4)))]
+    names = rng.sample(("axis", "dtype", "shape", "mode", "k", "n", "keepdims", "size", "where"), 2)
+    named = [f"{name}={argument(rng)}" for name in names[: rng.choice((0, 0, 0, 1, 2))]]
+    return ", ".join((*positional, *named))
+
+
 FILLERS: dict[str, Sequence | Callable[[random.Random], str]] = {
     "x": array,
+    "function": function,
+    "arguments": arguments,
     "n": number,
     "small": lambda rng: str(rng.randrange(-4, 9)),
     "axis": axis,
@@ -134,6 +200,10 @@ FILLERS: dict[str, Sequence | Callable[[random.Random], str]] = {
 }
 
 TEMPLATES = [
+    *("{function}{arguments})",) * 60,
+    *("jit(lambda y: {function}y, {arguments}))({x})",) * 10,
+    *("vmap(lambda y: {function}y, {arguments}))({x})",) * 10,
+    *("jax.jvp(lambda y: {function}y, {arguments}), ({x},), ({x},))",) * 5,
     "jnp.{unary}({x})",
     "jit(jnp.{unary})({x})",
     "jnp.{binary}({x}, {x})",
@@ -220,8 +290,8 @@ TEMPLATES = [
     "lax.reduce_window({x}, 0.0, lax.add, {wild}, {wild}, 'VALID')",
     "lax.integer_pow({x}, {n})",
     "lax.scan(lambda c, k: (c + k, c * k), {x}, {x})",
-    "lax.fori_loop({n}, {n}, lambda i, c: c + i, {x})",
-    "lax.while_loop(lambda c: (c < 5).all(), lambda c: c + 3, {x})",
+    "lax.fori_loop({small}, {small}, lambda i, c: c + i, {x})",
+    "lax.while_loop(lambda c: ((c < 5) & (c > -9)).all(), lambda c: c + 3, {x})",
     "lax.cond({x}, lambda a: a + 1, lambda a: a * 2, {x})",
     "lax.switch({x}, [lambda a: a, lambda a: -a], {x})",
     "lax.associative_scan(jnp.add, {x}, axis={n})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import time
 import types
 from pathlib import Path
 
@@ -17,27 +18,27 @@ from tests.safety.children import run_program
 SECONDS_LONG = float(os.environ.get("FUZZ_SECONDS", "600"))
 
 
-def run(seeds: range, count: int) -> fuzz.Report:
-    """Run some children."""
+# How many inputs of a kind `make test` tries.
+BUDGET = {"calls": 400, "programs": 40, "modules": 100, "exports": 200, "cache": 300}
+
+
+@pytest.mark.parametrize("kind", fuzz.KINDS)
+def test_nothing_that_a_user_can_pass_crashes_the_process(kind: str) -> None:
     report = fuzz.Report()
-    for seed in seeds:
-        fuzz.fuzz(seed, count, report)
-    return report
-
-
-def test_nothing_that_a_user_can_pass_crashes_the_process() -> None:
-    report = run(range(1), 400)
-    assert report.tried == 400
-    assert not report.crashes, str(report)
-    assert not report.others, str(report)
+    fuzz.fuzz(0, BUDGET[kind], report, kind)
+    assert report.tried == BUDGET[kind]
+    assert not report.findings(), str(report)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS_LONG + 600)
-def test_nothing_crashes_for_long() -> None:
-    report = run(range(100, 100 + int(SECONDS_LONG / 15)), 400)
-    assert not report.crashes, str(report)
-    assert not report.others, str(report)
+@pytest.mark.parametrize("kind", fuzz.KINDS)
+def test_nothing_crashes_for_long(kind: str) -> None:
+    report, seed, end = fuzz.Report(), 100, time.monotonic() + SECONDS_LONG
+    while time.monotonic() < end:
+        fuzz.fuzz(seed, BUDGET[kind], report, kind)
+        seed += 1
+    assert not report.findings(), str(report)
 
 
 def test_the_fuzzer_sees_crashes_hangs_and_faults(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,9 +55,10 @@ def test_the_fuzzer_sees_crashes_hangs_and_faults(monkeypatch: pytest.MonkeyPatc
 
 
 def test_expressions_depend_on_the_seed_alone() -> None:
-    first = list(itertools.islice(fuzz.expressions(3), 50))
-    assert first == list(itertools.islice(fuzz.expressions(3), 50))
-    assert first != list(itertools.islice(fuzz.expressions(4), 50))
+    for kind in fuzz.KINDS:
+        first = list(itertools.islice(fuzz.expressions(3, kind), 50))
+        assert first == list(itertools.islice(fuzz.expressions(3, kind), 50))
+        assert first != list(itertools.islice(fuzz.expressions(4, kind), 50))
 
 
 TOO_LARGE = """

@@ -202,6 +202,9 @@ def test_other_bytes_are_refused():
     for header in ({}, {**blob.header, "in_avals": []}, {**blob.header, "in_tree": "x"}):
         with pytest.raises(ValueError, match="header|as many types|no structure"):
             export.deserialize(write_blob(blob._replace(header=header)))
+    header = {**blob.header, "in_tree": {"dict": [[{}, "*"]]}}
+    with pytest.raises(ValueError, match="keys of a dictionary are plain"):
+        export.deserialize(write_blob(blob._replace(header=header)))
 
 
 @hypothesis.given(
