@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from dev.bench.native import compiler
 from dev.bench.registry import Workload, all_workloads
 from dev.bench.report import (
     HEADER,
@@ -59,13 +60,18 @@ def main(arguments: list[str] | None = None) -> int:
         print(listing(rows))
         return 0
     rivals = (Rival(options.subject), Rival(options.peer, peer_python(options.peer)))
+    loops_in_c = (Rival(options.subject, native=True),) if compiler() else ()
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load']:.2f}")
-    print(f"ratio = {options.peer} / {options.subject}; above 1 {options.subject} is better\n")
+    print(
+        f"ratio = {options.peer} / {options.subject}; above 1 {options.subject} is better; "
+        f"C = {options.subject} / C\n"
+    )
     print(HEADER, flush=True)
     results = []
     for row in rows:
-        result = result_of(row, *compete(rivals, row, options.rounds, options.seconds))
+        entrants = rivals + (loops_in_c if row.native else ())
+        result = result_of(row, *compete(entrants, row, options.rounds, options.seconds))
         results.append(result)
         print(format_row(result), flush=True)
     groups = summary(results)

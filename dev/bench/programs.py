@@ -3,6 +3,7 @@
 Each takes the module object `jax` and returns a function with arguments for it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,16 +60,17 @@ def gru(jax: Any, steps: int = 200, inputs: int = 64, units: int = 128):
     return f, ((w, u), x)
 
 
-def many_leaves_scan(jax: Any, leaves: int = 60, steps: int = 1000):
-    """Carry a dict of 60 scalars through a scan; each grows by its neighbour."""
-    names = [f"p{i}" for i in range(leaves)]
+def many_leaves_scan(jax: Any, leaves: int = 60, steps: int = 1000, grow: Callable | None = None):
+    """Carry a dict of scalars through a scan; each grows by a sine, or `grow`, of its neighbour."""
+    grow = grow or jax.numpy.sin
+    names = [f"p{i:02}" for i in range(leaves)]
     start = dict(zip(names, arrays(jax, *[()] * leaves), strict=True))
 
     def f(start):
         def body(carry, _):
             values = [carry[name] for name in names]
             turned = values[1:] + values[:1]
-            new = [0.9 * a + 0.1 * jax.numpy.sin(b) for a, b in zip(values, turned, strict=True)]
+            new = [0.9 * a + 0.1 * grow(b) for a, b in zip(values, turned, strict=True)]
             return dict(zip(names, new, strict=True)), None
 
         end, _ = jax.lax.scan(body, start, None, length=steps)

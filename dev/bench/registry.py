@@ -10,7 +10,8 @@ how it is measured, follows from the group unless it is given:
     cached    the same, after another process has filled the compile cache on disk
     memory    bytes by which the process grows, at most, while it runs a compiled function
 
-Workloads of one family are variants of one thing; a family counts once in its group's mean.
+Workloads of one family are variants of one thing; a family counts once in its group's mean. A
+workload that is `native` has a form in C too (`native.py`).
 """
 
 import importlib
@@ -36,6 +37,7 @@ class Workload:
     family: str
     kind: str
     build: Callable[[Any], Any]
+    native: bool = False
 
     @property
     def title(self) -> str:
@@ -52,7 +54,10 @@ _found: list[Workload] = []
 
 
 def workload(
-    family: str | None = None, kind: str | None = None, memory: bool = False
+    family: str | None = None,
+    kind: str | None = None,
+    memory: bool = False,
+    native: bool = False,
 ) -> Callable[[Callable], Callable]:
     """Return a decorator that lists a function as a workload; `memory` adds a row of that group."""
 
@@ -61,7 +66,7 @@ def workload(
         group = build.__module__.rpartition(".")[2].partition("_")[0]
         assert group in GROUPS, f"{build.__module__}: no such group"
         way = kind or KINDS.get(group, "call")
-        _found.append(Workload(group, name, family or name, way, build))
+        _found.append(Workload(group, name, family or name, way, build, native))
         if memory:
             _found.append(Workload("memory", name, family or name, "memory", build))
         return build

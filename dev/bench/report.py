@@ -1,5 +1,7 @@
 """Ratios, their intervals, the means of groups, and how they are printed.
 
+The column `C` is the subject's median over that of the workload's form in C, where it has one.
+
 With n rounds, paired ratios r[1] <= ... <= r[n] and k = k(n), the interval is [r[k], r[n+1-k]]: the
 confidence interval of the median at 90 % or more, whatever the distribution is. With fewer rounds
 than that takes, it is the whole range. A group's mean is the geometric mean over its families, a
@@ -29,7 +31,7 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.9
-HEADER = f"{'workload':42}{'subject':>12}{'peer':>12}{'ratio':>9}  {'interval':18}note"
+HEADER = f"{'workload':42}{'subject':>12}{'peer':>12}{'ratio':>9}  {'interval':18}{'C':>6}  note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Result:
     low: float
     high: float
     note: str
+    native: float = math.nan
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -61,23 +64,41 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 def note_on(subject: Runs, peer: Runs, low: float, high: float) -> str:
     """Return what a reader should know about a row."""
-    sums = (subject.sum, peer.sum)
-    if None not in sums and not math.isclose(*sums, rel_tol=1e-3, abs_tol=1e-6):
-        return f"results differ: {sums[0]:.6g} and {sums[1]:.6g}"
+    if differ(subject, peer):
+        return f"results differ: {subject.sum:.6g} and {peer.sum:.6g}"
     if low <= 1 <= high:
         return "draw"
     return "" if low > 1 else "behind"
 
 
-def result_of(row: Workload, subject: Runs, peer: Runs) -> Result:
-    """Compare what the two rivals did on a workload."""
+def note_on_native(subject: Runs, native: Runs) -> str:
+    """Return what a reader should know about the form in C."""
+    if native.error:
+        return f"C: {native.error}"
+    return f"C gives {native.sum:.6g}" if differ(subject, native) else ""
+
+
+def differ(one: Runs, other: Runs) -> bool:
+    """Tell whether the results of two rivals differ by more than their rounding."""
+    sums = (one.sum, other.sum)
+    return None not in sums and not math.isclose(*sums, rel_tol=1e-3, abs_tol=1e-6)
+
+
+def result_of(row: Workload, subject: Runs, peer: Runs, native: Runs | None = None) -> Result:
+    """Compare what the two rivals, and the form in C if there is one, did on a workload."""
     for name, runs in (("subject", subject), ("peer", peer)):
         if runs.error:
             return Result(row, subject, peer, math.nan, math.nan, math.nan, f"{name}: {runs.error}")
     ratio = statistics.median(peer.values) / statistics.median(subject.values)
     paired = [other / own for own, other in zip(subject.values, peer.values, strict=True)]
     low, high = median_interval(paired)
-    return Result(row, subject, peer, ratio, low, high, note_on(subject, peer, low, high))
+    note = note_on(subject, peer, low, high)
+    share = math.nan
+    if native is not None:
+        note = note or note_on_native(subject, native)
+        if native.values:
+            share = statistics.median(subject.values) / statistics.median(native.values)
+    return Result(row, subject, peer, ratio, low, high, note, share)
 
 
 def quantity(value: float, unit: str) -> str:
@@ -92,15 +113,16 @@ def quantity(value: float, unit: str) -> str:
 def format_row(result: Result) -> str:
     """Return a row of the table as text."""
     if math.isnan(result.ratio):
-        return f"{result.row.title:42}{'-':>12}{'-':>12}{'-':>9}  {'':18}{result.note[:80]}"
+        return f"{result.row.title:42}{'-':>12}{'-':>12}{'-':>9}  {'':26}{result.note[:80]}"
     times = [
         quantity(statistics.median(runs.values), result.row.unit)
         for runs in (result.subject, result.peer)
     ]
+    share = "" if math.isnan(result.native) else f"{result.native:.2f}"
     interval = f"{result.low:.2f} .. {result.high:.2f}"
     return (
         f"{result.row.title:42}{times[0]:>12}{times[1]:>12}{result.ratio:9.2f}  "
-        f"{interval:18}{result.note}"
+        f"{interval:18}{share:>6}  {result.note}"
     )
 
 
@@ -150,6 +172,7 @@ def record(result: Result) -> dict:
         "ratio": result.ratio,
         "interval": [result.low, result.high],
         "note": result.note,
+        "C": result.native,
         "subject": result.subject.values,
         "peer": result.peer.values,
     }

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,10 +33,11 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A system under test."""
+    """A system under test; if `native`, the C forms of the workloads, with data from the module."""
 
     module: str
     python: str = sys.executable
+    native: bool = False
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ def worker(rival: Rival, row: Workload) -> Iterator[subprocess.Popen]:
     """Start a worker for a workload, and end it."""
     cache = tempfile.mkdtemp(prefix="bench-cache-")
     command = [rival.python, "-m", "dev.bench.worker", rival.module, row.title]
+    command += ["native"] if rival.native else []
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -157,15 +159,16 @@ def compete(
                 except Failure as failure:
                     results[turn].error = str(failure)
         return results
-    with worker(rivals[0], row) as first, worker(rivals[1], row) as second:
-        processes = (first, second)
-        try:
-            for turn, process in enumerate(processes):
-                results[turn].about = answer(process)
-                results[turn].sum = results[turn].about.pop("sum")
-        except Failure as failure:
-            results[turn].error = str(failure)
+    with ExitStack() as stack:
+        processes = []
+        for rival, runs in zip(rivals, results, strict=True):
+            processes.append(stack.enter_context(worker(rival, row)))
+            try:
+                runs.about = answer(processes[-1])
+                runs.sum = runs.about.pop("sum")
+            except Failure as failure:
+                runs.error = str(failure)
         for turn in in_turns(rivals, rounds):
-            if not any(result.error for result in results):
+            if not results[turn].error:
                 results[turn].values.append(ask(processes[turn], seconds))
     return results

@@ -2,7 +2,8 @@
 
 It speaks JSON, a line each way. On its own it says that it is ready, with a checksum of the result,
 or that the workload failed. For each line "measure SECONDS" it answers with one measurement, which
-takes about so many seconds. It ends with its input.
+takes about so many seconds. It ends with its input. With a third argument, "native", it runs the
+workload's form in C.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dev.bench.native import loop
 from dev.bench.registry import Workload, all_workloads
 
 __all__ = ["main"]
@@ -78,13 +80,15 @@ def peak_growth(jax: Any, function: Any, args: tuple) -> tuple[int, Any]:
 class Session:
     """One workload, built and ready to be measured."""
 
-    def __init__(self, jax: Any, row: Workload) -> None:
+    def __init__(self, jax: Any, row: Workload, native: bool = False) -> None:
         """Build the workload, and warm it up if it is measured in a steady state."""
         self.jax = jax
         self.row = row
         # The machinery of tracing and compiling is loaded by now in every kind of measurement.
         jax.block_until_ready(jax.jit(lambda x: x * 2 + 1)(np.float32(1)))
         self.function, self.args = row.build(jax)
+        if native:
+            self.function = loop(jax, row.name, self.function, self.args)
         self.sum: float | None = None
         if row.kind in ("call", "stream"):
             for _ in range(2):
@@ -112,13 +116,13 @@ class Session:
 
 def main() -> None:
     """Serve the requests on standard input; whatever programs print goes to standard error."""
-    module, title = sys.argv[1:]
+    module, title, *form = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     row = next(row for row in all_workloads() if row.title == title)
     try:
         jax = importlib.import_module(module)
-        session = Session(jax, row)
+        session = Session(jax, row, native=form == ["native"])
         ready = {"sum": session.sum, "python": platform.python_version()}
         ready["version"] = getattr(jax, "__version__", "")
         answers.write(json.dumps(ready) + "\n")

@@ -3,9 +3,11 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
-from dev.bench import registry, report
+import tapeless
+from dev.bench import native, registry, report
 from dev.bench.__main__ import main
 from dev.bench.rivals import Runs
 
@@ -74,3 +76,30 @@ def test_a_short_run_writes_its_table_and_file(tmp_path, capsys):
     assert found["title"] == "dispatch/noop"
     assert found["ratio"] > 0
     assert "dispatch/noop" in capsys.readouterr().out
+
+
+def test_the_ratio_to_the_form_in_c_has_a_column():
+    runs = [Runs(values=[1.5], sum=1.0), Runs(values=[3.0], sum=1.0), Runs(values=[1.0], sum=1.0)]
+    result = report.result_of(row("loops", "a"), *runs)
+    assert (result.native, report.record(result)["C"]) == (1.5, 1.5)
+    assert "  1.50" in report.format_row(result)
+
+
+def test_a_form_in_c_that_fails_or_differs_is_told():
+    runs = [Runs(values=[1.0], sum=1.0), Runs(values=[2.0], sum=1.0)]
+    failed = report.result_of(row("loops", "a"), *runs, Runs(error="no symbol"))
+    assert (failed.ratio, failed.note) == (2.0, "C: no symbol")
+    other = report.result_of(row("loops", "a"), *runs, Runs(values=[1.0], sum=2.0))
+    assert other.note == "C gives 2"
+
+
+NATIVE = [row for row in ROWS if row.native]
+
+
+@pytest.mark.skipif(native.compiler() is None, reason="there is no C compiler")
+@pytest.mark.parametrize("workload", NATIVE, ids=[row.title for row in NATIVE])
+def test_forms_in_c_compute_the_same(workload):
+    function, args = workload.build(tapeless)
+    expected = tapeless.tree.leaves(function(*args))
+    found = native.loop(tapeless, workload.name, function, args)()
+    np.testing.assert_allclose(found[-1], expected[-1], rtol=1e-3, atol=1e-5)

@@ -15,7 +15,7 @@ def while_1e6(jax: Any):
     return jax.jit(f), (10**6,)
 
 
-@workload(family="scalar loop")
+@workload(family="scalar loop", native=True)
 def scan_scalar_1e4(jax: Any):
     """Carry one float through 10^4 steps and stack what it was."""
     xs = jax.numpy.linspace(0.0, 1.0, 10**4)
@@ -43,7 +43,7 @@ def at_set_1e6(jax: Any):
     return fill(jax, 10**6)
 
 
-@workload()
+@workload(native=True)
 def runge_kutta(jax: Any):
     """Integrate the Lorenz equations for 1,000 steps of the classical Runge-Kutta method."""
     jnp = jax.numpy
@@ -78,14 +78,14 @@ def gru_200_batch_32(jax: Any):
     return jax.jit(jax.vmap(f, (None, 0))), ((w, u), batch)
 
 
-@workload()
+@workload(family="scan of leaves", native=True)
 def scan_60_leaves(jax: Any):
     """Carry a dict of 60 scalars through 1,000 steps."""
     f, args = many_leaves_scan(jax)
     return jax.jit(f), args
 
 
-@workload()
+@workload(family="collatz", native=True)
 def collatz(jax: Any):
     """Steps to one of the first 10^4 numbers: vmap of a while loop with a cond."""
 
