@@ -114,7 +114,7 @@ MODULES = (
 LEFT_OUT = frozenset(
     "save savez savez_compressed load fromfile tofile loadtxt savetxt set_printoptions "
     "printoptions register_pytree_node register_pytree_node_class register_dataclass "
-    "register_pytree_with_keys register_pytree_with_keys_class register_static".split()
+    "register_pytree_with_keys register_pytree_with_keys_class register_static create_token".split()
 )
 WORDS = ("'valid'", "'same'", "'full'", "'linear'", "'C'", "'F'", "'i,j'", "'reflect'", "'lower'")
 
@@ -291,7 +291,7 @@ TEMPLATES = [
     "lax.integer_pow({x}, {n})",
     "lax.scan(lambda c, k: (c + k, c * k), {x}, {x})",
     "lax.fori_loop({small}, {small}, lambda i, c: c + i, {x})",
-    "lax.while_loop(lambda c: ((c < 5) & (c > -9)).all(), lambda c: c + 3, {x})",
+    "lax.while_loop(lambda c: (jnp.size(c) > 0) & (abs(c) < 9).all(), lambda c: c + 3, {x})",
     "lax.cond({x}, lambda a: a + 1, lambda a: a * 2, {x})",
     "lax.switch({x}, [lambda a: a, lambda a: -a], {x})",
     "lax.associative_scan(jnp.add, {x}, axis={n})",
