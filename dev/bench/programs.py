@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["chain", "gru", "many_leaves_scan", "mlp_step", "rnn_unrolled", "switch"]
+__all__ = [
+    "chain",
+    "fill",
+    "gru",
+    "lstm",
+    "many_leaves_scan",
+    "mlp_step",
+    "potential",
+    "rnn_unrolled",
+    "runge_kutta",
+    "switch",
+]
 
 
 def arrays(jax: Any, *shapes: tuple[int, ...], seed: int = 0, scale: float = 0.1) -> list:
@@ -58,6 +69,68 @@ def gru(jax: Any, steps: int = 200, inputs: int = 64, units: int = 128):
         return jax.numpy.sum(h**2)
 
     return f, ((w, u), x)
+
+
+def lstm(jax: Any, steps: int = 200, inputs: int = 64, units: int = 128):
+    """Run a long short-term memory over a sequence and sum the squares of its states."""
+    jnp = jax.numpy
+    w, u, b, x = arrays(jax, (inputs, 4 * units), (units, 4 * units), (4 * units,), (steps, inputs))
+
+    def f(params, x):
+        w, u, b = params
+
+        def body(carry, row):
+            h, c = carry
+            i, f, g, o = jnp.split(row @ w + h @ u + b, 4)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        start = jnp.zeros(units)
+        _, states = jax.lax.scan(body, (start, start), x)
+        return jnp.sum(states**2)
+
+    return f, ((w, u, b), x)
+
+
+def runge_kutta(jax: Any, steps: int = 1000):
+    """Integrate the Lorenz equations by the classical Runge-Kutta method.  s: (3,) -> (3,)"""
+    jnp = jax.numpy
+
+    def slope(s):
+        x, y, z = s
+        return jnp.stack([10.0 * (y - x), x * (28.0 - z) - y, x * y - 2.6667 * z])
+
+    def step(s, _):
+        a = slope(s)
+        b = slope(s + 0.005 * a)
+        c = slope(s + 0.005 * b)
+        d = slope(s + 0.01 * c)
+        return s + 0.01 / 6.0 * (a + 2 * b + 2 * c + d), None
+
+    f = lambda s: jax.lax.scan(step, s, None, length=steps)[0]  # noqa: E731
+    return f, (jnp.ones(3),)
+
+
+def potential(jax: Any, points: int = 2000):
+    """Return the energy of points that attract each other.  x: (n, 3) -> ()"""
+
+    def f(x):
+        square = jax.numpy.sum((x[:, None] - x[None]) ** 2, axis=-1)
+        return -jax.numpy.sum(jax.lax.rsqrt(square + 1e-2))
+
+    return f, tuple(arrays(jax, (points, 3), scale=1.0))
+
+
+def fill(jax: Any, n: int):
+    """Set each element of an array from the one before, one in a step.  x: (n,) -> ()"""
+    jnp = jax.numpy
+
+    def f(x):
+        body = lambda i, x: x.at[i].set(0.9 * jnp.sin(x[i - 1]) + 0.1)  # noqa: E731
+        return jnp.sum(jax.lax.fori_loop(1, n, body, x))
+
+    return f, (jnp.ones(n),)
 
 
 def many_leaves_scan(jax: Any, leaves: int = 60, steps: int = 1000, grow: Callable | None = None):

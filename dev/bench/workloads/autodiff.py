@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from dev.bench.programs import arrays, gru, many_leaves_scan, mlp_step
+from dev.bench.programs import (
+    arrays,
+    fill,
+    gru,
+    lstm,
+    many_leaves_scan,
+    mlp_step,
+    potential,
+    runge_kutta,
+)
 from dev.bench.registry import workload
 
 __all__ = []
@@ -12,6 +21,41 @@ __all__ = []
 def grad_gru(jax: Any):
     """Gradient of a gated recurrent unit: 200 steps, 64 inputs, 128 units."""
     f, args = gru(jax)
+    return jax.jit(jax.grad(f)), args
+
+
+@workload(memory=True)
+def grad_lstm(jax: Any):
+    """Gradient of a long short-term memory: 200 steps, 64 inputs, 128 units."""
+    f, args = lstm(jax)
+    return jax.jit(jax.grad(f)), args
+
+
+@workload(memory=True)
+def grad_runge_kutta(jax: Any):
+    """Gradient of 1,000 steps of the Runge-Kutta method by their start."""
+    f, args = runge_kutta(jax)
+    return jax.jit(jax.grad(lambda s: jax.numpy.sum(f(s)))), args
+
+
+@workload(memory=True)
+def grad_nbody_2000(jax: Any):
+    """Forces on 2,000 points: the gradient of their energy."""
+    f, args = potential(jax)
+    return jax.jit(jax.grad(f)), args
+
+
+@workload(family="gradient of element updates")
+def grad_at_set_1e3(jax: Any):
+    """Gradient of a loop that sets each of 1,000 elements from the one before."""
+    f, args = fill(jax, 10**3)
+    return jax.jit(jax.grad(f)), args
+
+
+@workload(family="gradient of element updates", memory=True)
+def grad_at_set_1e4(jax: Any):
+    """Gradient of a loop that sets each of 10^4 elements from the one before."""
+    f, args = fill(jax, 10**4)
     return jax.jit(jax.grad(f)), args
 
 

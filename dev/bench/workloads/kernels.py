@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dev.bench.programs import arrays
+from dev.bench.programs import arrays, potential
 from dev.bench.registry import workload
 
 __all__ = []
@@ -62,26 +62,11 @@ def logsumexp(jax: Any):
     return jax.jit(lambda x: jax.nn.logsumexp(x, axis=-1)), tuple(arrays(jax, (1000, 1000)))
 
 
-def potential(jax: Any) -> Callable:
-    """Return the energy of points that attract each other.  x: (n, 3) -> ()"""
-
-    def f(x):
-        square = jax.numpy.sum((x[:, None] - x[None]) ** 2, axis=-1)
-        return -jax.numpy.sum(jax.lax.rsqrt(square + 1e-2))
-
-    return f
-
-
 @workload(memory=True)
 def nbody_2000(jax: Any):
     """Energy of 2,000 points, all pairs."""
-    return jax.jit(potential(jax)), tuple(arrays(jax, (2000, 3), scale=1.0))
-
-
-@workload(memory=True)
-def grad_nbody_2000(jax: Any):
-    """Forces on 2,000 points: the gradient of their energy."""
-    return jax.jit(jax.grad(potential(jax))), tuple(arrays(jax, (2000, 3), scale=1.0))
+    f, args = potential(jax)
+    return jax.jit(f), args
 
 
 @workload(family="cumulative")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dev.bench import programs
 from dev.bench.programs import gru, many_leaves_scan
 from dev.bench.registry import workload
 
@@ -46,21 +47,8 @@ def at_set_1e6(jax: Any):
 @workload(native=True)
 def runge_kutta(jax: Any):
     """Integrate the Lorenz equations for 1,000 steps of the classical Runge-Kutta method."""
-    jnp = jax.numpy
-
-    def slope(s):
-        x, y, z = s
-        return jnp.stack([10.0 * (y - x), x * (28.0 - z) - y, x * y - 2.6667 * z])
-
-    def step(s, _):
-        a = slope(s)
-        b = slope(s + 0.005 * a)
-        c = slope(s + 0.005 * b)
-        d = slope(s + 0.01 * c)
-        return s + 0.01 / 6.0 * (a + 2 * b + 2 * c + d), None
-
-    f = lambda s: jax.lax.scan(step, s, None, length=1000)[0]  # noqa: E731
-    return jax.jit(f), (jnp.ones(3),)
+    f, args = programs.runge_kutta(jax)
+    return jax.jit(f), args
 
 
 @workload(family="gru")
