@@ -33,6 +33,7 @@ from tapeless.tree.maps import tree_map
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.cache import weak_identity_cache
 from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import merge, select
 
@@ -80,10 +81,24 @@ def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
     return tree_map(lambda leaf: kind(typeof(leaf).tangent()), x)
 
 
+@weak_identity_cache
+def _known_signature(fun: Callable) -> inspect.Signature:
+    """Return the signature of a function; it is read once."""
+    return inspect.signature(fun)
+
+
+def _signature(fun: Callable) -> inspect.Signature:
+    """Return the signature of a callable, or raise ValueError if it has none."""
+    try:
+        return _known_signature(fun)
+    except TypeError:  # a callable that cannot be referred to weakly
+        return inspect.signature(fun)
+
+
 def resolve(fun: Callable, args: tuple, kwargs: dict, kind: str) -> tuple:
     """Return all arguments by position, defaults filled in; kind: what messages call `fun`."""
     try:
-        signature = inspect.signature(fun)
+        signature = _signature(fun)
     except ValueError:
         return args
     try:

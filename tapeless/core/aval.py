@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
+from tapeless import config, dtypes
+from tapeless.util import elements
 
 __all__ = [
     "AbstractValue",
@@ -47,12 +48,13 @@ _interned: weakref.WeakValueDictionary[tuple, ShapedArray] = weakref.WeakValueDi
 class ShapedArray(AbstractValue):
     """The type of an array: `shape`, `dtype` and whether the dtype is weak (a Python scalar's)."""
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "is_inexact", "ndim", "shape", "size", "weak_type")
     shape: tuple[int, ...]
     dtype: np.dtype
     weak_type: bool
     ndim: int
     size: int
+    is_inexact: bool
 
     def __new__(
         cls,
@@ -75,10 +77,15 @@ class ShapedArray(AbstractValue):
         if found is not None:
             return _remember(key, found)
         self = object.__new__(cls)
-        fields = (key[0], dtype, bool(weak_type), len(key[0]), math.prod(key[0]))
-        for name, value in zip(
-            ("shape", "dtype", "weak_type", "ndim", "size"), fields, strict=True
-        ):
+        fields = {
+            "shape": key[0],
+            "dtype": dtype,
+            "weak_type": bool(weak_type),
+            "ndim": len(key[0]),
+            "size": math.prod(key[0]),
+            "is_inexact": dtypes.issubdtype(dtype, np.inexact),
+        }
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
         return _remember(key, _interned.setdefault(key, self))
 
@@ -105,9 +112,7 @@ class ShapedArray(AbstractValue):
 
     def tangent(self) -> ShapedArray:
         """Return the type of its tangents: itself for inexact dtypes, else float0."""
-        if dtypes.issubdtype(self.dtype, np.inexact):
-            return self.strong() if not self.weak_type else self
-        return ShapedArray(self.shape, dtypes.float0)
+        return self if self.is_inexact else ShapedArray(self.shape, dtypes.float0)
 
     def to_tangent_aval(self) -> ShapedArray:
         """Return the type of its tangents, under the name that libraries know."""
@@ -249,17 +254,21 @@ def _numpy_aval(x: np.ndarray | np.generic) -> ShapedArray:
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
 
 
-def _scalar_aval(kind: type) -> AvalOf:
-    """Return the function that types a Python scalar of this kind; bools are not weak."""
+def _scalar_aval(wide: np.dtype, weak: bool) -> AvalOf:
+    """Return the function that types scalars of one kind; wide: their dtype in x64 mode."""
+    wide_aval = ShapedArray((), wide, weak)
+    short_aval = ShapedArray((), elements.HALVED.get(wide, wide), weak)
 
     def aval_of(x: object) -> ShapedArray:
         """Return the aval of one such scalar."""
-        return ShapedArray((), dtypes.python_scalar_dtype(kind), kind is not bool)
+        return wide_aval if config.current.jax_enable_x64 else short_aval
 
     return aval_of
 
 
 for _kind in (bool, int, float, complex):
-    register_value_type(_kind, _scalar_aval(_kind))
+    register_value_type(_kind, _scalar_aval(np.dtype(_kind), _kind is not bool))
+for _dtype in (elements.BOOL, *elements.INTS, *elements.FLOATS, *elements.COMPLEX):
+    register_value_type(_dtype.type, _scalar_aval(_dtype, weak=False))
 register_value_type(np.ndarray, _numpy_aval)
 register_value_type(np.generic, _numpy_aval)

@@ -8,10 +8,9 @@ than it needs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
-from tapeless.core.source import override_source
+from tapeless.core.source import swap_override
 from tapeless.core.trace import Value, context
 
 __all__ = ["eval_jaxpr", "last_uses"]
@@ -24,25 +23,20 @@ def eval_jaxpr(
 
     keeps_sources: whether what is traced comes from where the equations do, or from the caller.
     """
-    env: dict[Var, Value] = {}
-
-    def read(atom: Atom) -> Value:
-        """Return the value of an atom."""
-        if type(atom) is Literal:
-            return atom.val
-        return env[atom]
-
-    env.update(zip(jaxpr.constvars, consts, strict=True))
+    env: dict[Atom, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
-    dying = last_uses(jaxpr)
-    for position, eqn in enumerate(jaxpr.eqns):
-        operands = map(read, eqn.invars)
-        with override_source(eqn.source) if keeps_sources else nullcontext():
-            outs = context.trace.process(eqn.primitive, tuple(operands), dict(eqn.params))
-        env.update(zip(eqn.outvars, outs, strict=True))
-        for var in dying[position]:
-            env.pop(var, None)
-    return tuple(map(read, jaxpr.outvars))
+    previous = swap_override(None)
+    try:
+        for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
+            swap_override(eqn.source if keeps_sources else previous)
+            operands = tuple([x.val if type(x) is Literal else env[x] for x in eqn.invars])
+            outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
+            env.update(zip(eqn.outvars, outs, strict=True))
+            for var in dying:
+                env.pop(var, None)
+    finally:
+        swap_override(previous)
+    return tuple([x.val if type(x) is Literal else env[x] for x in jaxpr.outvars])
 
 
 def last_uses(jaxpr: Jaxpr) -> list[list[Var]]:

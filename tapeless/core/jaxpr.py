@@ -90,6 +90,9 @@ class DebugInfo:
 NO_DEBUG_INFO = DebugInfo()
 
 
+_NO_PARAMS: MappingProxyType[str, Any] = MappingProxyType({})
+
+
 class Eqn:
     """One application of a primitive."""
 
@@ -97,7 +100,7 @@ class Eqn:
     primitive: Primitive
     invars: tuple[Atom, ...]
     outvars: tuple[Var, ...]
-    params: Mapping[str, Any]
+    params: MappingProxyType[str, Any]
     effects: Effects
     source: Source
 
@@ -114,7 +117,12 @@ class Eqn:
         self.primitive = primitive
         self.invars = tuple(invars)
         self.outvars = tuple(outvars)
-        self.params = params if type(params) is MappingProxyType else MappingProxyType(dict(params))
+        if not params:
+            self.params = _NO_PARAMS
+        elif type(params) is MappingProxyType:
+            self.params = params
+        else:
+            self.params = MappingProxyType(dict(params))
         self.effects = effects
         self.source = source
 

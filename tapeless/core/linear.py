@@ -19,9 +19,9 @@ from tapeless.core.aval import ShapedArray, register_value_type, typeof
 __all__ = ["Linear", "NotLinear", "Zero", "zero_tangent"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: many are made, and that would cost more
 class Zero:
-    """A tangent or cotangent of the type `aval` that is zero everywhere."""
+    """A tangent or cotangent of the type `aval` that is zero everywhere; never changed."""
 
     aval: ShapedArray
 
@@ -30,9 +30,9 @@ class Zero:
         return f"Zero({self.aval.str_short(False)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Linear:
-    """An argument of the type `aval` with respect to which an equation is transposed."""
+    """An argument of the type `aval` by which an equation is transposed; never changed."""
 
     aval: ShapedArray
 

@@ -68,6 +68,9 @@ class Primitive:
     """One operation.  `name` is unique, see `registry`; programs print it."""
 
     name: str
+    # Whether the types of the results follow from those of the operands and from hashable
+    # parameters, whatever the settings and the axes in scope; without parameters they do.
+    types_follow = False
     collective_axes: tuple[str, ...] = ()
     # What programs print: another name; parameters that are left out when they have the value given
     # here, or always where that is `...`; whether a nested program's variables bear the names

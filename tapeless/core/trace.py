@@ -17,6 +17,7 @@ Named axes (`vmap(axis_name=)`) live in the context beside the current trace.
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -134,7 +135,7 @@ class Tracer(AnyArray):
         return None
 
 
-register_value_type(Tracer, lambda tracer: tracer.aval)
+register_value_type(Tracer, operator.attrgetter("aval"))
 array_methods: dict[str, Any] = {}
 
 

@@ -66,6 +66,9 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 # Dtypes of operands that need no promotion when they are alike.
 _INEXACT = frozenset(map(np.dtype, "efdFD")) | {np.dtype(dtypes.bfloat16)}
 _PLAIN = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
+# Dtypes that a Python number becomes by their constructor, if it is not too large.
+_WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
+_LARGE = 3e38  # below the largest float32
 
 
 # Checks
@@ -129,7 +132,7 @@ def _check_no_keys(fun_name: str, *args: Any) -> None:
 
 def value_of(x: Any) -> Value:
     """Return `x`, or what its `__jax_array__` method returns."""
-    if type(x) is Array or not hasattr(x, "__jax_array__"):
+    if type(x) is Array or isinstance(x, Tracer) or not hasattr(x, "__jax_array__"):
         return x
     return x.__jax_array__()
 
@@ -242,7 +245,7 @@ def canonicalize_axes(axis: Any, rank: int) -> tuple[int, ...]:
     """Return the axes that None (all), an axis or a sequence of axes names; each only once."""
     if axis is None:
         return tuple(range(rank))
-    if not isinstance(axis, Iterable) or isinstance(axis, Tracer):
+    if type(axis) is int or not isinstance(axis, Iterable) or isinstance(axis, Tracer):
         return (canonicalize_axis(axis, rank),)
     axes = tuple(canonicalize_axis(each, rank) for each in axis)
     if len(set(axes)) != len(axes):
@@ -277,8 +280,11 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
             return conversion.convert(context.trace.constant(x), dtype)
     # A value that is not an Array has no extended dtype.
     element: Any = dtype
+    if kind is float and dtype in _WIDE_FLOATS and -_LARGE < x < _LARGE:
+        return element.type(x)
+    elements = np.asarray(x)
     with np.errstate(all="ignore"):
-        return np.asarray(x).astype(element)[() if np.ndim(x) == 0 else ...]
+        return elements.astype(element)[() if elements.ndim == 0 else ...]
 
 
 def _check_fits(x: int) -> None:
@@ -364,15 +370,22 @@ def alike(args: Sequence[Any]) -> Any:
     return aval
 
 
+def _operands(fun_name: str, args: Sequence[Any]) -> list[Value]:
+    """Return arguments that are checked to be array-likes which go together."""
+    check_arraylike(fun_name, *args)
+    values = [value_of(arg) for arg in args]
+    if not _PLAIN.issuperset([typeof(value).dtype for value in values]):
+        check_no_float0s(fun_name, *values)
+        _check_no_keys(fun_name, *values)
+    return values
+
+
 def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one dtype and one rank."""
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN:
         return args
-    check_arraylike(fun_name, *args)
-    check_no_float0s(fun_name, *args)
-    _check_no_keys(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes(*map(value_of, args)))
+    return promote_shapes(fun_name, *promote_dtypes(*_operands(fun_name, args)))
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -380,10 +393,7 @@ def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN and aval.dtype != np.bool_:
         return args
-    check_arraylike(fun_name, *args)
-    check_no_float0s(fun_name, *args)
-    _check_no_keys(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes_numeric(*map(value_of, args)))
+    return promote_shapes(fun_name, *promote_dtypes_numeric(*_operands(fun_name, args)))
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -391,10 +401,7 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _INEXACT:
         return args
-    check_arraylike(fun_name, *args)
-    check_no_float0s(fun_name, *args)
-    _check_no_keys(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes_inexact(*map(value_of, args)))
+    return promote_shapes(fun_name, *promote_dtypes_inexact(*_operands(fun_name, args)))
 
 
 # Arrays from objects

@@ -6,6 +6,7 @@ One scheme, `_reduce`: convert, mask by `where`, reduce, combine with `initial`,
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -284,7 +285,7 @@ def _mean_dtype(x: Value, dtype: Any, name: str) -> np.dtype:
 
 def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     """Return how many elements are reduced to one."""
-    return int(np.prod([shape[i] for i in axes], dtype=int))
+    return math.prod([shape[i] for i in axes])
 
 
 def mean(

@@ -93,7 +93,7 @@ def reshape(
 
 def _new_shape(old: Shape, shape: Any) -> Shape:
     """Return the shape asked for, with -1 replaced."""
-    given: Any = shape if isinstance(shape, (Sequence, np.ndarray, Array)) else [shape]
+    given: Any = shape if isinstance(shape, (tuple, Sequence, np.ndarray, Array)) else [shape]
     try:
         sizes = tuple(map(operator.index, given))
     except TypeError:

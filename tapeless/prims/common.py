@@ -133,7 +133,7 @@ def dtype_of(x: Value) -> np.dtype:
 
 def is_float0(aval: ShapedArray) -> bool:
     """Tell whether values of this type carry no tangent information."""
-    return aval.dtype == dtypes.float0
+    return not aval.is_inexact and aval.dtype == dtypes.float0
 
 
 def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:

@@ -112,6 +112,7 @@ class DotGeneral(Primitive):
     """z[b, n, m] = sum over k of x[b, n, k] y[b, k, m]; see the module's docstring."""
 
     name = "dot_general"
+    types_follow = True
 
     def abstract(
         self,

@@ -124,6 +124,7 @@ class Reduction(Primitive):
     hlo_name: the operation in StableHLO.
     """
 
+    types_follow = True
     combine: str
     hlo_name: str
     ufunc: np.ufunc

@@ -75,6 +75,8 @@ Shape = tuple[int, ...]
 class Rearrangement(Primitive):
     """An operation of one operand and one result whose elements are the operand's, moved."""
 
+    types_follow = True
+
     def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
         """Check the operand's shape and return the result's."""
         raise NotImplementedError

@@ -73,11 +73,15 @@ class JVPTrace(Trace):
 
     def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Run the jvp rule, or plainly the operation when no tangent is there."""
-        tag = self.tag
-        if not any(isinstance(arg, Tracer) and arg.tag is tag for arg in args):
-            return self.parent.process(prim, args, params)
+        tag, parent = self.tag, self.parent
+        if True not in [isinstance(arg, Tracer) and arg.tag is tag for arg in args]:
+            return parent.process(prim, args, params)
         primals, tangents = zip(*map(self.unwrap, args), strict=True)
-        outs, out_tangents = under(self.parent, prim.jvp, primals, tangents, **params)
+        previous, context.trace = context.trace, parent
+        try:
+            outs, out_tangents = prim.jvp(primals, tangents, **params)
+        finally:
+            context.trace = previous
         return tuple(map(self.wrap, outs, out_tangents))
 
     def unwrap(self, x: Value) -> tuple[Value, Tangent]:

@@ -61,10 +61,14 @@ class SplitTrace(Trace):
     ) -> tuple[Value, ...]:
         """Do it now, stage it, or let a primitive that contains programs do some of both."""
         tag = self.tag
-        unknown = tuple(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
-        if not any(unknown):
+        unknown = tuple([isinstance(arg, Tracer) and arg.tag is tag for arg in args])
+        if True not in unknown:
             return self.parent.process(prim, args, params)
-        split = under(self.parent, prim.split, unknown, **params)
+        previous, context.trace = context.trace, self.parent
+        try:
+            split = prim.split(unknown, **params)
+        finally:
+            context.trace = previous
         if split is None:
             return self.staged.process(prim, args, params)
         known_outs, residuals = self.run_known(split, select(args, [not flag for flag in unknown]))

@@ -22,7 +22,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
-from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source
+from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
 
 __all__ = ["StageTrace", "StageTracer", "stage_flat", "stage_jaxpr"]
@@ -82,17 +82,23 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
-# Results of operations without parameters follow from the types of their operands.
 _known_types: dict[tuple, Sequence[ShapedArray]] = {}
 _MOST_KNOWN = 4096
 
 
-def _result_types(prim: Primitive, *avals: ShapedArray) -> Sequence[ShapedArray]:
-    """Return the result types of an operation without parameters, from memory if possible."""
-    key = (prim, *avals)
-    found = _known_types.get(key)
+def _result_types(
+    prim: Primitive, avals: tuple[ShapedArray, ...], params: dict
+) -> Sequence[ShapedArray]:
+    """Return the result types of an operation: from memory, where they depend on nothing else."""
+    if params and not prim.types_follow:
+        return prim.abstract(*avals, **params)
+    key = (prim, avals, *params.items()) if params else (prim, avals)
+    try:
+        found = _known_types.get(key)
+    except TypeError:  # a user's parameter that has no hash
+        return prim.abstract(*avals, **params)
     if found is None:
-        found = prim.abstract(*avals)
+        found = prim.abstract(*avals, **params)
         if len(_known_types) >= _MOST_KNOWN:
             _known_types.clear()
         _known_types[key] = found
@@ -102,7 +108,7 @@ def _result_types(prim: Primitive, *avals: ShapedArray) -> Sequence[ShapedArray]
 class StageTrace(Trace):
     """Writes operations into `builder`."""
 
-    __slots__ = ("builder",)
+    __slots__ = ("builder", "sources")
 
     def __init__(
         self, parent: Trace | None, what: str = "", debug: DebugInfo = NO_DEBUG_INFO
@@ -110,6 +116,7 @@ class StageTrace(Trace):
         """what: words for messages."""
         super().__init__(parent, Tag(what))
         self.builder = Builder(debug)
+        self.sources = Sources()
 
     def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
         """Let the primitive enter itself: by one equation, unless it says otherwise."""
@@ -127,25 +134,26 @@ class StageTrace(Trace):
             atom = Literal(scalar.item() if aval.weak_type else scalar, aval)
         else:
             atom = self.builder.constant(x)
-        return StageTracer(self, aval, atom, current_source())
+        return StageTracer(self, aval, atom, self.sources.current())
 
     def emit(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[StageTracer, ...]:
         """Append one equation and return its results."""
-        atoms = [self.atom(arg) for arg in args]
-        if params:
-            outs = prim.abstract(*[atom.aval for atom in atoms], **params)
-        else:
-            outs = _result_types(prim, *[atom.aval for atom in atoms])
+        tag = self.tag
+        atoms = [
+            arg.atom if type(arg) is StageTracer and arg.tag is tag else self.atom(arg)
+            for arg in args
+        ]
+        outs = _result_types(prim, tuple([atom.aval for atom in atoms]), params)
         return self.emit_typed(prim, atoms, outs, params)
 
     def emit_typed(
         self, prim: Primitive, atoms: Sequence[Atom], outs: Sequence[ShapedArray], params: dict
     ) -> tuple[StageTracer, ...]:
         """Append one equation whose result types are known."""
-        source = current_source()
-        outvars = [Var(aval) for aval in outs]
-        self.builder.emit(Eqn(prim, atoms, outvars, params, prim.effects(**params), source))
-        return tuple(StageTracer(self, var.aval, var, source) for var in outvars)
+        source = self.sources.current()
+        outvars = tuple([Var(aval) for aval in outs])
+        self.builder.eqns.append(Eqn(prim, atoms, outvars, params, prim.effects(**params), source))
+        return tuple([StageTracer(self, var.aval, var, source) for var in outvars])
 
     def atom(self, x: Value) -> Atom:
         """Return the atom that stands for `x` in this program."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Linear, NotLinear, Zero
-from tapeless.core.source import override_source
+from tapeless.core.source import override_source, swap_override
 from tapeless.core.trace import Value, context
 from tapeless.prims.common import add_tangents, instantiate
 from tapeless.transforms.stage import stage_jaxpr
@@ -61,7 +61,7 @@ def backward(
 ) -> list[Cotangent | None]:
     """Return the cotangents of the `Linear` args, None for the others."""
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
-    linear: set[Var] = set()
+    linear: set[Atom] = set()
     for var, arg in zip(jaxpr.invars, args, strict=True):
         if type(arg) is Linear:
             linear.add(var)
@@ -72,22 +72,27 @@ def backward(
     for atom, cotangent in zip(jaxpr.outvars, cotangents, strict=True):
         if atom in linear:
             sums.add(atom, cotangent)
-    for eqn in reversed(linear_eqns):
-        _transpose_eqn(eqn, env, linear, sums)
+    previous = swap_override(None)
+    try:
+        for eqn in reversed(linear_eqns):
+            swap_override(eqn.source)
+            _transpose_eqn(eqn, env, linear, sums)
+    finally:
+        swap_override(previous)
     return [sums.pop(var) if var in linear else None for var in jaxpr.invars]
 
 
-def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Var]) -> list[Eqn]:
+def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Atom]) -> list[Eqn]:
     """Evaluate the equations without linear inputs; return the others, their outputs marked."""
     linear_eqns = []
     for eqn in jaxpr.eqns:
-        if any(type(atom) is Var and atom in linear for atom in eqn.invars):
+        if not linear.isdisjoint(eqn.invars):
             linear.update(eqn.outvars)
             linear_eqns.append(eqn)
             continue
         with override_source(eqn.source):
             operands = tuple([_read(env, atom) for atom in eqn.invars])
-            outs = context.trace.process(eqn.primitive, operands, dict(eqn.params))
+            outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
         env.update(zip(eqn.outvars, outs, strict=True))
     return linear_eqns
 
@@ -97,18 +102,14 @@ def _read(env: dict[Var, Value], atom: Atom) -> Value:
     return atom.val if type(atom) is Literal else env[atom]
 
 
-def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Var], sums: Cotangents) -> None:
+def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Atom], sums: Cotangents) -> None:
     """Hand the cotangents of one equation's outputs to its inputs."""
     outs = [sums.pop(var) for var in eqn.outvars]
-    if all(type(ct) is Zero for ct in outs) and not eqn.effects:
+    if not eqn.effects and not [ct for ct in outs if type(ct) is not Zero]:
         return
-    args = [
-        Linear(atom.aval) if type(atom) is Var and atom in linear else _read(env, atom)
-        for atom in eqn.invars
-    ]
+    args = [Linear(atom.aval) if atom in linear else _read(env, atom) for atom in eqn.invars]
     try:
-        with override_source(eqn.source):
-            results = eqn.primitive.transpose(outs, args, **eqn.params)
+        results = eqn.primitive.transpose(outs, args, **eqn.params)
     except NotLinear as error:
         raise error if error.args else _not_linear(eqn) from None
     if len(results) != len(eqn.invars):

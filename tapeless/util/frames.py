@@ -4,9 +4,9 @@ A traced operation is reached through many frames of this package; the one that 
 is the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one
 of a few modules of the standard library that only pass calls on.
 
-``user_mark()`` runs once per equation, so it does little: it walks to the first user frame and
-keeps its code object and instruction offset. File, line and column are worked out from these when
-somebody asks, which is seldom.
+``user_frame()`` runs once per equation, so it does little: it walks to the first user frame. A
+``FrameMark`` keeps its code object and instruction offset. File, line and column are worked out
+from these when somebody asks, which is seldom.
 
 ``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
 are taken out of its traceback, so that what remains are the user's own lines. (A bare ``raise``
@@ -32,7 +32,7 @@ from tapeless import config
 
 __all__ = [
     "FrameMark", "api_boundary", "filter_traceback", "hide_file", "is_internal", "show_filtered",
-    "user_mark", "user_marks", "warn",
+    "user_frame", "user_mark", "user_marks", "warn",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -124,18 +124,26 @@ class FrameMark:
         return f"FrameMark({self})"
 
 
-def user_mark() -> FrameMark | None:
-    """Return the innermost user frame of this call, or None outside user code."""
-    frame: types.FrameType | None = sys._getframe(1)
+def user_frame(skip: int = 1) -> types.FrameType | None:
+    """Return the innermost user frame of this call, or None outside user code.
+
+    skip: the number of callers of this function that are passed over: they are internal.
+    """
+    frame: types.FrameType | None = sys._getframe(skip)
     known = _internal
     while frame is not None:
-        code = frame.f_code
-        filename = code.co_filename
+        filename = frame.f_code.co_filename
         internal = known.get(filename)
         if internal is False or (internal is None and not is_internal(filename)):
-            return FrameMark(code, frame.f_lasti)
+            return frame
         frame = frame.f_back
     return None
+
+
+def user_mark() -> FrameMark | None:
+    """Return the place of the innermost user frame of this call, or None outside user code."""
+    frame = user_frame()
+    return None if frame is None else FrameMark(frame.f_code, frame.f_lasti)
 
 
 def user_marks(limit: int | None = None) -> tuple[FrameMark, ...]:

@@ -91,3 +91,12 @@ def test_effects_print_their_names():
     assert [str(e) for e in (DEBUG, ORDERED_DEBUG, CALLBACK)] == ["Debug", "OrderedDebug", "IO"]
     assert ORDERED_DEBUG.ordered
     assert not CALLBACK.replayable
+
+
+@pytest.mark.parametrize("value", [2.0, np.float64(2), np.int64(2), 3, 1j, np.uint64(1)])
+def test_scalars_of_64_bits_are_typed_as_the_mode_says(value):
+    narrow = typeof(value)
+    with enable_x64(True):
+        wide = typeof(value)
+    assert (narrow.dtype.itemsize, wide.dtype.itemsize) in [(4, 8), (8, 16)]
+    assert narrow.weak_type == wide.weak_type == (type(value) in (int, float, complex))

@@ -58,5 +58,28 @@ def test_a_pass_attributes_what_it_makes_to_the_older_equation():
     assert current_source() is not older
 
 
+def test_the_equations_of_one_instruction_share_their_source():
+    def f(x):
+        for _ in range(3):
+            x = lax.sin(x)
+        return lax.neg(x)
+
+    eqns = jax.make_jaxpr(f)(X).eqns
+    assert len({id(eqn.source) for eqn in eqns[:3]}) == 1
+    assert eqns[3].source != eqns[0].source
+
+
+def test_one_instruction_in_two_scopes_has_two_sources():
+    def f(x):
+        for name in ("first", "second", "first"):
+            with name_scope(name):
+                x = lax.sin(x)
+        return x
+
+    first, second, third = (eqn.source for eqn in jax.make_jaxpr(f)(X).eqns)
+    assert first is third
+    assert second.names == ("second",)
+
+
 def test_an_unknown_source_says_so():
     assert UNKNOWN_SOURCE.summary() == "unknown"

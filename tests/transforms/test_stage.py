@@ -35,6 +35,20 @@ def test_results_are_inputs_or_literals_without_equations():
     assert jaxpr.outvars[1].val == 1.5
 
 
+def test_types_known_from_memory_are_those_of_the_parameters():
+    def f(x):
+        return [lax.reshape(x, sizes) for sizes in ((1, 3), (3, 1), (1, 3))]
+
+    shapes = [atom.aval.shape for atom in stage_flat(f, [VECTOR]).outvars]
+    assert shapes == [(1, 3), (3, 1), (1, 3)]
+
+
+def test_a_parameter_without_a_hash_is_typed_all_the_same():
+    params = {"new_sizes": [3, 1], "dimensions": None, "sharding": None}
+    jaxpr = stage_flat(lambda x: lax.reshape_p.bind(x, **params), [VECTOR])
+    assert jaxpr.outvars[0].aval.shape == (3, 1)
+
+
 def test_an_error_in_the_function_restores_the_trace():
     before = current_trace()
     with pytest.raises(ZeroDivisionError):
