@@ -45,6 +45,9 @@ MAX_NODES = 400
 FEWEST_LANES = 4
 LOCAL_WORK = 512.0  # up to which a small array is written out in registers
 STORE_COST = 2.0
+INDEX_WORK = (
+    2.0  # of what follows from the index alone, up to which it is computed where it is read
+)
 LOAD_COST = 1.0
 
 
@@ -164,6 +167,7 @@ class _Planner:
         self.contexts: dict[Var, dict[Context, float]] = {}
         self.work: dict[Var, float] = {}
         self.fences: list[int] = []
+        self.indices: set[Var] = set()
 
     def decide(self) -> None:
         """Estimate costs forwards, then decide backwards."""
@@ -235,6 +239,8 @@ class _Planner:
                 for atom, accesses in zip(eqn.invars, found.reads, strict=True)
                 for access in accesses
             )
+            if all(type(atom) is Literal or atom in self.indices for atom in eqn.invars):
+                self.indices.update(eqn.outvars)
             for var, work in zip(eqn.outvars, found.work, strict=True):
                 self.work[var] = min(work + below, 1e15)
 
@@ -244,6 +250,11 @@ class _Planner:
             return 0.0
         return self.work[atom] / max(atom.aval.size, 1)
 
+    def _is_free(self, var: Var) -> bool:
+        """Tell whether an element costs no more than a load from memory."""
+        work = self._work_per_element(var)
+        return work == 0 or var in self.indices and work <= INDEX_WORK
+
     def _equation(self, position: int) -> None:
         """Decide about an equation's results, and tell its operands where they are pulled."""
         eqn, found = self.jaxpr.eqns[position], self.probes[position]
@@ -251,7 +262,7 @@ class _Planner:
             for var in eqn.outvars:
                 self._store(var, "result of a program")
             for atom in eqn.invars:
-                if type(atom) is Var and self._work_per_element(atom) > 0:
+                if type(atom) is Var and not self._is_free(atom):
                     self._store(atom, "operand of a program")
                     self._pulled(atom, [(("operand", position), 1.0)])
             return

@@ -35,7 +35,7 @@ from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.kernel.build import SHORT_AXIS, KernelBuilder
 from tapeless.kernel.carry import Carries
 from tapeless.kernel.graph import loads_in
-from tapeless.kernel.ir import Buffer, Const, Scalar
+from tapeless.kernel.ir import Buffer, Scalar
 from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
 from tapeless.kernel.value import KernelValue, Pull
@@ -287,16 +287,23 @@ class ProgramBuilder(KernelBuilder):
     def _store(self, value: KernelValue, reason: str, space: str) -> None:
         """Store a virtual value in `space`, or in an output buffer if a caller gets it.
 
-        A number that turns out to be known stays in the text of the program that reads it.
+        A number that turns out to be known, or an index, stays in the text of what reads it.
         """
         if value.buffer is not None or value.dtype == dtypes.float0:
             return
-        if reason != "result" and not value.shape and isinstance(value.at(), Const):
+        if reason != "result" and self._is_index(value):
             return
         if reason != "result":
             self.store_in(value, self.new_buffer(value.aval, space))
         elif not self._store_in_donated(value):
             self.store_in(value, self.new_buffer(value.aval, "output"))
+
+    def _is_index(self, value: KernelValue) -> bool:
+        """Tell whether a value is a number that follows from the variables of loops alone."""
+        if value.aval.size != 1:
+            return False
+        element = value.at(*(0,) * len(value.shape))
+        return isinstance(element, Scalar) and self.index_of(element) is not None
 
     def _store_in_donated(self, value: KernelValue) -> bool:
         """Store a result in a donated input that is no longer needed, if there is one.

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.compiler import hoist
+from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
@@ -135,7 +136,7 @@ class _Pass:
     def _equation(self, eqn: Eqn) -> None:
         """Keep an equation unless its results are known."""
         if not eqn.effects:
-            *before, eqn = self._in_place(eqn)
+            *before, eqn = self._in_place(self._uncounted(eqn))
             for other in before:
                 self._equation(self._renamed(other))
             if before:
@@ -157,6 +158,19 @@ class _Pass:
             self.makers[var] = eqn
         if makes_no_sign(eqn, self.without_sign):
             self.without_sign.update(eqn.outvars)
+
+    def _uncounted(self, eqn: Eqn) -> Eqn:
+        """Return a loop without the carries that count; the equation itself if it has none."""
+        if eqn.primitive.name != "scan":
+            return eqn
+        found = without_counters(eqn, simplify(eqn.params["jaxpr"]))
+        if found is None:
+            return eqn
+        (*numbers, eqn), ends = found
+        self.names.update(ends)
+        for number in numbers:
+            self._equation(number)
+        return self._renamed(eqn)
 
     def _in_place(self, eqn: Eqn) -> list[Eqn]:
         """Return the equations of a sum of cotangents or a loop in place; others as they are."""

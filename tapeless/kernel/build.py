@@ -246,6 +246,10 @@ class KernelBuilder(FoldNodes):
         accumulate: str | None = None,
     ) -> None:
         """Write an element of a writable value; where `guard` is false, do nothing."""
+        if isinstance(guard, Const):
+            if not guard.value:
+                return
+            guard = None
         place = tuple(index) if isinstance(index, Sequence) else (index,)
         if not isinstance(element, (Scalar, Parts)):
             element = self.const(element, target.dtype)

@@ -34,6 +34,8 @@ _INTEGER: dict[str, Callable[..., int]] = {
     "sub": operator.sub,
     "mul": operator.mul,
     "neg": operator.neg,
+    "abs": abs,
+    "sign": lambda x: (x > 0) - (x < 0),
     "min": min,
     "max": max,
     "and": operator.and_,

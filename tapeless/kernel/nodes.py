@@ -24,19 +24,21 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tapeless.kernel.floors import negative_remainder, shift_or_mask
 from tapeless.kernel.fold import fold_constants, is_floating, is_integer, round_constant
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar
+from tapeless.kernel.ranges import Range, dtype_range, outcome, range_of
 
 __all__ = ["Nodes"]
 
 Number = bool | int | float
 Operand = Scalar | Number
-Range = tuple[int, int]
 
 _BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
 
 _BOOLEAN_RESULT = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "is_finite"))
+_COMPARISONS = _BOOLEAN_RESULT - {"is_finite"}
 _BITWISE = frozenset(("and", "or", "xor", "not"))
 _INTEGER_ONLY = frozenset(
     "shift_left shift_right_logical shift_right_arithmetic popcount clz mulhi".split()
@@ -86,7 +88,7 @@ class Nodes:
         return var
 
     def bound(self, scalar: Scalar, low: int, high: int) -> None:
-        """Declare that the int64 `scalar` is always in low .. high, both included."""
+        """Declare that the integer `scalar` is always in low .. high, both included."""
         self._ranges[scalar] = (low, high)
 
     def load(
@@ -318,6 +320,17 @@ class Nodes:
             low, high = low + min(ends), high + max(ends)
         return low, high
 
+    def index_of(self, x: Scalar) -> Affine | int | None:
+        """Return the index whose value x is, converted; or the number that it is."""
+        if isinstance(x, Const):
+            return int(x.value)
+        if not (isinstance(x, Op) and x.name == "convert"):
+            return None
+        (inner,) = x.args
+        if not isinstance(inner, Affine | Index) or not _fits(self._range_of(inner), x.dtype):
+            return None
+        return self.affine(inner)
+
     # Private parts
 
     def _intern(self, key: object, make: Callable[[], Scalar]) -> Scalar:
@@ -338,11 +351,20 @@ class Nodes:
         simple = self._simplify(name, operands, result)
         if simple is not None:
             return simple
+        ranges = self._ranges_of(operands)
+        if ranges is not None:
+            simple = self._simplify_in_range(name, operands, ranges, result)
+            if simple is not None:
+                return simple
         free = operands[0].free
         for operand in operands[1:]:
             free = free | operand.free
         key = (name, operands, dtype)
-        return self._intern(key, lambda: Op(name, operands, result, free))
+        made = self._intern(key, lambda: Op(name, operands, result, free))
+        known = None if ranges is None else range_of(name, ranges, result)
+        if known is not None:
+            self._ranges.setdefault(made, known)
+        return made
 
     def _operands(self, name: str, args: tuple[Operand, ...]) -> tuple[Scalar, ...]:
         """Turn numbers into constants of the dtype of the first scalar operand."""
@@ -405,6 +427,10 @@ class Nodes:
             return first.args[0]
         if name in ("and", "or", "min", "max") and first is operands[1]:
             return first
+        if name == "and" and dtype == _BOOL:
+            found = negative_remainder(self, *operands)
+            if found is not None:
+                return found
         if len(operands) == 2 and isinstance(operands[1], Const):
             return self._simplify_constant(name, first, operands[1])
         return None
@@ -418,7 +444,7 @@ class Nodes:
         if isinstance(condition, Op) and condition.name == "not" and name == "select":
             return self.op("select", condition.args[0], y, x)
         if x.dtype != _BOOL:
-            return None
+            return shift_or_mask(self, condition, x, y)
         if isinstance(x, Const):
             other = self.not_(condition)
             return self.or_(condition, y) if x.value else self.and_(other, y)
@@ -438,6 +464,8 @@ class Nodes:
                 return constant
             if name in ("add", "sub", "or", "xor") or name.startswith("shift"):
                 return x
+            if x.dtype == _BOOL and name in ("eq", "ne"):
+                return x if name == "ne" else self.not_(x)
         if value == 1 and name in ("mul", "div") and x.dtype != _BOOL:
             return x
         if x.dtype == _BOOL and value:
@@ -447,6 +475,65 @@ class Nodes:
                 return x
             return self.not_(x) if name in ("xor", "ne") else None
         return None
+
+    def _ranges_of(self, operands: tuple[Scalar, ...]) -> list[Range] | None:
+        """Return the ranges of operands that are all integers or bools; else None."""
+        found: list[Range] = []
+        for x in operands:
+            known = self._range_of(x)
+            if known is None:
+                return None
+            found.append(known)
+        return found
+
+    def _range_of(self, x: Scalar) -> Range | None:
+        """Return the range of an integer or a bool, which is at most that of its dtype."""
+        whole = dtype_range(x.dtype)
+        if whole is None:
+            return None
+        if isinstance(x, Const):
+            return int(x.value), int(x.value)
+        return self.index_range(x) or whole
+
+    def _simplify_in_range(
+        self, name: str, operands: tuple[Scalar, ...], ranges: list[Range], dtype: np.dtype
+    ) -> Scalar | None:
+        """Return what an operation on integers is, by their ranges."""
+        x, y = ranges[0], ranges[-1]
+        if name in _COMPARISONS:
+            known = outcome(name, x, y)
+            return None if known is None else self.const(known, dtype)
+        if name in ("min", "max"):
+            below = name == "min"
+            if x[1] <= y[0]:
+                return operands[0 if below else 1]
+            if y[1] <= x[0]:
+                return operands[1 if below else 0]
+        if name in ("div", "rem") and x[0] >= 0 and x[1] < y[0]:
+            return operands[0] if name == "rem" else self.const(0, dtype)
+        if name == "convert" and _widens(operands[0]):
+            (inner,) = operands[0].args
+            if _fits(self._range_of(inner), operands[0].dtype):
+                return self.convert(inner, dtype)
+        if name in ("add", "sub", "mul"):
+            return self._index_arithmetic(name, operands, ranges, dtype)
+        return None
+
+    def _index_arithmetic(
+        self, name: str, operands: tuple[Scalar, ...], ranges: list[Range], dtype: np.dtype
+    ) -> Scalar | None:
+        """Compute with an index before it is converted, if neither way wraps round."""
+        known = range_of(name, ranges, dtype)
+        indices = [self.index_of(x) for x in operands]
+        if known is None or None in indices or all(isinstance(x, int) for x in indices):
+            return None
+        x, y = indices
+        if name == "mul":
+            if not isinstance(y, int):
+                return None
+            return self.convert(self.index_mul(x, y), dtype)
+        y = self.index_mul(y, -1) if name == "sub" else y
+        return self.convert(self.index_add(x, y), dtype)
 
     def _affine_of(self, terms: dict[Scalar, int], const: int) -> Affine:
         """Make the affine index with these terms, in order of first use."""
@@ -555,6 +642,21 @@ _NEUTRAL = {
     "add": _identity(-0.0),
     "sub": _identity(0.0),
 }
+
+
+def _widens(x: Scalar) -> bool:
+    """Tell whether x is an integer that was converted from another."""
+    if not (isinstance(x, Op) and x.name == "convert"):
+        return False
+    return is_integer(x.dtype) and is_integer(x.args[0].dtype)
+
+
+def _fits(known: Range | None, dtype: np.dtype) -> bool:
+    """Tell whether a dtype holds all numbers of a range."""
+    whole = dtype_range(dtype)
+    if known is None or whole is None:
+        return False
+    return whole[0] <= known[0] and known[1] <= whole[1]
 
 
 def _check(holds: bool, name: str, operands: tuple[Scalar, ...]) -> None:
