@@ -5,7 +5,9 @@ erf is x (1 + p(x**2)) up to 1, and 1 - exp(q(x)) beyond, where q approximates l
 of x**2 and of the quotient carried along.
 
 erf_inv uses the published single and double precision approximations of Giles (GPU Computing Gems,
-2011), because JAX does; it is not a minimax fit, and its error is stated in docs/numerics.md.
+2011), because JAX does; it is not a minimax fit, and its error is stated in docs/numerics.md.  The
+logarithm in it is that of Moshier (Cephes, `log1p` and `logf`), operation by operation as JAX runs
+it on a CPU: normal numbers are made of erf_inv, and so are equal to JAX's bit for bit.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import math
 
 import numpy as np
 
-from tapeless.kernel.explog import exp_nonpositive, exp_nonpositive_times, log1p
+from tapeless.kernel.explog import exp_nonpositive, exp_nonpositive_times, log_pair
 from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
@@ -228,6 +230,35 @@ _GILES_DOUBLE = (
         -2.7109920616438573243e-11,
     ),
 )
+# log(1 + x) = x - x**2 / 2 + x**3 p(x) / q(x) on sqrt(1/2) <= 1 + x <= sqrt(2)
+_CEPHES_LOG1P = (
+    (
+        20.039553499201281259648,
+        57.112963590585538103336,
+        60.949667980987787057556,
+        29.911919328553073277375,
+        6.5787325942061044846969,
+        0.49854102823193375972212,
+        4.5270000862445199635215e-05,
+    ),
+    (
+        60.118660497603843919306,
+        216.42788614495947685003,
+        309.09872225312059774938,
+        221.76239823732856465394,
+        83.047565967967209469434,
+        15.062909083469192043167,
+        1.0,
+    ),
+)
+# (log(1 + f) - f + f**2 / 2) / f**3 in f, in three polynomials of which the next is multiplied by
+# f**3; and log 2 in two parts
+_CEPHES_LOG = (
+    (0.33333331174, -0.24999993993, 0.20000714765),
+    (-0.16668057665, 0.14249322787, -0.12420140846),
+    (0.1167699874, -0.1151461031, 0.070376836292),
+)
+_CEPHES_LN2 = (0.693359375, -2.1219444e-4)
 # beyond these arguments erf is 1
 _ERF_ONE = {FLOAT32.dtype: 3.95, FLOAT64.dtype: 5.95}
 
@@ -270,7 +301,7 @@ def erfc(b: Nodes, x: Scalar) -> Scalar:
 
 def erf_inv(b: Nodes, x: Scalar) -> Scalar:
     """The inverse of erf, with the polynomials that JAX uses."""
-    w = b.neg(log1p(b, b.neg(b.mul(x, x))))
+    w = b.neg(_log_one_less_square(b, x))
     root = b.sqrt(w)
     if x.dtype == FLOAT32.dtype:
         near = b.lt(w, 5.0)
@@ -288,6 +319,37 @@ def erf_inv(b: Nodes, x: Scalar) -> Scalar:
         )
         ratio = b.select(b.lt(w, 6.25), polynomial(b, b.sub(w, 3.125), _GILES_DOUBLE[0]), outer)
     return b.select(b.eq(b.abs(x), 1.0), b.mul(x, math.inf), b.mul(ratio, x))
+
+
+def _log_one_less_square(b: Nodes, x: Scalar) -> Scalar:
+    """log(1 - x**2) for |x| < 1, rounded as by JAX; NaN beyond."""
+    minus_square = b.neg(b.mul(x, x))
+    p, q = (polynomial(b, minus_square, c) for c in _CEPHES_LOG1P)
+    fourth = b.mul(minus_square, minus_square)
+    rest = b.mul(b.mul(minus_square, fourth), b.div(p, q))
+    small = b.add(minus_square, b.fma(fourth, -0.5, rest))
+    one_less = b.add(minus_square, 1.0)
+    if x.dtype == FLOAT32.dtype:
+        bound, large = 1 - 2**0.5, _log32(b, one_less)
+    else:
+        # JAX takes the logarithm of the system, which is nearly always correctly rounded
+        bound, large = 0.5**0.5 - 1, log_pair(b, one_less)[0]
+    large = b.select(b.gt(one_less, 0.0), large, math.nan)
+    return b.select(b.gt(minus_square, bound), small, large)
+
+
+def _log32(b: Nodes, x: Scalar) -> Scalar:
+    """log x of positive, normal float32 numbers, rounded as by JAX."""
+    exponent, mantissa = exponent_and_mantissa(b, x)
+    f = b.sub(mantissa, 1.0)
+    square = b.mul(f, f)
+    cube = b.mul(square, f)
+    low, middle, high = (polynomial(b, f, c) for c in _CEPHES_LOG)
+    series = b.fma(b.fma(high, cube, middle), cube, low)
+    ln2, ln2_low = _CEPHES_LN2
+    rest = b.fma(series, cube, b.mul(exponent, ln2_low))
+    total = b.add(rest, b.fma(square, -0.5, f))
+    return b.fma(exponent, ln2, total)
 
 
 def cbrt(b: Nodes, x: Scalar) -> Scalar:

@@ -125,13 +125,12 @@ def _place_at(b: Any, index: Sequence[Any], shape: Shape, is_old: bool) -> Place
     size = _size(shape)
     if is_old and size > 2**31:
         raise NotImplementedError(f"the old layout has no streams of {size} random words")
-    if is_old:
-        return Place(b.const(0, U32), b.convert(b.flat_index(index, shape), U32), size, True)
-    flat = b.convert(b.flat_index(index, shape), U64)
+    flat = b.flat_index(index, shape)
     high = b.const(0, U32)
     if size > 2**32:
-        high = b.convert(b.shift_right_logical(flat, 32), U32)
-    return Place(high, b.convert(flat, U32), size, False)
+        high = b.convert(b.shift_right_logical(b.convert(flat, U64), 32), U32)
+    # not by way of 64 bits, which would halve the number of lanes
+    return Place(high, b.convert(flat, U32), size, is_old)
 
 
 def _value_words(keys: Value, lead: Shape, tail: Shape, first: bool = False) -> tuple[Value, ...]:

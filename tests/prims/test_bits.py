@@ -91,3 +91,9 @@ def test_wrong_words_are_refused():
         bits.random_wrap(np.zeros(3, np.uint32), impl=FRY)
     with pytest.raises(TypeError, match="requires 8-, 16-, 32- or 64-bit field width"):
         bits.random_bits(key(0), 24, (3,))
+
+
+def test_words_of_a_short_stream_are_counted_in_32_bits():
+    # a counter of 64 bits would halve the lanes of whatever consumes the words
+    drawn = jax.jit(lambda k: jax.random.uniform(k, (100,))).lower(jax.random.key(0)).compile()
+    assert "uint64" not in drawn.as_text()

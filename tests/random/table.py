@@ -25,6 +25,7 @@ from scipy import stats
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "as_markdown"]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
@@ -86,14 +87,21 @@ _ROWS = [
     ),
     Row("randint-negative", lambda r, k, s, d: r.randint(k, s, -50, 50, d), INTS[::2], "bits"),
     Row("randint-full", lambda r, k, s, d: r.randint(k, s, 0, 256, d), INTS[1:], "bits"),
-    Row("normal", lambda r, k, s, d: r.normal(k, s, d), FLOATS, ulps=4, law=stats.norm()),
-    Row("normal-complex", lambda r, k, s, d: r.normal(k, s, d), ("complex64", "complex128")),
-    Row("lognormal-complex", lambda r, k, s, d: r.lognormal(k, 0.5, s, d), ("complex64",), ulps=8),
+    Row("normal", lambda r, k, s, d: r.normal(k, s, d), FLOATS[:3], "bits", law=stats.norm()),
+    Row("normal-double", lambda r, k, s, d: r.normal(k, s, d), ("float64",), ulps=3),
+    Row("normal-complex", lambda r, k, s, d: r.normal(k, s, d), COMPLEX, ulps=2),
+    Row("lognormal-complex", lambda r, k, s, d: r.lognormal(k, 0.5, s, d), ("complex64",)),
     Row(
         "truncated_normal",
         lambda r, k, s, d: r.truncated_normal(k, -1.5, 2.0, s, d),
-        FLOATS,
+        FLOATS[:3],
+        "bits",
         law=stats.truncnorm(-1.5, 2.0),
+    ),
+    Row(
+        "truncated_normal-double",
+        lambda r, k, s, d: r.truncated_normal(k, -1.5, 2.0, s, d),
+        ("float64",),
     ),
     Row(
         "bernoulli",

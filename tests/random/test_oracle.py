@@ -141,6 +141,20 @@ def test_many_draws_agree(jax: ModuleType, name: str, dtype: str) -> None:
     check_agreement(name, want, got)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_ten_million_normal_numbers_are_equal(jax: ModuleType, dtype: str) -> None:
+    """Bit for bit."""
+    shape = (10**7,) if dtype == "float32" else (10**6,)
+    want, got = (golden.draw(s, "normal", dtype, shape, 5) for s in (jax, tapeless))
+    assert want.tobytes() == got.tobytes()
+
+
+def test_nearly_all_double_normal_numbers_are_equal(jax: ModuleType) -> None:
+    """But for 2 in 1,000, as JAX takes the logarithm of the system's library."""
+    want, got = (golden.draw(s, "normal-double", "float64", (10**6,), 5) for s in (jax, tapeless))
+    assert (want != got).mean() < 2e-3
+
+
 def test_names_are_those_of_jax(jax: ModuleType) -> None:
     """Every public name of jax.random is there."""
     assert {n for n in dir(jax.random) if n[0] != "_"} <= set(dir(tapeless.random))
