@@ -2,9 +2,9 @@
 
 The emitter hoists scalars by itself; this pass hoists arrays. The body of a loop is split in two:
 a *head* that depends on the loop's constants alone, and the rest, which takes the head's results
-as further constants. What makes an array larger than its operands (a broadcast, an iota) stays
-inside, and so does what needs it: reading such a value from memory would cost more than making
-it.
+as further constants. What makes an array larger than its operands together (a broadcast, an iota)
+stays inside, and so does what needs it: reading such a value from memory would cost more than
+making it.
 """
 
 from __future__ import annotations
@@ -90,5 +90,5 @@ def _is_invariant(eqn: Eqn, known: set[Var]) -> bool:
         return False
     if not all(type(atom) is Literal or atom in known for atom in eqn.invars):
         return False
-    largest = max(atom.aval.size for atom in eqn.invars)
-    return all(var.aval.size <= max(largest, 1) for var in eqn.outvars)
+    read = sum(atom.aval.size for atom in eqn.invars)
+    return all(var.aval.size <= max(read, 1) for var in eqn.outvars)

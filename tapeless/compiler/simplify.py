@@ -3,7 +3,8 @@
 One pass forwards renames as it goes: nested `jit`s and custom-derivative calls are replaced by
 their equations, an equation that was seen before by its results, and an operation that does
 nothing (times one, a transpose of a transpose, a select between equals) by its operand. The
-invariant part of a loop goes before the loop (`hoist.py`). Then dead code goes.
+invariant part of a loop goes before the loop (`hoist.py`), and products of matrices go out of it
+(`products.py`). Then dead code goes.
 
 Floating-point rules are the exact ones: x * 1, x / 1, x - 0 and x + (-0) are x; x + 0 is not,
 because x may be -0. Equations with effects are fences for nobody but stay, in their order.
@@ -23,6 +24,7 @@ import numpy as np
 from tapeless.compiler import hoist
 from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
+from tapeless.compiler.products import products_after, products_ahead, sums_after
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
@@ -85,7 +87,7 @@ class _Pass:
             eqn = self._renamed(eqn)
             if getattr(eqn.primitive, "inline_program", False):
                 self._inline(stack, _called(eqn), eqn.invars, eqn.outvars)
-            elif not self._hoist(stack, eqn):
+            elif not self._hoist(stack, eqn) and not self._products(stack, eqn):
                 self._equation(eqn)
 
     def _inline(
@@ -115,6 +117,26 @@ class _Pass:
             self._inline(stack, split.head, consts, results)
             return True
         return False
+
+    def _products(self, stack: list[Iterator[Eqn]], eqn: Eqn) -> bool:
+        """Take matrix products out of a loop, if there are any, and let everything come next."""
+        if eqn.primitive.name != "scan":
+            return False
+        body = simplify(eqn.params["jaxpr"])
+        ahead = products_ahead(eqn, body)
+        if ahead is not None:
+            stack.append(iter((ahead.loop,)))
+            self._inline(stack, ahead.program, ahead.invars, ahead.outvars)
+            return True
+        sums = sums_after(eqn, body)
+        if sums is not None:
+            stack.append(iter(sums))
+            return True
+        after = products_after(eqn, body)
+        if after is not None:
+            self._inline(stack, after.program, after.invars, after.outvars)
+            stack.append(iter((after.loop,)))
+        return after is not None
 
     def _results(self, outvars: Sequence[Var], inner: Jaxpr) -> Iterator[Eqn]:
         """Rename the results of a program, once its equations are done; yields nothing."""
