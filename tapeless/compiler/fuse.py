@@ -28,12 +28,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapeless.compiler.demand import by_rows
-from tapeless.compiler.probe import SERIAL_PENALTY, Probe, probe
+from tapeless.compiler.probe import SERIAL_PENALTY, Access, Probe, probe
 from tapeless.compiler.simplify import simplify
 from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.interpret import last_uses
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
+from tapeless.prims.check import check_p
 from tapeless.prims.structural import copy_p
 from tapeless.util.cache import weak_identity_cache
 
@@ -96,6 +97,10 @@ def _expand(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Probe | None]]:
     stack = list(reversed(jaxpr.eqns))
     while stack:
         eqn = stack.pop()
+        if eqn.primitive is check_p:
+            eqns.append(eqn)
+            probes.append(_watching(eqn))
+            continue
         if eqn.effects or subjaxprs(eqn.params):
             eqns.append(eqn)
             probes.append(None)
@@ -112,6 +117,13 @@ def _expand(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Probe | None]]:
             stack.extend(reversed(_spliced(program, eqn)))
     consts = tuple(constants.values())
     return jaxpr.replace(constvars=tuple(constants), consts=consts, eqns=eqns), probes
+
+
+def _watching(eqn: Eqn) -> Probe:
+    """Return what a check does: it pulls its condition in a nest, and the rest hardly ever."""
+    size = float(eqn.invars[0].aval.size)
+    reads = ((Access(size, size, identity=True),), *((),) * (len(eqn.invars) - 1))
+    return Probe(reads=reads, forced=(False,) * len(eqn.invars))
 
 
 def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
@@ -277,6 +289,9 @@ class _Planner:
             bases.update(contexts)
         if found.statements:
             bases = {("statements", position): 1.0}
+        if not eqn.outvars:
+            aval = eqn.invars[0].aval
+            bases = {("nest", aval.shape, self.fences[position]): float(aval.size)}
         out_size = max(eqn.outvars[0].aval.size, 1) if eqn.outvars else 1
         for number, atom in enumerate(eqn.invars):
             if type(atom) is not Var:

@@ -334,6 +334,7 @@ class ProgramBuilder(KernelBuilder):
 
     def _is_read_elsewhere(self, buffer: Buffer, value: KernelValue) -> bool:
         """Tell whether a live value other than `value` reads a buffer."""
+        self._keep_from_checks(buffer)
         live = [x for frame in self._frames for x in frame.live.values() if x is not value]
         return _any_reads(live, buffer)
 
@@ -370,12 +371,18 @@ class ProgramBuilder(KernelBuilder):
 
     def _is_ours(self, value: KernelValue) -> bool:
         """Tell whether the value's memory was made here, in this loop, or is donated."""
+        self._keep_from_checks(value.memory)
         buffer = value.memory
         if buffer.space in ("input", "output") and buffer not in self._donated:
             return False
         if self._home[buffer] is not self._loops[-1] or not self._frames:
             return False
         return sum(arg is value for arg in self._frames[-1].args) <= 1
+
+    def _keep_from_checks(self, buffer: Buffer) -> None:
+        """Let open checks look before a buffer is overwritten that their messages want."""
+        if _any_reads(self.wanted_by_checks(), buffer):
+            self.flush()
 
     def _others(self, value: KernelValue) -> list[KernelValue]:
         """Return the values that are live beside an operand of the equation that is lowered."""

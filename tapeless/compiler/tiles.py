@@ -19,7 +19,7 @@ from tapeless.compiler.lanes import add
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Load, Loop, Reduce, Store
+from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
 
 __all__ = ["Tile", "find_tile", "open_rows"]
 
@@ -42,10 +42,11 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     (inner,) = loop.body
     if not isinstance(inner, Loop) or not inner.independent or not isinstance(inner.extent, int):
         return None
-    stores = [s for s in inner.body if isinstance(s, Store) and _is_plain(s, inner)]
-    if len(stores) < len(inner.body):
+    stores = [s for s in inner.body if isinstance(s, Store)]
+    plain = [s for s in stores if _is_plain(s, inner)]
+    if not plain or not all(s in plain or _is_flag(s, inner) for s in inner.body):
         return None
-    found = survey(store.value for store in stores)
+    found = survey(x for s in stores for x in (s.value, s.guard) if x is not None)
     loads = [node for node in found.nodes if isinstance(node, Load)]
     written = writes(loop.body)
     if any(isinstance(node, Reduce) for node in found.nodes):
@@ -69,6 +70,13 @@ def _is_plain(statement: Store, inner: Loop) -> bool:
     """Tell whether a statement stores contiguously and unconditionally."""
     plain = statement.guard is None and statement.accumulate is None
     return plain and statement.index.stride(inner.var) == 1
+
+
+def _is_flag(statement: Statement, inner: Loop) -> bool:
+    """Tell whether a statement stores the same number for some iterations, as checks do."""
+    if not isinstance(statement, Store) or statement.accumulate is not None:
+        return False
+    return statement.index.stride(inner.var) == 0 and not statement.value.free
 
 
 def _can_turn(load: Load, loop: Loop, inner: Loop) -> bool:

@@ -471,8 +471,11 @@ class Values:
             self._store_one(region, store, form)
             return
         mask = self._mask(region, store.guard)
-        value = self.lanes(region, store.value, lanes)
         stride = store.index.stride(region.lane_var)
+        if mask is not None and stride == 0 and store.accumulate is None:
+            self._store_if_any(region, store, form, mask)
+            return
+        value = self.lanes(region, store.value, lanes)
         unit = stride in (1, -1)
         if unit:
             place = self.address(region, store.buffer, store.index, 0 if stride == 1 else 1 - lanes)
@@ -498,6 +501,18 @@ class Values:
         place = self.address(region, stores[0].buffer, stores[0].index)
         wide = interleave(region, raw, form.memory, lanes)
         store_lanes(region, wide, place, form, lanes * len(stores), mask)
+
+    def _store_if_any(self, region: Region, store: Store, form: Format, mask: str) -> None:
+        """Store an element that is the same for all lanes if the mask has any of them."""
+        kind = f"v{region.lanes}i1"
+        region.declare(f"llvm.vector.reduce.or.{kind}", f"i1 (<{region.lanes} x i1>)")
+        call = f"call i1 @llvm.vector.reduce.or.{kind}(<{region.lanes} x i1> {mask})"
+        wanted, after = region.emit(call), region.function.label()
+        target = region.branch()
+        region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}, !prof !0")
+        self._store_always(target, store, form)
+        region.close_branch(target, after)
+        region.code.start_block(after)
 
     def _store_one(self, region: Region, store: Store, form: Format) -> None:
         """Store one element, behind a branch if it is guarded."""

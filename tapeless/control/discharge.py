@@ -38,7 +38,7 @@ from tapeless.core.primitive import RuleTable
 from tapeless.core.source import override_source
 from tapeless.core.trace import Value, context
 from tapeless.prims.binary import bitwise_and
-from tapeless.prims.check import Fault, check_p
+from tapeless.prims.check import Fault, all_hold, check_p
 from tapeless.prims.common import instantiate, zeros
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert_element_type
@@ -159,7 +159,7 @@ def _apply(layout: Layout, record: Record, eqn: Eqn, operands: list[Value]) -> t
     number = layout.faults.index(fault)
     fine, *payload = operands
     code, *slots = record
-    first = bitwise_and(bitwise_not(fine), eq(code, np.int32(0)))
+    first = bitwise_and(bitwise_not(all_hold(fine)), eq(code, np.int32(0)))
     for place, value in zip(layout.places[number], payload, strict=True):
         slots[place] = _choose(first, value, slots[place])
     return [_choose(first, np.int32(number + 1), code), *slots], ()

@@ -10,6 +10,9 @@ an expression, evaluated by the statement that uses it: what must survive a late
 memory that it reads goes through `b.let`. Loads of memory that a rule writes itself carry a
 version (`after`), so that a load before a write and a load after it are different nodes.
 
+Checks. `b.raise_unless(v)` lets the nest over v's index space raise a flag, and looks at the flag
+when the nest has been written out: what is computed from checked values joins the nest.
+
 Nests. `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has
 the same shape; the nest is written out before anything that could observe the difference: another
 statement, or a pull of a value in it at a foreign index. Small arrays (`LOCAL_SIZE`) are local:
@@ -62,6 +65,8 @@ NEST_STORES = 8
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _COUNT = ShapedArray((), _INT32)
+_BOOL = np.dtype(np.bool_)
+_FLAG = ShapedArray((), _BOOL)
 _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 
@@ -377,15 +382,42 @@ class KernelBuilder(FoldNodes):
         results = [self.buffer(aval) for aval in outs]
         return self._host_call(f"host:{len(self.host_calls)}", function, operands, results)
 
-    def raise_unless(self, fine: Scalar, function: Callable, args: Sequence[KernelValue]) -> None:
-        """Unless the bool `fine` holds, call a Python function that raises.
+    def raise_unless(
+        self, fine: KernelValue, function: Callable, args: Sequence[KernelValue]
+    ) -> None:
+        """Unless all elements of the bools `fine` hold, call a Python function that raises.
 
         function: takes NumPy arrays: the numbers of the iterations that are running, the outermost
         loop's first, and copies of `args`, which are made on the way to the error only.
         """
-        counts = [
-            self.virtual(_COUNT, lambda index, count=count: count) for count in self.iterations
-        ]
+        if fine.aval.size == 0:
+            return
+        counts = list(self.iterations)
+        if fine.aval.size == 1:
+            wrong = self.not_(fine.at(*(0,) * len(fine.shape)))
+            self._raise_if(wrong, function, args, counts)
+            return
+        flag = self.buffer(_FLAG, "temp")
+        nest = self._join(fine)
+        place = self.affine(0)
+        # In front, so as not to part two nests over the same rows.
+        self._blocks[-1].insert(0, Store(flag.memory, place, self.const(False, _BOOL)))
+        wrong = self.not_(fine.at(*nest.index))
+        nest.watch(
+            Store(flag.memory, place, self.const(True, _BOOL), wrong),
+            lambda: self._raise_if(flag.at(), function, args, counts),
+            args,
+        )
+
+    def _raise_if(
+        self,
+        wrong: Scalar,
+        function: Callable,
+        args: Sequence[KernelValue],
+        iterations: Sequence[Scalar],
+    ) -> None:
+        """If the bool `wrong` holds, call a function that raises."""
+        counts = [self.virtual(_COUNT, lambda index, count=count: count) for count in iterations]
 
         def fail() -> None:
             """Copy, and call."""
@@ -395,7 +427,7 @@ class KernelBuilder(FoldNodes):
                 operands.append(arg if given else self._copied(arg))
             self._host_call(f"fault:{len(self.host_calls)}", function, operands, [])
 
-        self.when(self.not_(fine), fail)
+        self.when(wrong, fail)
 
     @contextmanager
     def iteration(self, number: Scalar) -> Generator[None, None, None]:
@@ -437,6 +469,13 @@ class KernelBuilder(FoldNodes):
         if nest is None or not nest.stores:
             return
         self._blocks[-1].extend(self._nest_statements(nest))
+        for alarm, _ in nest.alarms:
+            alarm()
+
+    def wanted_by_checks(self) -> list[KernelValue]:
+        """Return what the messages of the open nest's checks tell."""
+        alarms = [] if self._nest is None else self._nest.alarms
+        return [value for _, wanted in alarms for value in wanted]
 
     def finish(self) -> Block:
         """Return the statements of the whole program."""
@@ -536,7 +575,12 @@ class KernelBuilder(FoldNodes):
     def _nest_statements(self, nest: Nest) -> list[Statement]:
         """Make the loops of a nest, as few as the indices allow."""
         sizes = [extent for extent in nest.shape if extent != 1]
-        roots = [part for store in nest.stores for part in (store.index, store.value)]
+        nothing = self.const(True, _BOOL)
+        roots = [
+            part
+            for store in nest.stores
+            for part in (store.index, store.value, store.guard or nothing)
+        ]
         roots, variables, sizes = self.collapsed(
             nest.variables, sizes, roots, lambda n, size: self.index(self.name("i"), size)
         )
@@ -554,7 +598,9 @@ class KernelBuilder(FoldNodes):
             first, roots = self._reduced_first(variables, sizes, roots)
         stores: list[Statement] = []
         for i, buffer in enumerate(targets):
-            stores.append(Store(buffer, self.affine(roots[2 * i]), roots[2 * i + 1]))
+            index, value, guard = roots[3 * i : 3 * i + 3]
+            kept = None if guard is nothing else guard
+            stores.append(Store(buffer, self.affine(index), value, kept))
         return [*_loops(variables, sizes, first), *_loops(variables, sizes, stores)]
 
     def _reduced_first(

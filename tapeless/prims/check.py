@@ -1,10 +1,10 @@
 """The `check` operation: a condition that must hold when the program runs.
 
-    arguments   [ fine | payload ]     fine: one bool; payload: what the message tells
+    arguments   [ fine | payload ]     fine: bools; payload: what the message tells
 
-It has no results.  Where `fine` is false the program ends, and the call of the program raises what
-the *fault* makes of the payload.  A fault knows the sentence, the class of the error and the user's
-line; the compiled program knows the numbers of the iterations that are running.
+It has no results.  Where any of `fine` is false the program ends, and the call of the program
+raises what the *fault* makes of the payload.  A fault knows the sentence, the class of the error
+and the user's line; the compiled program knows the numbers of the iterations that are running.
 
 Checks come from three places: users write them (`checkify.check`), user functions put them in where
 only they know what is meant (`switch`, segment ids), and the pass `transforms/instrument.py` puts
@@ -37,7 +37,7 @@ from tapeless.prims.reduce import argmax, reduce_and
 from tapeless.prims.structural import rev, squeeze
 from tapeless.prims.unary import bitwise_not
 
-__all__ = ["Fault", "IndexFault", "NamedFault", "check", "check_p"]
+__all__ = ["Fault", "IndexFault", "NamedFault", "all_hold", "check", "check_p"]
 
 _INT32 = np.dtype(np.int32)
 
@@ -171,10 +171,11 @@ class Check(Primitive):
         fine, *payload = (
             batch_dim_to(x, dim, 0, axis.size) for x, dim in zip(args, dims, strict=True)
         )
-        wrong = rev(bitwise_not(fine), (0,))
+        of_rows = all_hold(fine, first=1)
+        wrong = rev(bitwise_not(of_rows), (0,))
         row = sub(_INT32.type(axis.size - 1), argmax(wrong, 0, _INT32))
         given = [_row(x, row) for x in payload]
-        self.bind(reduce_and(fine, (0,)), *given, fault=fault)
+        self.bind(fine, *given, fault=fault)
         return (), ()
 
     def lower(self, b: Any, args: Sequence, outs: tuple, *, fault: Fault) -> tuple:
@@ -196,12 +197,12 @@ class Check(Primitive):
             counts, given = arrays[:n_counts], arrays[n_counts:]
             raise fault.exception(given, [int(count) for count in counts])
 
-        b.raise_unless(fine.at(), fail, payload)
+        b.raise_unless(fine, fail, payload)
         return ()
 
     def decompose(self, fine: Value, *payload: Value, fault: Fault) -> tuple:
         """Check what is known."""
-        if not fault.may_be_ignored and not np.asarray(fine):
+        if not fault.may_be_ignored and not np.all(np.asarray(fine)):
             raise fault.exception([np.asarray(x) for x in payload], ())
         return ()
 
@@ -217,6 +218,12 @@ def _row(x: Value, row: Value) -> Value:
 check_p = Check()
 
 
+def all_hold(flags: Value, first: int = 0) -> Value:
+    """Return whether all elements hold, along the axes from `first` on."""
+    axes = tuple(range(first, typeof(flags).ndim))
+    return reduce_and(flags, axes) if axes else flags
+
+
 def check(fine: Value, fault: Fault, *payload: Value) -> None:
-    """Let the program end with `fault` unless the bool scalar `fine` holds."""
+    """Let the program end with `fault` unless all of the bools `fine` hold."""
     check_p.bind(fine, *payload, fault=fault)

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapeless import config, dtypes
-from tapeless.core.jaxpr import Eqn, Jaxpr, subjaxprs
+from tapeless.core.jaxpr import Jaxpr, Literal, subjaxprs
 from tapeless.core.source import UNKNOWN_SOURCE, Source
 from tapeless.core.trace import Context, context, eval_context, under
-from tapeless.prims.binary import bitwise_and
 from tapeless.prims.check import Fault, check
-from tapeless.transforms.instrument import all_fine, instrument
+from tapeless.transforms.instrument import are_fine, instrument
 from tapeless.transforms.stage import StageTrace, StageTracer
 
 __all__ = ["checked", "checked_kinds", "sources_of"]
@@ -106,27 +105,25 @@ class ResultFault(Fault):
 def _with_result_check(
     jaxpr: Jaxpr, words: Kinds, compile_program: Callable[[Jaxpr], Callable]
 ) -> Jaxpr:
-    """Return the program with a check of its results at the end."""
+    """Return the program with a check of each result beside the operation that makes it."""
     lifted = jaxpr.lift_consts()
     program = lifted.replace() if lifted is jaxpr else lifted  # must not keep `jaxpr` alive
-    trace = StageTrace(context.trace, "checks")
-    results = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in jaxpr.outvars]
-    inputs = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in program.invars]
     fault = ResultFault(UNKNOWN_SOURCE, program, words, compile_program)
+    trace = StageTrace(context.trace, "checks")
+    inputs = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in program.invars]
 
-    def check_results() -> None:
-        """Check all results at once."""
-        flags = [
-            all_fine(x, word)
-            for x in results
-            for word in sorted(words)
-            if dtypes.issubdtype(x.aval.dtype, np.inexact)
-        ]
-        fine = flags[0]
-        for flag in flags[1:]:
-            fine = bitwise_and(fine, flag)
-        check(fine, fault, *inputs)
+    def check_result(x: StageTracer) -> None:
+        """Check one result."""
+        for word in sorted(words):
+            check(are_fine(x, word), fault, *inputs)
 
-    under(trace, check_results)
-    eqns: list[Eqn] = trace.builder.eqns
-    return jaxpr.replace(eqns=(*jaxpr.eqns, *eqns), debug=jaxpr.debug)
+    looked_at = {x for x in jaxpr.outvars if dtypes.issubdtype(x.aval.dtype, np.inexact)}
+    ready = [x for x in looked_at if type(x) is Literal or x in {*jaxpr.invars, *jaxpr.constvars}]
+    for x in ready:
+        under(trace, check_result, StageTracer(trace, x.aval, x, UNKNOWN_SOURCE))
+    for eqn in jaxpr.eqns:
+        trace.builder.emit(eqn)
+        for x in eqn.outvars:
+            if x in looked_at:
+                under(trace, check_result, StageTracer(trace, x.aval, x, UNKNOWN_SOURCE))
+    return jaxpr.replace(eqns=trace.builder.eqns, debug=jaxpr.debug)

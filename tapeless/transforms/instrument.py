@@ -41,15 +41,14 @@ from tapeless.prims.binary import (
     shift_right_arithmetic_p,
     shift_right_logical_p,
 )
-from tapeless.prims.check import Fault, IndexFault, NamedFault, check
+from tapeless.prims.check import Fault, IndexFault, NamedFault, all_hold, check
 from tapeless.prims.common import const, shape_of
 from tapeless.prims.compare import eq, ge, le, lt, ne
-from tapeless.prims.convert import bitcast_convert_type, convert_element_type
-from tapeless.prims.create import full
+from tapeless.prims.convert import convert_element_type
 from tapeless.prims.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
 from tapeless.prims.gather import gather_p
 from tapeless.prims.indexing import GatherScatterMode, window_sizes
-from tapeless.prims.reduce import argmax, reduce_and, reduce_max
+from tapeless.prims.reduce import argmax
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.unary import abs as magnitude
@@ -57,7 +56,7 @@ from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import split_at
 
-__all__ = ["CONDITIONS", "NonFiniteFault", "all_fine", "all_hold", "instrument"]
+__all__ = ["CONDITIONS", "NonFiniteFault", "are_fine", "instrument"]
 
 Kinds = frozenset[str]
 _INT32 = np.dtype(np.int32)
@@ -187,36 +186,15 @@ def _check_after(name: str, results: Sequence[Value], kinds: Kinds) -> None:
     for word in ("nan", "inf"):
         for x in results:
             if word in kinds and dtypes.issubdtype(typeof(x).dtype, np.inexact):
-                check(all_fine(x, word), NonFiniteFault(current_source(), name, word))
+                check(are_fine(x, word), NonFiniteFault(current_source(), name, word))
 
 
-def all_fine(x: Value, word: str) -> Value:
-    """Return whether all elements are numbers (`nan`), or none is infinite (`inf`).
-
-    The bits of a number, without its sign, are no larger than those of infinity, as integers.
-    """
-    aval = typeof(x)
+def are_fine(x: Value, word: str) -> Value:
+    """Return which elements are numbers (`nan`), or not infinite (`inf`)."""
     if word == "inf":
         size = magnitude(x)
-        return all_hold(ne(size, const(size, np.inf)))
-    if dtypes.issubdtype(aval.dtype, np.complexfloating) or aval.size == 0:
-        return all_hold(eq(x, x))
-    kind = np.dtype(f"uint{8 * aval.dtype.itemsize}").type
-    bits = bitwise_and(bitcast_convert_type(x, kind), full(aval.shape, kind(~kind(0) >> kind(1))))
-    infinity = np.array(np.inf, aval.dtype).view(kind)[()]
-    return le(_largest(bits), infinity)
-
-
-def _largest(x: Value) -> Value:
-    """Return the largest element."""
-    shape = shape_of(x)
-    return reduce_max(x, tuple(range(len(shape)))) if shape else x
-
-
-def all_hold(flags: Value) -> Value:
-    """Return whether all elements hold."""
-    shape = shape_of(flags)
-    return reduce_and(flags, tuple(range(len(shape)))) if shape else flags
+        return ne(size, const(size, np.inf))
+    return eq(x, x)
 
 
 # Conditions
@@ -244,16 +222,20 @@ _SCATTERS = (
 
 
 def _within(places: Value, room: Sequence[int]) -> Value:
-    """Tell whether all places are in bounds; room: per component, the last axis, the last place."""
-    dtype = typeof(places).dtype
+    """Tell which places are in bounds; room: per component, the last axis, the last place.
+
+    places: (..., components) -> (...), or scalar -> scalar
+    """
+    dtype, shape = typeof(places).dtype, shape_of(places)
     kind = np.dtype(f"uint{8 * dtype.itemsize}")
     most = np.array([min(last, int(dtypes.iinfo(dtype).max)) for last in room], kind)
     # As a number without a sign, a negative place is larger than any that is in bounds.
     counted = convert_element_type(places, kind)
-    rank = len(shape_of(places))
-    if len(set(room)) > 1:
-        return all_hold(le(reduce_max(counted, tuple(range(rank - 1))), most))
-    return le(_largest(counted), most[0])
+    if not shape:
+        return le(counted, most[0])
+    one = len(set(room)) == 1
+    last = const(counted, most[0]) if one else broadcast_in_dim(most, shape, (len(shape) - 1,))
+    return all_hold(le(counted, last), first=len(shape) - 1)
 
 
 def _windows(
@@ -340,8 +322,7 @@ def _dynamic_update_slice(x: Value, update: Value, *starts: Value) -> Found:
 @_remainders.rule(rem_p)
 def _divisor(x: Value, y: Value) -> Found:
     """Return the condition that no divisor is zero."""
-    fine = all_hold(ne(y, const(y, 0)))
-    return fine, NamedFault(current_source(), "division by zero", ZeroDivisionError)
+    return ne(y, const(y, 0)), NamedFault(current_source(), "division by zero", ZeroDivisionError)
 
 
 @_shifts.rule(shift_left_p)
@@ -355,4 +336,4 @@ def _amount(x: Value, y: Value) -> Found:
     if not dtypes.issubdtype(dtype, np.unsignedinteger):
         fine = bitwise_and(fine, ge(y, const(y, 0)))
     text = f"shift of {dtypes.dtype_name(dtype)} by an amount outside of [0, {bits})"
-    return all_hold(fine), NamedFault(current_source(), text, ValueError)
+    return fine, NamedFault(current_source(), text, ValueError)

@@ -199,3 +199,27 @@ def test_programs_without_faults_give_the_same_under_all_checks() -> None:
         plain = program()
         with jax.checks():
             np.testing.assert_array_equal(program(), plain)
+
+
+def test_indices_are_checked_in_the_loop_that_reads_them() -> None:
+    with jax.checks(index=True):
+        compiled = jax.jit(lambda x, i: x[i] + 1).lower(jnp.ones(9), jnp.zeros(500, int)).compile()
+    loops = [line for line in compiled.as_text().splitlines() if line.startswith("for ")]
+    assert len(loops) == 1
+
+
+@pytest.mark.parametrize("n", [17, 4097, 300_000])
+@pytest.mark.parametrize("place", [0, -1])
+def test_an_error_tells_the_index_though_the_result_is_written_over_the_indices(
+    n: int, place: int
+) -> None:
+    x = jnp.arange(1000)
+    f = jax.jit(lambda i: i + x[i], donate_argnums=0)
+    i = np.arange(n, dtype=np.int32) % 1000
+    with jax.checks(index=True):
+        np.testing.assert_array_equal(f(jnp.asarray(i)), 2 * i)
+        i[place] = 1003
+        with pytest.raises(
+            IndexError, match="index 1003 is out of bounds for axis 0 with size 1000"
+        ):
+            f(jnp.asarray(i))

@@ -192,3 +192,10 @@ def test_checks_in_a_compiled_loop_cost_less_than_twice(kind: str) -> None:
     checked = jax.jit(loop, compiler_options={"checks": kind})
     plain(x), checked(x)
     assert min(best(checked) / best(plain) for _ in range(5)) < 2
+
+
+def test_results_are_looked_at_in_the_loop_that_makes_them() -> None:
+    with jax.debug_nans(True):
+        compiled = jax.jit(lambda x: (jnp.exp(x) - 1, x.T + x)).lower(jnp.ones((40, 40))).compile()
+    loops = [line for line in compiled.as_text().splitlines() if line.startswith("for ")]
+    assert len(loops) == 1
