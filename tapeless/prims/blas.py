@@ -19,7 +19,7 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 
-__all__ = ["BLAS_LETTER", "Product", "character", "gemm", "integer", "number"]
+__all__ = ["BLAS_LETTER", "Multiply", "Product", "character", "gemm", "integer", "number"]
 
 LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
 BLOCKS = 8
@@ -84,6 +84,49 @@ def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
         b.loop(count, body)
 
 
+Matrix = tuple[Any, Any, int, bool]
+
+
+class Multiply:
+    """Calls of BLAS's `gemm` for matrices of one dtype.
+
+    A matrix is (value, place of its first element, elements from row to row, whether it is stored
+    transposed).
+    """
+
+    def __init__(self, b: Any, dtype: np.dtype) -> None:
+        """Make the factors that all calls share."""
+        self.b, self.letter = b, BLAS_LETTER[dtype]
+        self.one, self.zero = number(b, 1, dtype), number(b, 0, dtype)
+
+    def call(self, routine: str, args: Sequence[Any], reads: Sequence[Any], out: Any) -> None:
+        """Call a routine, which reads some values and writes `out`."""
+        reads = (*reads, self.one, self.zero)
+        self.b.call(f"blas:{self.letter}{routine}", args, reads=reads, writes=(out,))
+
+    def matrices(
+        self, sizes: Sequence[int], x: Matrix, y: Matrix, out: Matrix, add: bool = False
+    ) -> None:
+        """Store x y in `out`, or add it there.  sizes: (n, m, k); x: (n, k), y: (k, m)."""
+        b, (n, m, k) = self.b, sizes
+        (left, at_left, x_step, flip_x), (right, at_right, y_step, flip_y) = x, y
+        result, at_result, step, _ = out
+        args = (
+            character(b, "T" if flip_y else "N"),
+            character(b, "T" if flip_x else "N"),
+            *(integer(b, size) for size in (m, n, k)),
+            self.one,
+            (right, at_right),
+            integer(b, max(1, y_step)),
+            (left, at_left),
+            integer(b, max(1, x_step)),
+            self.one if add else self.zero,
+            (result, at_result),
+            integer(b, max(1, step)),
+        )
+        self.call("gemm", args, (left, right, result) if add else (left, right), result)
+
+
 class Product:
     """The calls of one batch of products; see `gemm`."""
 
@@ -100,15 +143,9 @@ class Product:
         self.b, self.x, self.y, self.out = b, x, y, out
         _, self.n, self.m, self.k = sizes
         self.flip_x, self.flip_y = flips
-        self.letter = BLAS_LETTER[out.dtype]
-        self.one, self.zero = number(b, 1, out.dtype), number(b, 0, out.dtype)
-        self.x_step = integer(b, max(1, self.n if self.flip_x else self.k))
-        self.y_step = integer(b, max(1, self.k if self.flip_y else self.m))
-
-    def call(self, routine: str, *args: Any) -> None:
-        """Call a routine, which reads x and y and writes out."""
-        reads = (self.x, self.y, self.one, self.zero)
-        self.b.call(f"blas:{self.letter}{routine}", args, reads=reads, writes=(self.out,))
+        self.multiply = Multiply(b, out.dtype)
+        self.x_step = self.n if self.flip_x else self.k
+        self.y_step = self.k if self.flip_y else self.m
 
     def of_rows(self, which: tuple[Any, Any, Any], first: Any, rows: int) -> None:
         """Compute `rows` rows of one product, from row `first`.
@@ -118,25 +155,18 @@ class Product:
         b, n, m, k = self.b, self.n, self.m, self.k
         in_x, in_y, in_out = which
         start = b.imul(first, 1 if self.flip_x else k)
-        left = (self.x, b.iadd(b.imul(in_x, n * k), start))
-        right = (self.y, b.imul(in_y, k * m))
-        result = (self.out, b.iadd(b.imul(in_out, n * m), b.imul(first, m)))
-        self.call(
-            "gemm",
-            character(b, "T" if self.flip_y else "N"),
-            character(b, "T" if self.flip_x else "N"),
-            integer(b, m),
-            integer(b, rows),
-            integer(b, k),
-            self.one,
-            right,
-            self.y_step,
-            left,
-            self.x_step,
-            self.zero,
-            result,
-            integer(b, max(1, m)),
+        left = (self.x, b.iadd(b.imul(in_x, n * k), start), self.x_step, self.flip_x)
+        right = (self.y, b.imul(in_y, k * m), self.y_step, self.flip_y)
+        result = (
+            self.out,
+            b.iadd(
+                b.imul(in_out, n * m),
+                b.imul(first, m),
+            ),
+            m,
+            False,
         )
+        self.multiply.matrices((rows, m, k), left, right, result)
 
     def with_vector(self, batch: Any) -> None:
         """Compute one product of which a factor is a vector."""
@@ -150,16 +180,16 @@ class Product:
             matrix, step = (self.y, b.imul(batch, k * m)), self.y_step
             vector = (self.x, b.imul(batch, k))
         shape = (extent, k) if flipped else (k, extent)
-        self.call(
-            "gemv",
+        args = (
             character(b, "N" if flipped else "T"),
             *(integer(b, size) for size in shape),
-            self.one,
+            self.multiply.one,
             matrix,
-            step,
+            integer(b, max(1, step)),
             vector,
             integer(b, 1),
-            self.zero,
+            self.multiply.zero,
             (self.out, b.imul(batch, extent)),
             integer(b, 1),
         )
+        self.multiply.call("gemv", args, (self.x, self.y), self.out)

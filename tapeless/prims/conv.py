@@ -12,8 +12,9 @@ The operation is linear in each operand, and both transposes are convolutions: w
 reversed, and with batch and channels exchanged.  A batch axis goes into the batch, or into the
 channels and the groups.
 
-Small convolutions, and those with few channels, lower to folds.  In large ones the windows of one
-image after the other are laid out as the rows of a matrix, which BLAS multiplies with the kernels.
+Small convolutions, and those with few channels, lower to folds.  In large ones windows are laid out
+as matrices, which BLAS multiplies with the kernels: block by block (`convblocks.py`), or, with
+groups, those of one image after the other.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tapeless.prims.common import (
     move_dim,
     shape_of,
 )
+from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convert import convert
 from tapeless.prims.convlayout import (
     ConvDimensionNumbers,
@@ -243,6 +245,8 @@ class Conv(Primitive):
         few = min(plan.depth, plan.features) < 4
         if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
             return (_lower_by_fold(b, args, outs[0], plan, wide),)
+        if plan.groups == 1 and plan.windows.count:
+            return (_lower_by_blocks(b, args, outs[0], plan, wide),)
         return (_lower_by_matrix(b, args, outs[0], plan, wide),)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
@@ -423,6 +427,23 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: 
             zero,
         )
         return b.convert(total, out.dtype)
+
+    return b.virtual(out, pull)
+
+
+def _lower_by_blocks(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
+    """Return the result as products of matrices, block by block."""
+    x, k = args
+    n = plan.numbers
+    specs = (n.lhs_spec, n.rhs_spec)
+    result, order = conv_in_blocks(b, x, k, specs, plan.windows, np.dtype(wide))
+    axes = tuple(n.out_spec[role] for role in order)
+    if axes == tuple(range(len(axes))) and result.dtype == out.dtype:
+        return b.reshape(result, out)
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Find an element of the result."""
+        return b.convert(result.at(*(index[axis] for axis in axes)), out.dtype)
 
     return b.virtual(out, pull)
 
