@@ -45,9 +45,11 @@ class _Scan:
         """The number of steps."""
         return self.eqn.params["length"]
 
-    def start(self, k: int) -> Literal:
+    def start(self, k: int) -> int:
         """Return what the carry k starts with."""
-        return self.eqn.invars[self.sizes[0] + k]
+        atom = self.eqn.invars[self.sizes[0] + k]
+        assert type(atom) is Literal, "a counter starts at a known number"
+        return int(atom.val)
 
     def kept(self, carries: Sequence) -> tuple:
         """Leave out what belongs to counters."""
@@ -150,9 +152,8 @@ def _iota(eqn: Eqn, var: Var) -> Eqn:
 
 def _end(loop: _Scan, k: int) -> Literal:
     """Return what the counter k ends with."""
-    start = loop.start(k)
-    value = int(start.val) + loop.length * loop.steps[k]
-    return _number(start.aval, value)
+    value = loop.start(k) + loop.length * loop.steps[k]
+    return _number(loop.eqn.outvars[k].aval, value)
 
 
 def _number(aval: ShapedArray, value: int) -> Literal:
@@ -194,7 +195,7 @@ def _value(
 ) -> list[Eqn]:
     """Return the equations of the counter k in the step of a number."""
     step = loop.steps[k]
-    start = int(loop.start(k).val)
+    start = loop.start(k)
     if loop.eqn.params["reverse"]:
         start += step * (loop.length - 1)
         step = -step

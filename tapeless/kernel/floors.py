@@ -52,6 +52,8 @@ def shift_or_mask(
     if remainder is None:
         return None
     number, divisor = remainder.args
+    if not isinstance(divisor, Const):
+        return None
     d = int(divisor.value)
     if d & (d - 1):
         return None

@@ -324,9 +324,7 @@ class Nodes:
         """Return the index whose value x is, converted; or the number that it is."""
         if isinstance(x, Const):
             return int(x.value)
-        if not (isinstance(x, Op) and x.name == "convert"):
-            return None
-        (inner,) = x.args
+        inner = _converted(x)
         if not isinstance(inner, Affine | Index) or not _fits(self._range_of(inner), x.dtype):
             return None
         return self.affine(inner)
@@ -511,9 +509,9 @@ class Nodes:
                 return operands[1 if below else 0]
         if name in ("div", "rem") and x[0] >= 0 and x[1] < y[0]:
             return operands[0] if name == "rem" else self.const(0, dtype)
-        if name == "convert" and _widens(operands[0]):
-            (inner,) = operands[0].args
-            if _fits(self._range_of(inner), operands[0].dtype):
+        if name == "convert" and is_integer(dtype):
+            inner = _converted(operands[0])
+            if inner is not None and _fits(self._range_of(inner), operands[0].dtype):
                 return self.convert(inner, dtype)
         if name in ("add", "sub", "mul"):
             return self._index_arithmetic(name, operands, ranges, dtype)
@@ -523,15 +521,11 @@ class Nodes:
         self, name: str, operands: tuple[Scalar, ...], ranges: list[Range], dtype: np.dtype
     ) -> Scalar | None:
         """Compute with an index before it is converted, if neither way wraps round."""
-        known = range_of(name, ranges, dtype)
-        indices = [self.index_of(x) for x in operands]
-        if known is None or None in indices or all(isinstance(x, int) for x in indices):
+        x, y = map(self.index_of, operands)
+        if x is None or y is None or range_of(name, ranges, dtype) is None:
             return None
-        x, y = indices
         if name == "mul":
-            if not isinstance(y, int):
-                return None
-            return self.convert(self.index_mul(x, y), dtype)
+            return self.convert(self.index_mul(x, y), dtype) if isinstance(y, int) else None
         y = self.index_mul(y, -1) if name == "sub" else y
         return self.convert(self.index_add(x, y), dtype)
 
@@ -644,11 +638,11 @@ _NEUTRAL = {
 }
 
 
-def _widens(x: Scalar) -> bool:
-    """Tell whether x is an integer that was converted from another."""
-    if not (isinstance(x, Op) and x.name == "convert"):
-        return False
-    return is_integer(x.dtype) and is_integer(x.args[0].dtype)
+def _converted(x: Scalar) -> Scalar | None:
+    """Return the integer of which the integer x was converted, or None."""
+    if not (isinstance(x, Op) and x.name == "convert" and is_integer(x.dtype)):
+        return None
+    return x.args[0] if is_integer(x.args[0].dtype) else None
 
 
 def _fits(known: Range | None, dtype: np.dtype) -> bool:
