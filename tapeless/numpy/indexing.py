@@ -189,7 +189,7 @@ def _without_masks(entries: list[Any], shape: Shape) -> list[Any]:
             continue
         known = _known_mask(entry)
         extents = shape[axis : axis + known.ndim]
-        if any(size not in (extent,) for size, extent in zip(known.shape, extents, strict=True)):
+        if any(size not in (0, extent) for size, extent in zip(known.shape, extents, strict=True)):
             raise IndexError(
                 "boolean index did not match shape of indexed array in index "
                 f"{position}: got {known.shape}, expected {list(extents)}"

@@ -287,10 +287,26 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         name, platforms = str(header["fun_name"]), tuple(map(str, header["platforms"]))
     except (KeyError, TypeError) as error:
         raise ValueError(f"the header of the exported function lacks {error}") from error
+    called = tree_unflatten(in_tree, ins) if in_tree.num_leaves == len(ins) else ((), {})
+    if not _is_call(called):
+        raise ValueError("the header of the exported function says how no function is called")
     if in_tree.num_leaves != len(ins) or out_tree.num_leaves != len(outs):
         raise ValueError("the exported function has as many types as leaves; this one has not")
     get_vjp = functools.cache(lambda: deserialize(found.derivative)) if found.derivative else None
     return Exported(name, in_tree, ins, out_tree, outs, found.module, get_vjp, platforms)
+
+
+def _is_call(called: Any) -> bool:
+    """Tell whether a structure is that of positional and named arguments."""
+    if not isinstance(called, tuple) or len(called) != 2:
+        return False
+    given, named = called
+    return isinstance(given, tuple) and isinstance(named, dict) and all(map(_is_name, named))
+
+
+def _is_name(key: Any) -> bool:
+    """Tell whether a key names an argument."""
+    return isinstance(key, str)
 
 
 # Leaves

@@ -165,3 +165,9 @@ def test_faulty_shapes(shape, text):
 def test_a_traced_shape_is_refused():
     with pytest.raises(TypeError, match="concrete values of integer type"):
         jax.jit(jnp.zeros)(3)
+
+
+@pytest.mark.parametrize("args", [(70_000,), (0.5, 70_000), (3, 200_000, 2), (70_000, 0, -1)])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_long_ranges_are_those_of_numpy(args, dtype):
+    np.testing.assert_array_equal(jnp.arange(*args, dtype=dtype), np.arange(*args).astype(dtype))

@@ -155,3 +155,9 @@ def test_an_empty_axis_has_no_place():
                 function(x)
     assert x[:, jnp.zeros(0, int)].shape == (3, 0, 2)
     assert x.at[0, jnp.array([0])].set(1).shape == x.shape
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_a_mask_without_elements_chooses_nothing(shape):
+    x, mask = np.ones((2, 3)), np.zeros(shape, bool)
+    assert jnp.asarray(x)[jnp.asarray(mask)].shape == (0, *x.shape[len(shape) :])

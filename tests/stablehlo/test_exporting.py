@@ -202,6 +202,10 @@ def test_other_bytes_are_refused():
     for header in ({}, {**blob.header, "in_avals": []}, {**blob.header, "in_tree": "x"}):
         with pytest.raises(ValueError, match="header|as many types|no structure"):
             export.deserialize(write_blob(blob._replace(header=header)))
+    no_call = {"tuple": [{"tuple": ["*"]}, None]}
+    header = {**blob.header, "in_tree": no_call, "in_avals": blob.header["in_avals"][:1]}
+    with pytest.raises(ValueError, match="says how no function is called"):
+        export.deserialize(write_blob(blob._replace(header=header)))
     header = {**blob.header, "in_tree": {"dict": [[{}, "*"]]}}
     with pytest.raises(ValueError, match="keys of a dictionary are plain"):
         export.deserialize(write_blob(blob._replace(header=header)))
