@@ -25,6 +25,7 @@ from scipy import stats
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "as_markdown"]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+HALVES = FLOATS[:2]
 COMPLEX = ("complex64", "complex128")
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
@@ -34,7 +35,8 @@ class Row:
     """A distribution.
 
     draw: (random module, key, shape, dtype) -> draws; law: the frozen distribution of scipy that
-    float32 or int32 draws follow, or None; apart: see above.
+    float32 or int32 draws follow, or None; exact: dtypes that agree bit for bit, whatever
+    `agreement` says of the others; apart: see above.
     """
 
     name: str
@@ -43,18 +45,25 @@ class Row:
     agreement: str = "ulps"
     ulps: int = 4
     law: Any = None
+    exact: tuple[str, ...] = ()
     apart: float = 1e-4
 
     def cases(self) -> list[tuple[str, str]]:
         """Return (name, dtype) per dtype."""
         return [(self.name, dtype) for dtype in self.dtypes]
 
+    def is_exact(self, dtype: str) -> bool:
+        """Tell whether draws of a dtype are promised bit for bit."""
+        return self.agreement == "bits" or dtype in self.exact
+
     def promise(self) -> str:
         """Say how closely draws agree, in words."""
         if self.agreement == "bits":
             return "bit for bit"
-        near = f"within {self.ulps} ulp"
-        return f"{near}, but for {self.apart:g} of the draws" if self.agreement == "draws" else near
+        words = f"within {self.ulps} ulp"
+        if self.agreement == "draws":
+            words += f", but for {self.apart:g} of the draws"
+        return f"{words}; bit for bit in {' '.join(self.exact)}" if self.exact else words
 
 
 A, P = 2.5, 0.3
@@ -87,21 +96,22 @@ _ROWS = [
     ),
     Row("randint-negative", lambda r, k, s, d: r.randint(k, s, -50, 50, d), INTS[::2], "bits"),
     Row("randint-full", lambda r, k, s, d: r.randint(k, s, 0, 256, d), INTS[1:], "bits"),
-    Row("normal", lambda r, k, s, d: r.normal(k, s, d), FLOATS[:3], "bits", law=stats.norm()),
-    Row("normal-double", lambda r, k, s, d: r.normal(k, s, d), ("float64",), ulps=3),
+    Row(
+        "normal",
+        lambda r, k, s, d: r.normal(k, s, d),
+        FLOATS,
+        ulps=3,
+        law=stats.norm(),
+        exact=FLOATS[:3],
+    ),
     Row("normal-complex", lambda r, k, s, d: r.normal(k, s, d), COMPLEX, ulps=2),
-    Row("lognormal-complex", lambda r, k, s, d: r.lognormal(k, 0.5, s, d), ("complex64",)),
+    Row("lognormal-complex", lambda r, k, s, d: r.lognormal(k, 0.5, s, d), COMPLEX[:1]),
     Row(
         "truncated_normal",
         lambda r, k, s, d: r.truncated_normal(k, -1.5, 2.0, s, d),
-        FLOATS[:3],
-        "bits",
+        FLOATS,
         law=stats.truncnorm(-1.5, 2.0),
-    ),
-    Row(
-        "truncated_normal-double",
-        lambda r, k, s, d: r.truncated_normal(k, -1.5, 2.0, s, d),
-        ("float64",),
+        exact=FLOATS[:3],
     ),
     Row(
         "bernoulli",
@@ -143,48 +153,107 @@ _ROWS = [
         law=THREE,
     ),
     Row("permutation", lambda r, k, s, d: r.permutation(k, int(np.prod(s))), ("int32",), "bits"),
-    Row("exponential", lambda r, k, s, d: r.exponential(k, s, d), FLOATS, law=stats.expon()),
-    Row("laplace", lambda r, k, s, d: r.laplace(k, s, d), FLOATS, law=stats.laplace()),
-    Row("logistic", lambda r, k, s, d: r.logistic(k, s, d), FLOATS, law=stats.logistic()),
-    Row("gumbel", lambda r, k, s, d: r.gumbel(k, s, d), FLOATS, law=stats.gumbel_r()),
+    Row(
+        "exponential",
+        lambda r, k, s, d: r.exponential(k, s, d),
+        FLOATS,
+        ulps=1,
+        law=stats.expon(),
+        exact=HALVES,
+    ),
+    Row(
+        "laplace",
+        lambda r, k, s, d: r.laplace(k, s, d),
+        FLOATS,
+        ulps=1,
+        law=stats.laplace(),
+        exact=HALVES,
+    ),
+    Row(
+        "logistic",
+        lambda r, k, s, d: r.logistic(k, s, d),
+        FLOATS,
+        ulps=3,
+        law=stats.logistic(),
+        exact=HALVES,
+    ),
+    Row(
+        "gumbel",
+        lambda r, k, s, d: r.gumbel(k, s, d),
+        FLOATS,
+        ulps=3,
+        law=stats.gumbel_r(),
+        exact=HALVES,
+    ),
     Row(
         "gumbel-high",
         lambda r, k, s, d: r.gumbel(k, s, d, "high"),
         FLOATS[1:],
+        ulps=3,
         law=stats.gumbel_r(),
+        exact=HALVES[1:],
     ),
-    Row("cauchy", lambda r, k, s, d: r.cauchy(k, s, d), FLOATS, law=stats.cauchy()),
+    Row(
+        "cauchy",
+        lambda r, k, s, d: r.cauchy(k, s, d),
+        FLOATS,
+        ulps=1,
+        law=stats.cauchy(),
+        exact=HALVES,
+    ),
     Row(
         "rayleigh",
         lambda r, k, s, d: r.rayleigh(k, 2.0, s, d),
         FLOATS,
+        ulps=1,
         law=stats.rayleigh(scale=2),
+        exact=HALVES,
     ),
     Row(
         "weibull_min",
         lambda r, k, s, d: r.weibull_min(k, 2.0, 1.5, s, d),
         FLOATS,
+        ulps=2,
         law=stats.weibull_min(1.5, scale=2),
+        exact=HALVES,
     ),
-    Row("pareto", lambda r, k, s, d: r.pareto(k, 2.5, s, d), FLOATS, law=stats.pareto(2.5)),
-    Row("maxwell", lambda r, k, s, d: r.maxwell(k, s, d), FLOATS, law=stats.maxwell()),
+    Row(
+        "pareto",
+        lambda r, k, s, d: r.pareto(k, 2.5, s, d),
+        FLOATS,
+        ulps=6,
+        law=stats.pareto(2.5),
+        exact=HALVES[1:],
+    ),
+    Row(
+        "maxwell",
+        lambda r, k, s, d: r.maxwell(k, s, d),
+        FLOATS,
+        law=stats.maxwell(),
+        exact=HALVES[:1],
+    ),
     Row(
         "double_sided_maxwell",
         lambda r, k, s, d: r.double_sided_maxwell(k, 1.0, 2.0, s, d),
         FLOATS,
+        ulps=8,
         law=SimpleNamespace(cdf=two_sided),
+        exact=HALVES[:1],
     ),
     Row(
         "triangular",
         lambda r, k, s, d: r.triangular(k, 0.0, 0.25, 1.0, s, d),
         FLOATS,
+        "bits",
         law=stats.triang(0.25),
     ),
     Row(
         "lognormal",
         lambda r, k, s, d: r.lognormal(k, 0.5, s, d),
         FLOATS,
+        ulps=3,
         law=stats.lognorm(0.5),
+        exact=HALVES,
     ),
     Row(
         "wald",
@@ -192,6 +261,7 @@ _ROWS = [
         FLOATS[1:],
         ulps=256,
         law=stats.invgauss(1.5),
+        exact=HALVES[1:],
     ),
     Row(
         "gamma",
