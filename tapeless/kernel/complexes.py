@@ -3,6 +3,9 @@
 Each function takes the node constructors `b` and complex elements z = x + iy (with fields `re` and
 `im`) and gives a complex element.  Inverse functions use Kahan's formulas ("Branch cuts for complex
 elementary functions", 1987): they are accurate near the branch points and keep the cuts in place.
+
+Where a part is zero, infinite or NaN, results are those of C99's Annex G, which the Python array
+API standard repeats: what no angle can change stays, such as the infinite size of exp(inf + i inf).
 """
 
 from __future__ import annotations
@@ -17,35 +20,40 @@ LOG_2 = math.log(2)
 Element = Any
 
 
-def _sin(b: Any, z: Element) -> Element:
-    """sin x cosh y + i cos x sinh y."""
+def _sinh(b: Any, z: Element) -> Element:
+    """sinh x cos y + i cosh x sin y."""
     x, y = z
-    sine, cosine = b.op("sin", x), b.op("cos", x)
-    re = b.mul(sine, b.op("cosh", y))
-    im = b.mul(cosine, b.op("sinh", y))
+    sine, cosine = b.op("sin", y), b.op("cos", y)
+    rise = b.mul(b.op("sinh", x), cosine)
+    turn = b.mul(b.op("cosh", x), sine)
+    endless = b.eq(b.add(x, x), x)  # 0 and infinities
+    re = b.select(_both(b, _is_nan(b, cosine), endless), x, rise)
+    im = b.select(b.eq(y, 0.0), y, turn)
     return b.pair(re, im)
 
 
-def _cos(b: Any, z: Element) -> Element:
-    """cos x cosh y - i sin x sinh y."""
+def _cosh(b: Any, z: Element) -> Element:
+    """cosh x cos y + i sinh x sin y."""
     x, y = z
-    sine, cosine = b.op("sin", x), b.op("cos", x)
-    re = b.mul(cosine, b.op("cosh", y))
-    im = b.mul(sine, b.op("sinh", y))
-    return b.pair(re, b.neg(im))
+    sine, cosine = b.op("sin", y), b.op("cos", y)
+    size = b.op("cosh", x)
+    unbounded = _both(b, _is_nan(b, cosine), b.eq(b.abs(x), math.inf))
+    re = b.select(unbounded, size, b.mul(size, cosine))
+    one = b.const(1.0, x.dtype)
+    im = b.mul(b.op("sinh", x), sine)
+    im = b.select(b.eq(y, 0.0), b.mul(b.copysign(one, x), y), im)
+    return b.pair(re, b.select(b.eq(x, 0.0), _zero_if_nan(b, im), im))
 
 
-def _sinh(b: Any, z: Element) -> Element:
-    """-i sin(iz)."""
-    turned = _turn(b, z)
-    sine = _sin(b, turned)
+def _sin(b: Any, z: Element) -> Element:
+    """-i sinh(iz)."""
+    sine = _sinh(b, _turn(b, z))
     return _turn_back(b, sine)
 
 
-def _cosh(b: Any, z: Element) -> Element:
-    """cos(iz)."""
-    turned = _turn(b, z)
-    return _cos(b, turned)
+def _cos(b: Any, z: Element) -> Element:
+    """cosh(iz)."""
+    return _cosh(b, _turn(b, z))
 
 
 def _tanh(b: Any, z: Element) -> Element:
@@ -59,17 +67,20 @@ def _tanh(b: Any, z: Element) -> Element:
     product = b.mul(sine, cosine)
     squares = b.mul(cosine, cosine)
     denominator = b.add(squares, b.mul(sinh, sinh))
-    re = b.div(b.mul(sinh, cosh), denominator)
-    im = b.div(product, denominator)
-    near = b.pair(re, im)
+    near_re = b.div(b.mul(sinh, cosh), denominator)
+    near_re = b.select(b.eq(x, 0.0), x, near_re)
+    near_im = b.div(product, denominator)
+    near_im = b.select(b.eq(y, 0.0), y, near_im)
     size = b.abs(x)
-    exponent = b.mul(size, -2.0)
-    decay = b.op("exp", exponent)
-    one = b.const(1.0, x.dtype)
-    far_re = b.copysign(one, x)
-    steep = b.mul(product, 4.0)
-    far_im = b.mul(steep, decay)
-    far = b.pair(far_re, far_im)
+    decay = b.op("exp", b.mul(size, -2.0))
+    far_im = b.mul(b.mul(product, 4.0), decay)
+    far_re = b.copysign(b.const(1.0, x.dtype), x)
+    # At infinity the angle does not matter; before, none makes a NaN of both parts.
+    infinite = b.eq(size, math.inf)
+    lost = _both(b, b.not_(infinite), _is_nan(b, product))
+    far_re = b.select(lost, product, far_re)
+    far_im = b.select(infinite, _zero_if_nan(b, far_im), far_im)
+    near, far = b.pair(near_re, near_im), b.pair(far_re, far_im)
     return b.select(b.gt(size, 20.0), far, near)
 
 
@@ -88,11 +99,15 @@ def _expm1(b: Any, z: Element) -> Element:
     square = b.mul(sine, sine)
     drop = b.mul(square, 2.0)
     growth = b.op("expm1", x)
-    rise = b.mul(growth, b.op("cos", y))
-    re = b.sub(rise, drop)
+    cosine = b.op("cos", y)
+    rise = b.mul(growth, cosine)
     size = b.op("exp", x)
-    im = b.mul(size, b.op("sin", y))
-    return b.pair(re, im)
+    turned = b.mul(size, b.op("sin", y))
+    aimless = _is_nan(b, cosine)
+    unbounded = _both(b, aimless, b.eq(b.abs(x), math.inf))
+    re = b.select(unbounded, growth, b.sub(rise, drop))
+    turned = b.select(_both(b, aimless, b.eq(x, -math.inf)), size, turned)
+    return b.pair(re, b.select(b.eq(y, 0.0), y, turned))
 
 
 def _exp2(b: Any, z: Element) -> Element:
@@ -175,35 +190,50 @@ def _atan2(b: Any, z: Element, w: Element) -> Element:
 
 
 def _asin(b: Any, z: Element) -> Element:
-    """Kahan's formula with the roots of 1 - z and 1 + z."""
+    """Kahan's formula with the roots of 1 - z and 1 + z; at infinity, the angle and infinity."""
+    x, y = z
     minus, plus = _roots(b, z)
     product = b.mul(minus, plus)
     cross = b.mul(b.conj(minus), plus)
-    re = b.op("atan2", z.re, product.re)
-    im = b.op("asinh", cross.im)
+    angle = b.op("atan2", x, product.re)
+    angle = b.select(b.eq(x, 0.0), x, angle)
+    size = b.op("asinh", cross.im)
+    infinite = _is_infinite(b, z)
+    re = b.select(infinite, b.op("atan2", x, b.abs(y)), angle)
+    im = b.select(infinite, _infinity_like(b, y), size)
     return b.pair(re, im)
 
 
 def _acos(b: Any, z: Element) -> Element:
-    """Kahan's formula with the roots of 1 - z and 1 + z."""
+    """Kahan's formula with the roots of 1 - z and 1 + z; at infinity, the angle and infinity."""
+    x, y = z
     minus, plus = _roots(b, z)
     cross = b.mul(b.conj(plus), minus)
     half = b.op("atan2", minus.re, plus.re)
-    re = b.mul(half, 2.0)
-    im = b.op("asinh", cross.im)
+    right = b.const(math.pi / 2, x.dtype)
+    angle = b.select(b.eq(x, 0.0), right, b.mul(half, 2.0))
+    size = b.op("asinh", cross.im)
+    infinite = _is_infinite(b, z)
+    re = b.select(infinite, b.op("atan2", b.abs(y), x), angle)
+    im = b.select(infinite, _infinity_like(b, b.neg(y)), size)
     return b.pair(re, im)
 
 
 def _acosh(b: Any, z: Element) -> Element:
-    """Kahan's formula with the roots of z - 1 and z + 1."""
-    one = b.const(1.0, z.dtype)
-    below, above = b.sub(z, one), b.add(z, one)
+    """Kahan's formula with the roots of z - 1 and z + 1; at infinity, infinity and the angle."""
+    x, y = z
+    one = b.const(1.0, x.dtype)
+    below, above = b.pair(b.sub(x, one), y), b.pair(b.add(x, one), y)
     minus = b.sqrt(below)
     plus = b.sqrt(above)
     cross = b.mul(b.conj(minus), plus)
     half = b.op("atan2", minus.im, plus.re)
-    re = b.op("asinh", cross.re)
-    im = b.mul(half, 2.0)
+    right = b.copysign(b.const(math.pi / 2, x.dtype), y)
+    angle = b.select(b.eq(x, 0.0), right, b.mul(half, 2.0))
+    infinite = _is_infinite(b, z)
+    endless = b.const(math.inf, x.dtype)
+    re = b.select(infinite, endless, b.op("asinh", cross.re))
+    im = b.select(infinite, b.op("atan2", y, x), angle)
     return b.pair(re, im)
 
 
@@ -215,7 +245,10 @@ def _asinh(b: Any, z: Element) -> Element:
 
 
 def _atanh(b: Any, z: Element) -> Element:
-    """log1p(4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2."""
+    """log1p(4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2.
+
+    Where squares would overflow it is 1 / conj z and a right angle.
+    """
     x, y = z
     square = b.mul(y, y)
     gap = b.sub(1.0, x)
@@ -227,9 +260,26 @@ def _atanh(b: Any, z: Element) -> Element:
     below = b.sub(product, square)
     double = b.mul(y, 2.0)
     angle = b.op("atan2", double, below)
-    re = b.mul(size, 0.25)
-    im = b.mul(angle, 0.5)
-    return b.pair(re, im)
+    near_re = b.select(b.eq(x, 0.0), x, b.mul(size, 0.25))
+    near = b.pair(near_re, b.mul(angle, 0.5))
+    far_re, far = _far_atanh(b, z)
+    right = b.copysign(b.const(math.pi / 2, x.dtype), y)
+    far_im = b.select(_is_nan(b, y), y, right)
+    return b.select(far, b.pair(far_re, far_im), near)
+
+
+def _far_atanh(b: Any, z: Element) -> tuple[Any, Any]:
+    """Return x / (x^2 + y^2), and where it is the real part of atanh: far from 0."""
+    x, y = z
+    infinite = _is_infinite(b, z)
+    large = b.max(b.abs(x), b.abs(y))
+    small = b.min(b.abs(x), b.abs(y))
+    ratio = b.div(small, large)
+    whole = b.add(b.mul(ratio, ratio), 1.0)
+    inverse = b.div(b.div(x, large), b.mul(whole, large))
+    nothing = b.copysign(b.const(0.0, x.dtype), x)
+    far = b.gt(large, 1e10)
+    return b.select(infinite, nothing, inverse), b.or_(far, infinite)
 
 
 def _atan(b: Any, z: Element) -> Element:
@@ -264,11 +314,38 @@ def _comes_first(b: Any, name: str, z: Element, w: Element) -> Any:
 
 
 def _roots(b: Any, z: Element) -> tuple[Element, Element]:
-    """Return the square roots of 1 - z and 1 + z."""
-    one = b.const(1.0, z.dtype)
-    minus = b.sqrt(b.sub(one, z))
-    plus = b.sqrt(b.add(one, z))
+    """Return the square roots of 1 - z and 1 + z; zeros keep their signs."""
+    x, y = z
+    one = b.const(1.0, x.dtype)
+    minus = b.sqrt(b.pair(b.sub(one, x), b.neg(y)))
+    plus = b.sqrt(b.pair(b.add(one, x), y))
     return minus, plus
+
+
+def _is_nan(b: Any, x: Any) -> Any:
+    """Tell whether a real number is NaN."""
+    return b.ne(x, x)
+
+
+def _both(b: Any, first: Any, second: Any) -> Any:
+    """Tell whether two conditions hold."""
+    return b.and_(first, second)
+
+
+def _is_infinite(b: Any, z: Element) -> Any:
+    """Tell whether a part is infinite, whatever the other one is."""
+    first = b.eq(b.abs(z.re), math.inf)
+    return b.or_(first, b.eq(b.abs(z.im), math.inf))
+
+
+def _infinity_like(b: Any, x: Any) -> Any:
+    """Return the infinity with the sign of a real number."""
+    return b.copysign(b.const(math.inf, x.dtype), x)
+
+
+def _zero_if_nan(b: Any, x: Any) -> Any:
+    """Return a real number, and 0 in the place of NaN."""
+    return b.select(_is_nan(b, x), b.const(0.0, x.dtype), x)
 
 
 def _turn(b: Any, z: Element) -> Element:

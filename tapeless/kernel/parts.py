@@ -277,12 +277,15 @@ def _sign(b: PartNodes, x: Pair) -> Pair:
 
 
 def _exp(b: PartNodes, x: Pair) -> Pair:
-    """e^a (cos b + i sin b); real where b is 0."""
+    """e^a (cos b + i sin b); real where b is 0, and of its size where no angle changes that."""
     size = b.exp(x.re)
-    real = b.eq(x.im, 0.0)
-    turned = b.mul(size, b.sin(x.im))
-    im = b.select(real, x.im, turned)
-    re = b.mul(size, b.cos(x.im))
+    cosine = b.cos(x.im)
+    aimless = b.ne(cosine, cosine)
+    endless = b.and_(aimless, b.eq(b.abs(x.re), float("inf")))
+    re = b.select(endless, size, b.mul(size, cosine))
+    vanishes = b.and_(aimless, b.eq(x.re, float("-inf")))
+    turned = b.select(vanishes, size, b.mul(size, b.sin(x.im)))
+    im = b.select(b.eq(x.im, 0.0), x.im, turned)
     return Pair(re, im)
 
 
@@ -295,19 +298,37 @@ def _log(b: PartNodes, x: Pair) -> Pair:
 
 
 def _sqrt(b: PartNodes, x: Pair) -> Pair:
-    """The root in the right half plane."""
-    doubled = b.add(_abs(b, x), b.abs(x.re))
-    half = b.mul(doubled, 0.5)
+    """The root in the right half plane; it is found for x / 16 or 2^64 x where those are safer."""
+    large = b.max(b.abs(x.re), b.abs(x.im))
+    huge, tiny = b.gt(large, 1e37), b.lt(large, 1e-18)
+    scale = _one_of(b, huge, 0.0625, tiny, 2.0**64, x.re.dtype)
+    unscale = _one_of(b, huge, 4.0, tiny, 2.0**-32, x.re.dtype)
+    inner = Pair(b.mul(x.re, scale), b.mul(x.im, scale))
+    size = b.abs(inner.re)
+    half = b.mul(b.add(_abs(b, inner), size), 0.5)
     root = b.sqrt(half)
     zero = b.eq(root, 0.0)
     double = b.mul(root, 2.0)
-    quotient = b.div(b.abs(x.im), double)
+    quotient = b.div(b.abs(inner.im), double)
     nothing = b.const(0.0, root.dtype)
-    other = b.select(zero, nothing, quotient)
+    other = b.mul(b.select(zero, nothing, quotient), unscale)
+    root = b.mul(root, unscale)
     right = b.ge(x.re, 0.0)
     re = b.select(right, root, other)
     im = b.select(right, other, root)
+    infinity = b.const(float("inf"), root.dtype)
+    upright = b.eq(b.abs(x.im), infinity)
+    re = b.select(upright, infinity, re)
+    im = b.select(upright, infinity, im)
     return Pair(re, b.copysign(im, x.im))
+
+
+def _one_of(
+    b: PartNodes, first: Scalar, one: float, second: Scalar, two: float, dtype: np.dtype
+) -> Scalar:
+    """Return one number where the first condition holds, two where the second does, else 1."""
+    rest = b.select(second, b.const(two, dtype), b.const(1.0, dtype))
+    return b.select(first, b.const(one, dtype), rest)
 
 
 def _convert(b: PartNodes, x: Parts, dtype: np.dtype) -> Scalar:

@@ -243,15 +243,29 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 
 
 def _float_divmod(x1: Value, x2: Value) -> tuple[Value, Value]:
-    """Return floored quotient and remainder of floating numbers, by the exact remainder."""
+    """Return floored quotient and remainder of floating numbers, by the exact remainder.
+
+    A quotient of 0 has the sign of the division, a remainder of 0 that of x2: unlike in JAX.
+    """
     rest = lax.rem(x1, x2)
     whole = where(lax.eq(x2, const(x2, 0)), x1, lax.sub(x1, rest))
     quotient = lax.div(whole, x2)
     inexact = lax.ne(rest, const(rest, 0))
-    adjust = lax.bitwise_and(inexact, lax.ne(lax.sign(x2), lax.sign(rest)))
+    direction = lax.sign(x2)
+    adjust = lax.bitwise_and(inexact, lax.ne(direction, lax.sign(rest)))
     rest = lax.select_n(adjust, rest, lax.add(rest, x2))
     quotient = lax.select_n(adjust, quotient, lax.sub(quotient, const(quotient, 1)))
-    return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), rest
+    nothing = lax.mul(lax.mul(x1, const(x1, 0)), direction)
+    quotient = lax.select_n(lax.eq(quotient, const(quotient, 0)), quotient, nothing)
+    return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), _zeros_like_divisor(rest, x2)
+
+
+def _zeros_like_divisor(rest: Value, x2: Value) -> Value:
+    """Return a remainder, with zeros that have the sign of x2, and the same tangents."""
+    zero = const(rest, 0)
+    above = lax.add(rest, zero)
+    below = lax.neg(lax.sub(zero, rest))
+    return lax.select_n(broadcast(lax.lt(x2, const(x2, 0)), shape(rest)), above, below)
 
 
 @jit
@@ -274,7 +288,8 @@ def remainder(x1: Any, x2: Any, /) -> Array:
     nonzero = lax.ne(rest, zero)
     adjust = lax.bitwise_and(lax.ne(lax.lt(rest, zero), lax.lt(x2, zero)), nonzero)
     shifted = lax.add(rest, x2)
-    return lax.select_n(adjust, broadcast(rest, shape(shifted)), shifted)
+    rest = lax.select_n(adjust, broadcast(rest, shape(shifted)), shifted)
+    return rest if dtypes.issubdtype(dtype_of(rest), np.integer) else _zeros_like_divisor(rest, x2)
 
 
 mod = remainder

@@ -67,6 +67,17 @@ def subnormal_numbers(jax):
     return float(jax.numpy.float32(1e-30) * jax.numpy.float32(1e-10))
 
 
+@case("Array([-0., -0.], dtype=float32", "Array([0., 0.], dtype=float32")
+def signs_of_quotients(jax):
+    divide, rest = jax.numpy.floor_divide, jax.numpy.remainder
+    return repr(jax.numpy.stack([divide(-1.0, -2.0), rest(-4.0, 2.0)]))
+
+
+@case("Array(nan+nanj", "Array(0.+nanj")
+def complex_infinities(jax):
+    return repr(jax.numpy.tanh(jax.numpy.array(complex(0.0, np.inf))))
+
+
 @case("jaxlib._jax.ArrayImpl", "tapeless.runtime.array.Array")
 def class_of_arrays(jax):
     return repr(type(jax.numpy.ones(3)))
