@@ -280,7 +280,7 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
             return conversion.convert(context.trace.constant(x), dtype)
     # A value that is not an Array has no extended dtype.
     element: Any = dtype
-    if kind is float and dtype in _WIDE_FLOATS and -_LARGE < x < _LARGE:
+    if type(x) is float and dtype in _WIDE_FLOATS and -_LARGE < x < _LARGE:
         return element.type(x)
     elements = np.asarray(x)
     with np.errstate(all="ignore"):
