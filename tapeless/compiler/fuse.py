@@ -46,6 +46,9 @@ MAX_NODES = 400
 FEWEST_LANES = 4
 LOCAL_WORK = 512.0  # up to which a small array is written out in registers
 STORE_COST = 2.0
+CACHED = 1 << 20  # bytes, up to which memory costs that little
+MEMORY_COST = 6.0  # how many times as much beyond
+STRIDED_COST = 3.0  # what a load down a column costs more
 INDEX_WORK = (
     2.0  # of what follows from the index alone, up to which it is computed where it is read
 )
@@ -318,8 +321,22 @@ class _Planner:
         evaluations = sum(contexts.values())
         extra = (evaluations / size - 1) * self.work.get(var, 0.0)
         loads = 0.0 if size <= LOCAL_SIZE else LOAD_COST * evaluations
-        if evaluations > 1.01 * size and extra > STORE_COST * size + loads:
+        memory = STORE_COST * size + loads
+        if self._is_read_both_ways(var, contexts):
+            strided = sum(count for key, count in contexts.items() if _is_across(key))
+            memory = MEMORY_COST * (memory + STRIDED_COST * strided)
+        if evaluations > 1.01 * size and extra > memory:
             self._store(var, f"pulled {evaluations / size:.3g} times")
+
+    def _is_read_both_ways(self, var: Var, contexts: dict[Context, float]) -> bool:
+        """Tell whether a large value is pulled along its rows and across: no cache has both."""
+        size = var.aval.size * getattr(var.aval.dtype, "itemsize", 8)
+        return size > CACHED and len({_is_across(context) for context in contexts}) == 2
+
+
+def _is_across(context: Context) -> bool:
+    """Tell whether a value is pulled column by column."""
+    return type(context) is tuple and context[0] == "across"
 
 
 def _is_large(equations: frozenset[int], sizes: Sequence[int]) -> bool:
@@ -339,7 +356,9 @@ def _pulls(
             else:
                 is_nest = type(context) is tuple and context[0] == "nest"
                 evaluations = access.evaluations if is_nest else access.most
-                key = (hash(context), position, number, which)
+                across = access.across or _is_across(context)
+                kind = "across" if across else "along"
+                key = (kind, hash(context), position, number, which)
                 pulls.append((key, evaluations * count / out_size))
     return pulls
 

@@ -64,13 +64,15 @@ class Access:
     evaluations: how many elements would be computed if the operand were virtual; most: the same if
     the loops over the result are in another order, as when it is transposed, so that what depends
     on the outer ones is not computed outside of the inner ones; identity: they are pulled at the
-    index of the result's element; serial: inside a loop that runs in order.
+    index of the result's element; serial: inside a loop that runs in order; across: the result's
+    loops step inside of a reduction's, as in sums of columns, so that rows are not at hand together.
     """
 
     evaluations: float
     most: float
     identity: bool
     serial: bool = False
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ class _Survey:
         work = 0.0
         for node in nodes:
             if isinstance(node, Load):
-                self._note(node, times, bound, place, serial)
+                self._note(node, times, bound, short, place, serial)
             elif isinstance(node, Op):
                 weight = _RECIPE if is_recipe(node) else _WEIGHTS.get(node.name, 1.0)
                 work += weight * times(node.free)
@@ -244,6 +246,7 @@ class _Survey:
         load: Load,
         times: Callable,
         bound: dict[Index, float],
+        short: frozenset[Index],
         place: Affine | None,
         serial: bool,
     ) -> None:
@@ -253,5 +256,15 @@ class _Survey:
             return
         free = load.index.free if load.guard is None else load.free
         count = times(free)
-        most = count if free.isdisjoint(bound) else max(count, *bound.values())
-        accesses.append(Access(count, most, load.index is place, serial))
+        most = count
+        if not free.isdisjoint(bound):
+            most = max(count, *(times for var, times in bound.items() if var not in short))
+        across = _is_across(load.index, frozenset(bound) - short)
+        accesses.append(Access(count, most, load.index is place, serial, across))
+
+
+def _is_across(index: Affine, loops: frozenset[Index]) -> bool:
+    """Tell whether a reduction takes larger steps in memory than the loops around it."""
+    outer = [index.stride(var) or 0 for var in index.free & loops]
+    reduced = [index.stride(var) or 0 for var in index.free - loops]
+    return bool(outer and reduced) and max(reduced) > min(outer)

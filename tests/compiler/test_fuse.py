@@ -197,3 +197,23 @@ def test_results_of_a_checkpointed_program_are_stored() -> None:
 
     found = dict(reasons(staged(function, aval(900))))
     assert found["remat2"] == "result of a program"
+
+
+def test_what_is_summed_along_rows_and_columns_is_computed_twice_and_not_stored() -> None:
+    def pairs(n: int) -> Jaxpr:
+        """Sum a function of all pairs over either axis."""
+
+        def function(x: object) -> tuple:
+            """Use the inverse distance twice."""
+            rows = broadcast(x, (n, n), (0,))
+            columns = broadcast(x, (n, n), (1,))
+            square = bind("integer_pow", bind("sub", rows, columns), y=2)
+            inverse = bind("rsqrt", square)
+            return total(inverse, (0,)), total(bind("neg", inverse), (1,))
+
+        return staged(function, aval(n))
+
+    large = [var.aval.shape for var in plan_program(pairs(1500), True).stored]
+    small = [var.aval.shape for var in plan_program(pairs(100), True).stored]
+    assert (1500, 1500) not in large  # 9 MB, of which columns would be read
+    assert (100, 100) in small  # in the cache
