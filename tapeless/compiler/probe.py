@@ -65,7 +65,7 @@ class Access:
     the loops over the result are in another order, as when it is transposed, so that what depends
     on the outer ones is not computed outside of the inner ones; identity: they are pulled at the
     index of the result's element; serial: inside a loop that runs in order; across: the result's
-    loops step inside of a reduction's, as in sums of columns, so that rows are not at hand together.
+    loops step inside of a reduction's, as in sums of columns, so that no row is at hand as a whole.
     """
 
     evaluations: float
