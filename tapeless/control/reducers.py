@@ -116,13 +116,22 @@ def _program(computation: Callable, avals: Sequence[ShapedArray], several: bool)
     def flat(*scalars: Value) -> Sequence[Value]:
         """Call the function."""
         if not several:
-            return (computation(*scalars),)
+            result = computation(*scalars)
+            return result if isinstance(result, tuple | list) else (result,)
         return tuple(computation(tuple(scalars[:n]), tuple(scalars[n:])))
 
     scalars = [ShapedArray((), aval.dtype, aval.weak_type) for aval in avals]
     jaxpr = stage_flat(flat, [*scalars, *scalars], "reduce", DebugInfo("reduce"))
     if any(isinstance(const, Tracer) for const in jaxpr.consts):
         raise NotImplementedError("Reduction computations can't close over Tracers.")
+    found = [(out.shape, out.dtype) for out in jaxpr.out_avals]
+    if found != [((), aval.dtype) for aval in avals]:
+        wanted = ", ".join(aval.update(shape=()).str_short() for aval in avals)
+        given = ", ".join(out.str_short() for out in jaxpr.out_avals)
+        raise ValueError(
+            "the function of a reduction must return a scalar of each operand's dtype, "
+            f"({wanted}), but it returned ({given}). Convert its results."
+        )
     return jaxpr
 
 
@@ -496,7 +505,10 @@ def scatter_apply(
     """
     aval = typeof(operand)
     if not dtypes.issubdtype(aval.dtype, np.number) and aval.dtype != np.bool_:
-        raise TypeError(f"scatter_apply does not accept dtype {dtypes.dtype_name(aval.dtype)}")
+        raise TypeError(
+            f"scatter_apply does not accept dtype {dtypes.dtype_name(aval.dtype)}; elements that "
+            "have a function applied can be set: x.at[i].set(f(x[i]))"
+        )
     scalar = ShapedArray((), aval.dtype, aval.weak_type)
     jaxpr = stage_flat(lambda x, _: (func(x),), [scalar, scalar], "scatter_apply")
     if any(isinstance(const, Tracer) for const in jaxpr.consts):

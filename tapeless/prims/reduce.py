@@ -265,6 +265,10 @@ class ReduceChoice(Reduction):
 
     domain = "any"
 
+    def check_dtype(self, dtype: Any) -> None:
+        """Raise ValueError for elements that have no order."""
+        _check_ordered(self.combine, dtype)
+
     def combining(self, b: Any, dtype: Any) -> Any:
         """Order complex numbers; the rest is the operation itself."""
         if not is_complex(dtype):
@@ -287,6 +291,15 @@ class ReduceChoice(Reduction):
                 t,
                 out,
             ),
+        )
+
+
+def _check_ordered(combine: str, dtype: Any) -> None:
+    """Raise ValueError for elements, such as keys, of which none is the largest."""
+    if dtypes.issubdtype(dtype, dtypes.extended):
+        raise ValueError(
+            f"Unsupported dtype for {combine}: {dtypes.dtype_name(dtype)}. Elements must be "
+            "numbers; those of a key array are had by jax.random.key_data."
         )
 
 
@@ -462,6 +475,7 @@ class ArgChoice(WithoutTangent):
                 f"{self.name} does not accept dtype {dtypes.dtype_name(x.dtype)} at position 0. "
                 "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
             )
+        _check_ordered(self.combine, x.dtype)
         if x.shape[axis] < 1:
             raise ValueError(
                 "argmin and argmax require non-empty reduced dimension. "

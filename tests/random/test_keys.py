@@ -179,3 +179,14 @@ def test_misuse_is_refused(call: object, kind: type, text: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [jnp.max, jnp.min, jnp.argmax, jnp.argmin])
+def test_keys_have_no_largest(function):
+    with pytest.raises(ValueError, match=r"Unsupported dtype for m(ax|in): key<fry>"):
+        function(jax.random.split(jax.random.key(0), 3))
+
+
+def test_a_function_is_not_applied_to_keys_in_place():
+    with pytest.raises(TypeError, match=r"can be set: x\.at\[i\]\.set\(f\(x\[i\]\)\)"):
+        jax.random.split(jax.random.key(0), 3).at[0].apply(lambda x: x)
