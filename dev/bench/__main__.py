@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from dev.bench import ablation, limits
 from dev.bench.native import compiler
 from dev.bench.registry import Workload, all_workloads
 from dev.bench.report import (
@@ -40,6 +41,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.1, help="a measurement's length")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write everything to this file")
     parser.add_argument("--list", action="store_true", help="print the workloads and stop")
+    parser.add_argument("--ablation", action="store_true", help="what each mechanism buys")
     parser.add_argument("--subject", default="tapeless", help="module under test")
     parser.add_argument("--peer", default="jax", help="module to compare with")
     return parser.parse_args(arguments)
@@ -59,10 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print(listing(rows))
         return 0
+    if options.ablation:
+        ablation.run(all_workloads(), options)
+        return 0
     rivals = (Rival(options.subject), Rival(options.peer, peer_python(options.peer)))
     loops_in_c = (Rival(options.subject, native=True),) if compiler() else ()
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load']:.2f}")
+    reached = limits.measure()
+    print(f"limits: {reached}")
     print(
         f"ratio = {options.peer} / {options.subject}; above 1 {options.subject} is better; "
         f"C = {options.subject} / C\n"
@@ -71,13 +78,15 @@ def main(arguments: list[str] | None = None) -> int:
     results = []
     for row in rows:
         entrants = rivals + (loops_in_c if row.native else ())
-        result = result_of(row, *compete(entrants, row, options.rounds, options.seconds))
+        runs = compete(entrants, row, options.rounds, options.seconds)
+        result = result_of(row, *runs, limits=reached)
         results.append(result)
         print(format_row(result), flush=True)
     groups = summary(results)
     print("\n" + format_summary(groups))
     if options.json:
         versions = {rival.module: about_run(results, turn) for turn, rival in enumerate(rivals)}
+        about["limits"] = {"bandwidth": reached.bandwidth, "peak": reached.peak}
         report = {"machine": about, "systems": versions, "groups": groups}
         report["rows"] = [record(result) for result in results]
         options.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -1,6 +1,9 @@
 """Ratios, their intervals, the means of groups, and how they are printed.
 
-The column `C` is the subject's median over that of the workload's form in C, where it has one.
+The column `C` is the subject's median over that of the workload's form in C, where it has one. The
+column `limit` is the share of the machine's limit that the subject reaches (`limits.py`): "70% m"
+is 70 % of the bandwidth of a copy, "85% b" of the speed of BLAS; the letter says which limit is
+nearer. It is of use for programs that do little else than move memory or multiply matrices.
 
 With n rounds, paired ratios r[1] <= ... <= r[n] and k = k(n), the interval is [r[k], r[n+1-k]]: the
 confidence interval of the median at 90 % or more, whatever the distribution is. With fewer rounds
@@ -16,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dev.bench.limits import Limits
 from dev.bench.registry import GROUPS, Workload
 from dev.bench.rivals import Runs
 
@@ -31,7 +35,10 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.9
-HEADER = f"{'workload':42}{'subject':>12}{'peer':>12}{'ratio':>9}  {'interval':18}{'C':>6}  note"
+HEADER = (
+    f"{'workload':42}{'subject':>12}{'peer':>12}{'ratio':>9}  {'interval':18}"
+    f"{'C':>6}{'limit':>8}  note"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,7 @@ class Result:
     high: float
     note: str
     native: float = math.nan
+    limit: tuple[float, str] | None = None
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -84,7 +92,24 @@ def differ(one: Runs, other: Runs) -> bool:
     return None not in sums and not math.isclose(*sums, rel_tol=1e-3, abs_tol=1e-6)
 
 
-def result_of(row: Workload, subject: Runs, peer: Runs, native: Runs | None = None) -> Result:
+def share_of_limit(runs: Runs, limits: Limits | None) -> tuple[float, str] | None:
+    """Return the share of the nearer limit that a rival reaches, and the limit's letter."""
+    if limits is None or not runs.demand:
+        return None
+    memory = limits.memory_seconds(runs.demand["bytes"])
+    operations, itemsize = runs.demand["operations"], int(runs.demand["itemsize"])
+    products = limits.product_seconds(operations, itemsize)
+    seconds = statistics.median(runs.values)
+    return (products / seconds, "b") if products > memory else (memory / seconds, "m")
+
+
+def result_of(
+    row: Workload,
+    subject: Runs,
+    peer: Runs,
+    native: Runs | None = None,
+    limits: Limits | None = None,
+) -> Result:
     """Compare what the two rivals, and the form in C if there is one, did on a workload."""
     for name, runs in (("subject", subject), ("peer", peer)):
         if runs.error:
@@ -98,7 +123,8 @@ def result_of(row: Workload, subject: Runs, peer: Runs, native: Runs | None = No
         note = note or note_on_native(subject, native)
         if native.values:
             share = statistics.median(subject.values) / statistics.median(native.values)
-    return Result(row, subject, peer, ratio, low, high, note, share)
+    limit = share_of_limit(subject, limits)
+    return Result(row, subject, peer, ratio, low, high, note, share, limit)
 
 
 def quantity(value: float, unit: str) -> str:
@@ -113,16 +139,17 @@ def quantity(value: float, unit: str) -> str:
 def format_row(result: Result) -> str:
     """Return a row of the table as text."""
     if math.isnan(result.ratio):
-        return f"{result.row.title:42}{'-':>12}{'-':>12}{'-':>9}  {'':26}{result.note[:80]}"
+        return f"{result.row.title:42}{'-':>12}{'-':>12}{'-':>9}  {'':34}{result.note[:80]}"
     times = [
         quantity(statistics.median(runs.values), result.row.unit)
         for runs in (result.subject, result.peer)
     ]
     share = "" if math.isnan(result.native) else f"{result.native:.2f}"
+    limit = "" if result.limit is None else f"{result.limit[0]:.0%} {result.limit[1]}"
     interval = f"{result.low:.2f} .. {result.high:.2f}"
     return (
         f"{result.row.title:42}{times[0]:>12}{times[1]:>12}{result.ratio:9.2f}  "
-        f"{interval:18}{share:>6}  {result.note}"
+        f"{interval:18}{share:>6}{limit:>8}  {result.note}"
     )
 
 
@@ -172,6 +199,7 @@ def record(result: Result) -> dict:
         "ratio": result.ratio,
         "interval": [result.low, result.high],
         "note": result.note,
+        "limit": result.limit,
         "C": result.native,
         "subject": result.subject.values,
         "peer": result.peer.values,

@@ -33,11 +33,15 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A system under test; if `native`, the C forms of the workloads, with data from the module."""
+    """A system under test; if `native`, the C forms of the workloads, with data from the module.
+
+    without: the mechanism of the compiler that is switched off.
+    """
 
     module: str
     python: str = sys.executable
     native: bool = False
+    without: str = ""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class Runs:
 
     values: list[float] = field(default_factory=list)
     sum: float | None = None
+    demand: dict[str, float] = field(default_factory=dict)
     about: dict = field(default_factory=dict)
     error: str = ""
 
@@ -67,7 +72,7 @@ def worker(rival: Rival, row: Workload) -> Iterator[subprocess.Popen]:
     """Start a worker for a workload, and end it."""
     cache = tempfile.mkdtemp(prefix="bench-cache-")
     command = [rival.python, "-m", "dev.bench.worker", rival.module, row.title]
-    command += ["native"] if rival.native else []
+    command += ["native"] if rival.native else [rival.without] if rival.without else []
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -166,6 +171,7 @@ def compete(
             try:
                 runs.about = answer(processes[-1])
                 runs.sum = runs.about.pop("sum")
+                runs.demand = runs.about.pop("demand")
             except Failure as failure:
                 runs.error = str(failure)
         for turn in in_turns(rivals, rounds):

@@ -2,8 +2,8 @@
 
 It speaks JSON, a line each way. On its own it says that it is ready, with a checksum of the result,
 or that the workload failed. For each line "measure SECONDS" it answers with one measurement, which
-takes about so many seconds. It ends with its input. With a third argument, "native", it runs the
-workload's form in C.
+takes about so many seconds. It ends with its input. A third argument is "native", to run the
+workload's form in C, or the name of a mechanism of the compiler to do without (`mechanisms.py`).
 """
 
 import contextlib
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dev.bench.mechanisms import switch_off
 from dev.bench.native import loop
 from dev.bench.registry import Workload, all_workloads
 
@@ -77,6 +78,21 @@ def peak_growth(jax: Any, function: Any, args: tuple) -> tuple[int, Any]:
     return max(resident("VmHWM") - before, MEBIBYTE), result
 
 
+def demand(jax: Any, function: Any, args: tuple, result: Any) -> dict[str, float]:
+    """Return what a call cannot do without: bytes in and out, and operations, and of what size.
+
+    The operations are those that the compiled program says it has, if it says so.
+    """
+    leaves = [*jax.tree.leaves(args), *jax.tree.leaves(result)]
+    arrays = [leaf for leaf in leaves if hasattr(leaf, "nbytes")]
+    wanted = {"bytes": float(sum(x.nbytes for x in arrays)), "operations": 0.0}
+    wanted["itemsize"] = max((x.dtype.itemsize for x in arrays if x.dtype.kind == "f"), default=4)
+    if hasattr(function, "lower"):
+        costs = function.lower(*args).compile().cost_analysis()
+        wanted["operations"] = float(costs.get("flops", 0.0))
+    return wanted
+
+
 class Session:
     """One workload, built and ready to be measured."""
 
@@ -90,10 +106,13 @@ class Session:
         if native:
             self.function = loop(jax, row.name, self.function, self.args)
         self.sum: float | None = None
+        self.demand: dict[str, float] = {}
         if row.kind in ("call", "stream"):
             for _ in range(2):
                 result = jax.block_until_ready(self.function(*self.args))
             self.sum = checksum(jax, result)
+            if row.kind == "call" and jax.__name__ == "tapeless" and not native:
+                self.demand = demand(jax, self.function, self.args, result)
             self.single = self.seconds(1)
 
     def seconds(self, calls: int) -> float:
@@ -116,14 +135,17 @@ class Session:
 
 def main() -> None:
     """Serve the requests on standard input; whatever programs print goes to standard error."""
-    module, title, *form = sys.argv[1:]
+    module, title, form = (*sys.argv[1:], "")[:3]
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     row = next(row for row in all_workloads() if row.title == title)
     try:
         jax = importlib.import_module(module)
-        session = Session(jax, row, native=form == ["native"])
-        ready = {"sum": session.sum, "python": platform.python_version()}
+        if form not in ("", "native"):
+            switch_off(form)
+        session = Session(jax, row, native=form == "native")
+        ready = {"sum": session.sum, "demand": session.demand}
+        ready["python"] = platform.python_version()
         ready["version"] = getattr(jax, "__version__", "")
         answers.write(json.dumps(ready) + "\n")
         for line in sys.stdin:

@@ -2,12 +2,15 @@
 
 import json
 import math
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import tapeless
-from dev.bench import native, registry, report
+from dev.bench import limits, mechanisms, native, registry, report
 from dev.bench.__main__ import main
 from dev.bench.rivals import Runs
 
@@ -103,3 +106,44 @@ def test_forms_in_c_compute_the_same(workload):
     expected = tapeless.tree.leaves(function(*args))
     found = native.loop(tapeless, workload.name, function, args)()
     np.testing.assert_allclose(found[-1], expected[-1], rtol=1e-3, atol=1e-5)
+
+
+MACHINE = limits.Limits({1 << 12: 1e9, 1 << 22: 2e9}, {4: 1e11, 8: 5e10})
+
+
+def test_the_nearer_limit_is_reported():
+    moves = Runs(values=[4e-3], demand={"bytes": 4e6, "operations": 1e6, "itemsize": 4})
+    assert report.share_of_limit(moves, MACHINE) == (pytest.approx(0.5, rel=0.01), "m")
+    products = Runs(values=[4e-2], demand={"bytes": 4e3, "operations": 1e9, "itemsize": 8})
+    assert report.share_of_limit(products, MACHINE) == (pytest.approx(0.5), "b")
+    assert report.share_of_limit(Runs(values=[1.0]), MACHINE) is None
+
+
+def test_limits_are_measured():
+    speed = limits.product_speed(float)
+    assert 1e8 < speed < 1e14
+
+
+def test_every_mechanism_has_workloads_that_show_what_it_buys():
+    for name, found in mechanisms.MECHANISMS.items():
+        assert any(re.search(found.rows, row.title) for row in ROWS), name
+
+
+WITHOUT = """
+from dev.bench import mechanisms
+import tapeless as jax, tapeless.numpy as jnp, numpy as np
+for name in mechanisms.MECHANISMS:
+    mechanisms.switch_off(name)
+x = np.linspace(-1, 1, 40 * 48).reshape(40, 48).astype(np.float32)
+f = lambda x: jax.nn.softmax(jnp.sin(x @ x.T) * 2, axis=-1).T + 1
+y = 2 * np.sin(x @ x.T)
+y = np.exp(y) / np.exp(y).sum(axis=-1, keepdims=True)
+np.testing.assert_allclose(jax.jit(f)(x), y.T + 1, rtol=1e-4)
+g = jax.grad(lambda x: jax.lax.fori_loop(0, 5, lambda i, x: x.at[i].multiply(2.0), x).sum())
+np.testing.assert_array_equal(jax.jit(g)(jnp.ones(8)), [2] * 5 + [1] * 3)
+"""
+
+
+def test_programs_are_right_without_any_mechanism():
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
