@@ -11,7 +11,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, batch_dim_to
 from tapeless.transforms.batch import batch_flat
-from tapeless.tree.arguments import argument_names, check_callable
+from tapeless.tree.arguments import argument_names, check_callable, leaf_names
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
@@ -68,7 +68,7 @@ def vmap(
             )
         leaves, tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", tree, (axes, 0), kws=True)
-        names = functools.partial(argument_names, fun, args, kwargs)
+        names = functools.partial(_descriptions, fun, args, kwargs)
         dims = [_normalised(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
         size = axis_size_of(leaves, dims, axis_size, names, (args, kwargs))
         out_trees: list[PyTreeDef] = []
@@ -80,12 +80,16 @@ def vmap(
             out_trees.append(out_tree)
             for out in outs:
                 if not is_value(out):
-                    raise TypeError(f"Output '{out}' of type {type(out)} is not a valid JAX type")
+                    raise TypeError(
+                        f"Output from batched function {out!r} with type {type(out)} is not a "
+                        "valid JAX type"
+                    )
             return outs
 
         outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
         (out_tree,) = out_trees
         places = flatten_axes("vmap out_axes", out_tree, out_axes)
+        _check_out_axes(places)
         results = [
             _placed(out, dim, place, size, sum_match)
             for out, dim, place in zip(outs, out_dims, places, strict=True)
@@ -107,6 +111,16 @@ def _check_in_axes(axes: Any) -> None:
             raise TypeError(
                 "vmap in_axes must be an int, None, or (nested) container with those types as "
                 f"leaves, but got {axes}."
+            )
+
+
+def _check_out_axes(places: Sequence[Any]) -> None:
+    """Refuse what is no axis."""
+    for place in places:
+        if place is not None and not hasattr(place, "__index__"):
+            raise TypeError(
+                "vmap out_axes must be an int, None, or (nested) container with those types as "
+                f"leaves, but got {place}."
             )
 
 
@@ -153,6 +167,12 @@ def axis_size_of(
     raise ValueError(_inconsistent(leaves, dims, sizes, given, names()))
 
 
+def _descriptions(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:
+    """Return what to call each leaf of (args, kwargs) in an error."""
+    positional = [f"argument {name}" for name in argument_names(fun, args, {})]
+    return (*positional, *leaf_names("kwargs", kwargs))
+
+
 def _inconsistent(
     leaves: Sequence[Any],
     dims: Sequence[int | None],
@@ -165,9 +185,7 @@ def _inconsistent(
     for size, count in Counter(s for s in sizes if s is not None).most_common():
         position = sizes.index(size)
         aval = typeof(leaves[position])
-        where = (
-            f"axis {dims[position]} of argument {names[position]} of type {aval.str_short(False)}"
-        )
+        where = f"axis {dims[position]} of {names[position]} of type {aval.str_short(False)}"
         if count == 1:
             lines.append(f"  * one axis had size {size}: {where}")
         else:

@@ -76,6 +76,8 @@ def _cond_with_two_operands(
 
 def _predicate(pred: Any) -> Value:
     """Return the predicate as an int32 branch index, or raise JAX's TypeError."""
+    if pred is None:
+        raise TypeError("cond predicate is None")
     if not is_value(pred):
         raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}")
     aval = typeof(pred)

@@ -183,9 +183,13 @@ def _unroll(unroll: int | bool, length: int) -> int:
     """Return how many steps to write out."""
     if unroll is True:
         return max(length, 1)
-    if unroll is False:
-        return 1
-    return max(int(unroll), 1)
+    n_steps = _static_int(unroll, "scan `unroll`")
+    if n_steps < 0:
+        raise ValueError(
+            f"`unroll` must be a `bool` or a non-negative `int`. It is {n_steps}; give 1 to write "
+            "out one step."
+        )
+    return max(n_steps, 1)
 
 
 def _scan_in_python(
@@ -301,12 +305,12 @@ def fori_loop(
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    avals = [typeof(bound) for bound in (lower, upper)]
+    dtypes_ = [aval.dtype for aval in avals]
     bounds = [_bound(b) for b in (lower, upper)]
     static = all(isinstance(b, (int, np.integer)) and not isinstance(b, bool) for b in bounds)
-    dtypes_ = [typeof(b).dtype for b in bounds]
-    if not all(np.issubdtype(d, np.integer) for d in dtypes_) or (
-        not static and dtypes_[0] != dtypes_[1] and not _weak_pair(bounds)
-    ):
+    same = dtypes_[0] == dtypes_[1] or any(aval.weak_type for aval in avals)
+    if not same or not all(np.issubdtype(dtype, np.integer) for dtype in dtypes_):
         raise TypeError(
             f"lower and upper arguments to fori_loop must have equal types, got {dtypes_[0]} "
             f"and {dtypes_[1]}"
@@ -329,16 +333,11 @@ def fori_loop(
 
 def _bound(value: Any) -> Any:
     """Return a bound as it is, or as an int if its value is known."""
-    if isinstance(value, (Tracer, bool)) or not hasattr(value, "__index__"):
+    if isinstance(value, (Tracer, bool, int)) or not hasattr(value, "__index__"):
         return value
     aval = typeof(value)
     is_index = aval.ndim == 0 and np.issubdtype(aval.dtype, np.integer)
     return value.__index__() if is_index else value
-
-
-def _weak_pair(bounds: Sequence[Value]) -> bool:
-    """Tell whether one of two bounds is a Python int, which takes the other's dtype."""
-    return any(typeof(b).weak_type for b in bounds)
 
 
 def _common_bounds(bounds: Sequence[Value]) -> tuple[Value, Value]:
@@ -381,7 +380,9 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     >>> map(lambda x: x * 2, np.arange(3.0, dtype="float32"))
     Array([0., 2., 4.], dtype=float32)
     """
-    if batch_size is None:
+    if batch_size is not None and batch_size < 0:
+        raise TypeError(f"lax.map: batch_size must be a positive integer or None, got {batch_size}")
+    if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     leaves, tree = flatten_values(xs)
     n_rows = _scan_length(leaves, None)

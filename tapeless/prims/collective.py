@@ -464,10 +464,10 @@ def all_gather(
 
     def gather_leaf(leaf: Value) -> Value:
         """Gather one leaf."""
-        rank = len(shape_of(leaf)) + (not tiled)
+        place = _axis_within(axis, len(shape_of(leaf)) + (not tiled))
         return all_gather_p.bind(
             leaf,
-            all_gather_dimension=axis % rank,
+            all_gather_dimension=place,
             axis_index_groups=axis_index_groups,
             axis_name=names_of(axis_name),
             axis_size=size,
@@ -496,14 +496,7 @@ def all_to_all(
     def exchange(leaf: Value) -> Value:
         """Exchange one leaf."""
         shape = shape_of(leaf)
-        for axis in (split_axis, concat_axis):
-            if not -len(shape) <= axis < len(shape):
-                text = f"axis {axis} is out of bounds for array of dimension {len(shape)}"
-                raise ValueError(text)
-        split, concat = (
-            split_axis % len(shape),
-            concat_axis % len(shape),
-        )
+        split, concat = (_axis_within(axis, len(shape)) for axis in (split_axis, concat_axis))
         if tiled and shape[split] % size:
             raise ValueError(
                 f"The size of all_to_all split_axis ({shape[split]}) has to be divisible by the "
@@ -547,11 +540,33 @@ def psum_scatter(
 ) -> Any:
     """Return, for row i, piece i along `scatter_dimension` of the sum: (size, n) -> (n)."""
     size = axis_size(axis_name)
-    params = {
-        "axis_index_groups": axis_index_groups,
-        "axis_name": names_of(axis_name),
-        "axis_size": size,
-        "scatter_dimension": scatter_dimension,
-        "tiled": tiled,
-    }
-    return map_leaves(lambda leaf: reduce_scatter_p.bind(leaf, **params)[0], x)
+
+    def scatter_leaf(leaf: Value) -> Value:
+        """Add and scatter one leaf."""
+        shape = shape_of(leaf)
+        place = _axis_within(scatter_dimension, len(shape))
+        fits = shape[place] % size == 0 if tiled else shape[place] == size
+        if not fits:
+            wanted = "a multiple of" if tiled else "equal to"
+            raise ValueError(
+                f"psum_scatter: the extent of the operand along scatter_dimension={place} must be "
+                f"{wanted} the size of the named axis, {size}, but the operand has shape {shape}. "
+                "Pad it, or choose another scatter_dimension."
+            )
+        return reduce_scatter_p.bind(
+            leaf,
+            axis_index_groups=axis_index_groups,
+            axis_name=names_of(axis_name),
+            axis_size=size,
+            scatter_dimension=place,
+            tiled=tiled,
+        )[0]
+
+    return map_leaves(scatter_leaf, x)
+
+
+def _axis_within(axis: int, rank: int) -> int:
+    """Return an axis as 0 <= axis < rank, or raise ValueError."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank

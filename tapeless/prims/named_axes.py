@@ -259,6 +259,9 @@ def _fold(
     if positions and groups is not None:
         raise ValueError("axis_index_groups only supported for sums over just named axes.")
     if groups is not None:
+        members = sorted(member for group in groups for member in group)
+        if members != list(range(len(members))):
+            raise ValueError("axis_index_groups must cover all indices exactly once")
         size = len(groups[0])
 
     def fold(leaf: Value) -> Value:

@@ -75,7 +75,9 @@ def padtype_to_pads(
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
     if name not in ("SAME", "SAME_LOWER"):
-        raise RuntimeError(f"Unknown padding type: {padding}.")
+        raise RuntimeError(
+            f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}."
+        )
     pads = []
     for extent, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
         count = -(-extent // stride)
@@ -136,6 +138,10 @@ def window_params(
             raise TypeError(
                 f"reduce_window got the wrong number of {name} for operand: got operand shape "
                 f"{tuple(operand_shape)} with {name} {values}."
+            )
+        if any(value <= 0 for value in values):
+            raise TypeError(
+                f"reduce_window {name} must have every element be strictly positive, got {values}."
             )
     if isinstance(padding, str):
         whole = [dilated(n, d) for n, d in zip(operand_shape, base, strict=True)]

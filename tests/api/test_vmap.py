@@ -126,3 +126,15 @@ def test_errors_are_those_of_jax(call, error, text):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == text
+
+
+def test_keywords_are_named_in_errors() -> None:
+    with pytest.raises(ValueError, match=r"size 5: axis 0 of kwargs\['k'\] of type float32\[5\]"):
+        jax.vmap(lambda a, k: a)(jnp.ones(3), k=jnp.ones(5))
+
+
+def test_results_and_their_axes_are_checked() -> None:
+    with pytest.raises(TypeError, match="Output from batched function 's' with type <class 'str'>"):
+        jax.vmap(lambda x: "s")(jnp.ones(3))
+    with pytest.raises(TypeError, match="vmap out_axes must be an int, None, or .* but got 1.5"):
+        jax.vmap(lambda x: x, out_axes=1.5)(jnp.ones(3))

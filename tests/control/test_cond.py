@@ -76,3 +76,8 @@ def test_under_a_batched_index_both_branches_print(capsys):
     jax.vmap(lambda p: lax.cond(p, yes, no))(np.array([True, True]))
     jax.effects_barrier()
     assert sorted(set(capsys.readouterr().out.split())) == ["no", "yes"]
+
+
+def test_a_predicate_is_needed() -> None:
+    with pytest.raises(TypeError, match="cond predicate is None"):
+        lax.cond(None, lambda: 1, lambda: 2)

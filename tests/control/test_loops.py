@@ -122,3 +122,23 @@ def test_errors_are_those_of_jax(call, error, text):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == text
+
+
+def test_bounds_of_two_dtypes_are_refused() -> None:
+    with pytest.raises(TypeError, match="must have equal types, got int8 and int32"):
+        lax.fori_loop(np.int8(0), np.int32(3), lambda i, x: x + i, 0)
+    assert lax.fori_loop(np.int8(0), 3, lambda i, x: x + i, 0) == 3
+
+
+def test_unroll_is_checked() -> None:
+    with pytest.raises(ValueError, match="`unroll` must be a `bool` or a non-negative `int`"):
+        lax.scan(lambda c, x: (c, x), 0.0, np.zeros(3, np.float32), unroll=-1)
+    with pytest.raises(TypeError, match="scan `unroll` must be an integer, got 'all'"):
+        lax.scan(lambda c, x: (c, x), 0.0, np.zeros(3, np.float32), unroll="all")
+
+
+def test_blocks_of_no_rows_are_single_rows() -> None:
+    x = np.arange(5.0, dtype=np.float32)
+    np.testing.assert_array_equal(lax.map(lambda x: 2 * x, x, batch_size=0), 2 * x)
+    with pytest.raises(TypeError, match="batch_size must be a positive integer or None, got -2"):
+        lax.map(lambda x: x, x, batch_size=-2)

@@ -87,3 +87,11 @@ def test_a_fold_may_use_a_step_of_its_function_twice(n):
 def test_wrong_initial_values_are_refused():
     with pytest.raises(TypeError, match="reduce operand dtypes should match corresponding initial"):
         reducers.reduce(X, 1, lambda a, b: a, (0,))
+
+
+def test_functions_that_return_something_else_are_refused() -> None:
+    x = np.ones((3, 4), np.float32)
+    with pytest.raises(ValueError, match=r"\(f32\[\]\), but it returned \(bool\[\]\)"):
+        jax.lax.reduce(x, 0.0, lambda a, b: a > b, (0,))
+    with pytest.raises(ValueError, match=r"\(f32\[\]\), but it returned \(f32\[\], f32\[\]\)"):
+        jax.lax.reduce(x, 0.0, lambda a, b: (a, b), (0,))

@@ -78,3 +78,31 @@ def test_wrong_permutations_are_refused():
         mapped(lambda x: collective.pshuffle(x, "i", [0, 0, 1, 2]))
     with pytest.raises(ValueError, match="axis 1 is out of bounds for array of dimension 1"):
         mapped(lambda x: collective.all_to_all(x, "i", 0, 1))
+
+
+@pytest.mark.parametrize("name", ["all_gather", "psum_scatter", "all_to_all"])
+def test_axes_out_of_bounds_are_refused(name: str) -> None:
+    calls = {
+        "all_gather": lambda x: jax.lax.all_gather(x, "i", axis=3),
+        "psum_scatter": lambda x: jax.lax.psum_scatter(x, "i", scatter_dimension=3),
+        "all_to_all": lambda x: jax.lax.all_to_all(x, "i", 0, 3),
+    }
+    with pytest.raises(ValueError, match="axis 3 is out of bounds for array of dimension"):
+        jax.vmap(calls[name], axis_name="i")(np.zeros((3, 3, 2), np.float32))
+
+
+def test_what_cannot_be_scattered_is_refused() -> None:
+    x = np.zeros((3, 2), np.float32)
+    with pytest.raises(ValueError, match="must be equal to the size of the named axis, 3, but"):
+        jax.vmap(lambda x: jax.lax.psum_scatter(x, "i"), axis_name="i")(x)
+    with pytest.raises(ValueError, match="must be a multiple of the size of the named axis, 3"):
+        jax.vmap(lambda x: jax.lax.psum_scatter(x, "i", tiled=True), axis_name="i")(x)
+
+
+def test_scatter_dimensions_count_from_the_end() -> None:
+    x = np.arange(18.0, dtype=np.float32).reshape(3, 2, 3)
+    scatter = lambda axis: jax.vmap(  # noqa: E731
+        lambda x: jax.lax.psum_scatter(x, "i", scatter_dimension=axis), axis_name="i"
+    )(x)
+    np.testing.assert_array_equal(scatter(-1), x.sum(0).T)
+    np.testing.assert_array_equal(scatter(1), x.sum(0).T)

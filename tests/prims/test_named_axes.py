@@ -76,3 +76,9 @@ def test_unbound_names_and_groups_are_refused():
     groups = [[0, 1], [2, 3]]
     with pytest.raises(NotImplementedError, match="axis_index_groups not supported in vmap"):
         mapped(lambda x: named_axes.psum(x, "i", axis_index_groups=groups))
+
+
+def test_groups_that_repeat_a_row_are_refused() -> None:
+    total = lambda x: jax.lax.psum(x, "i", axis_index_groups=[[0, 0], [2, 3]])  # noqa: E731
+    with pytest.raises(ValueError, match="must cover all indices exactly once"):
+        jax.vmap(total, axis_name="i")(np.zeros(4, np.float32))

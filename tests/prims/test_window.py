@@ -76,3 +76,16 @@ def test_wrong_windows_are_refused():
         window.reduce_window_sum(x, (2,), None, "VALID")
     with pytest.raises(RuntimeError, match="padding type"):
         window.reduce_window_sum(x, (2, 2), (1, 1), "FOO")
+
+
+@pytest.mark.parametrize("name", ["window_dimensions", "window_strides", "window_dilation"])
+def test_windows_without_extent_are_refused(name: str) -> None:
+    options = {"window_dimensions": (2, 2), "window_strides": (1, 1), "padding": "VALID"}
+    options[name] = (0, 2)
+    with pytest.raises(TypeError, match=f"{name} must have every element be strictly positive"):
+        jax.lax.reduce_window(np.ones((3, 4), np.float32), 0.0, jax.lax.add, **options)
+
+
+def test_names_of_paddings_are_checked() -> None:
+    with pytest.raises(RuntimeError, match="expected 'VALID', 'SAME', or 'SAME_LOWER', got FOO"):
+        jax.lax.reduce_window(np.ones(3, np.float32), 0.0, jax.lax.add, (2,), (1,), "FOO")
