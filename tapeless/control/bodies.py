@@ -16,7 +16,7 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, is_value
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value
-from tapeless.prims.convert import convert_element_type
+from tapeless.prims.convert import convert
 from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, leaf_names, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
@@ -111,7 +111,7 @@ def promote_weak(
         if aval.weak_type and aval.dtype != out.dtype and aval.shape == out.shape:
             dtype = dtypes.result_type(aval, out)
             if dtype != aval.dtype:
-                value = convert_element_type(value, dtype)
+                value = convert(value, dtype)
                 changed = True
         promoted.append(value)
     return promoted, changed

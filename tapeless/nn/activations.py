@@ -19,6 +19,9 @@ from tapeless.numpy.common import (
     asarray,
     canonicalize_axis,
     check_arraylike,
+    const,
+    convert,
+    dtype_of,
     promote_args_inexact,
 )
 
@@ -102,7 +105,7 @@ relu6.defjvps(_inside_six)
 
 def _typed(x: Value, value: float) -> Any:
     """Return a scalar in the dtype of `x`."""
-    return typeof(x).dtype.type(value)
+    return const(x, value)
 
 
 def sigmoid(x: Any) -> Value:
@@ -376,7 +379,9 @@ def one_hot(
     """
     n = int(num_classes.__index__())
     dtype = dtypes.default_float_dtype() if dtype is None else dtype
-    return _one_hot(asarray(x), n, dtypes.check_user_dtype_supported(dtype, "one_hot"), axis)
+    x = asarray(x)
+    index = convert(x, dtypes.canonicalize_dtype(dtype_of(x)), typeof(x).weak_type)
+    return _one_hot(index, n, dtypes.check_user_dtype_supported(dtype, "one_hot"), axis)
 
 
 @functools.partial(jit, static_argnames=("num_classes", "dtype", "axis"))

@@ -22,6 +22,8 @@ from tapeless.numpy.common import (
     asarray,
     canonicalize_axes,
     check_arraylike,
+    const,
+    convert,
     promote_args_inexact,
 )
 
@@ -31,9 +33,11 @@ Axis = int | Sequence[int] | None
 
 
 def _inexact(name: str, x: Any) -> Value:
-    """Return a checked argument in a floating or complex dtype."""
+    """Return a checked argument in a floating or complex dtype, a canonical one."""
     check_arraylike(name, x)
-    return promote_args_inexact(name, x)[0]
+    (inexact,) = promote_args_inexact(name, x)
+    aval = typeof(inexact)
+    return convert(inexact, dtypes.canonicalize_dtype(aval.dtype), aval.weak_type)
 
 
 def _maximum(
@@ -134,7 +138,7 @@ def _without_negative(result: Value, sign: Value) -> Value:
 
 def _zero(x: Value) -> Any:
     """Return 0 in the dtype of `x`."""
-    return typeof(x).dtype.type(0)
+    return const(x, 0)
 
 
 def _spread(x: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
@@ -160,7 +164,7 @@ def logmeanexp(
     if where is None:
         shape = np.shape(x)
         count: Any = np.prod([shape[i] for i in canonicalize_axes(axis, len(shape))], dtype=int)
-        return lax.sub(total, typeof(total).dtype.type(np.log(count)))
+        return lax.sub(total, const(total, np.log(count)))
     count = reductions.sum(where, axis, keepdims=keepdims)
     return lax.sub(total, lax.log(lax.convert_element_type(count, typeof(total).dtype)))
 

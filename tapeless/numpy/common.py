@@ -278,6 +278,8 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
             return x
         if x.ndim and context.trace is not context.base:
             return conversion.convert(context.trace.constant(x), dtype)
+    if isinstance(dtype, np.dtype) and dtypes.canonicalize_dtype(dtype) != dtype:
+        return conversion.convert(x, dtype)
     # A value that is not an Array has no extended dtype.
     element: Any = dtype
     if type(x) is float and dtype in _WIDE_FLOATS and -_LARGE < x < _LARGE:
@@ -307,7 +309,7 @@ def promote_dtypes_inexact(*args: Any) -> list[Value]:
     """Return the arguments in a common dtype that is floating or complex."""
     dtype, weak = dtypes.lattice_result_type(*args)
     inexact = dtypes.to_inexact_dtype(dtype)
-    if inexact != dtype:
+    if inexact != dtype and dtypes.canonicalize_dtype(dtype) == dtype:
         inexact = dtypes.canonicalize_dtype(inexact)
     return [convert(arg, inexact, weak) for arg in args]
 
@@ -315,7 +317,7 @@ def promote_dtypes_inexact(*args: Any) -> list[Value]:
 def promote_dtypes_numeric(*args: Any) -> list[Value]:
     """Return the arguments in a common dtype that is not bool."""
     dtype, weak = dtypes.lattice_result_type(*args)
-    numeric = dtypes.canonicalize_dtype(dtypes.to_numeric_dtype(dtype))
+    numeric = dtypes.to_numeric_dtype(dtype)
     return [convert(arg, numeric, weak) for arg in args]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.common import check_arraylike, convert, value_of
+from tapeless.numpy.common import check_arraylike, const, convert, value_of
 from tapeless.numpy.products import result_type_of_product
 from tapeless.prims import structural
 from tapeless.prims.binary import bitwise_and
@@ -261,7 +261,7 @@ def _take_diagonals(x: Value, names: str, needed: str) -> Term:
             continue
         axes = [axis for axis, each in enumerate(names) if each == name]
         shape = typeof(x).shape
-        x = select(_diagonal(shape, axes), x, structural.broadcast(typeof(x).dtype.type(0), shape))
+        x = select(_diagonal(shape, axes), x, structural.broadcast(const(x, 0), shape))
         gone = axes[:-1] if name in needed else axes
         x = _add_up(x, tuple(gone))
         names = "".join(each for axis, each in enumerate(names) if axis not in gone)

@@ -25,6 +25,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     concrete_value,
+    const,
     convert,
     dtype_of,
     number_dtype,
@@ -80,7 +81,8 @@ def shape_argument(shape: Any) -> tuple[int, ...]:
 
 def filled(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = False) -> Value:
     """Return the array of a concrete number."""
-    if context.trace is context.base and isinstance(dtype, np.dtype):
+    is_plain = isinstance(dtype, np.dtype) and dtypes.canonicalize_dtype(dtype) == dtype
+    if context.trace is context.base and is_plain:
         scalar = np.asarray(number).astype(dtype)
         return array_from_numpy(np.broadcast_to(scalar, shape), weak_type)
     if isinstance(dtype, dtypes.ExtendedDtype):
@@ -178,7 +180,9 @@ def _like(name: str, a: Any, fill: Any, dtype: Any, shape: Any) -> Value:
     if dtype is not None:
         kind = dtypes.check_user_dtype_supported(dtype, name)
     else:
-        kind = dtypes.canonicalize_dtype(old_dtype, allow_extended_dtype=True)
+        kind = old_dtype
+        if not isinstance(a, (Array, Tracer)):
+            kind = dtypes.canonicalize_dtype(old_dtype, allow_extended_dtype=True)
     if np.ndim(fill) == 0 and not isinstance(fill, (Array, Tracer)):
         return filled(sizes, fill, kind, weak)
     return broadcast(asarray(convert(fill, kind, weak)), sizes)
@@ -534,7 +538,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     x = asarray(x)
     kind = _dtype_argument("astype", dtype)
     if kind == np.bool_ and dtypes.issubdtype(dtype_of(x), np.complexfloating):
-        return lax.ne(x, dtype_of(x).type(0))
+        return lax.ne(x, const(x, 0))
     out = lax.convert_element_type(x, kind)
     return lax.copy(out) if copy else out
 

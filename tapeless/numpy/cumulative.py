@@ -19,6 +19,7 @@ from tapeless.numpy.common import (
     asarray,
     canonicalize_axis,
     check_arraylike,
+    const,
     convert,
     promote_args_inexact,
     promote_dtypes,
@@ -75,8 +76,8 @@ def _running(
         x, axis = ravel(x), 0 if axis is None else axis
     axis = canonicalize_axis(axis, typeof(x).ndim)
     if fill is not None:
-        x = where(ne(x, x), typeof(x).dtype.type(fill), x)
-    own = typeof(x).dtype
+        x = where(ne(x, x), const(x, fill), x)
+    own = dtypes.canonicalize_dtype(typeof(x).dtype)
     wanted: Any = dtype
     if dtype is not None:
         wanted = _checked_dtype(dtype, name)
@@ -403,7 +404,7 @@ def gradient(
             "required."
         )
     if not spacings:
-        spacings = [typeof(x).dtype.type(1)] * len(axes)
+        spacings = [const(x, 1)] * len(axes)
     elif len(spacings) == 1:
         spacings *= len(axes)
     elif len(spacings) != len(axes):
@@ -420,7 +421,7 @@ def _slopes(x: Value, h: Value, axis: int) -> Value:
     last = binary.sub(part(n - 1, n), part(n - 2, n - 1))
     if typeof(h).ndim == 0:
         inner = binary.sub(part(2, n), part(0, n - 2))
-        inner = binary.mul(inner, typeof(x).dtype.type(0.5))
+        inner = binary.mul(inner, const(x, 0.5))
         inner, last, first = (binary.div(each, h) for each in (inner, last, first))
         return concatenate([first, inner, last], axis)
     if typeof(h).ndim != 1:
@@ -473,14 +474,13 @@ def trapezoid(
         check_arraylike("trapezoid", y, x)
         y, x = promote_dtypes_inexact(value_of(y), value_of(x))
         dx = diff(x) if typeof(x).ndim == 1 else moveaxis(diff(x, axis=axis), axis, -1)
-    half = typeof(y).dtype.type(0.5)
-    y = moveaxis(y, axis, -1)
+    y = moveaxis(convert(y, dtypes.canonicalize_dtype(typeof(y).dtype)), axis, -1)
     if typeof(dx).ndim == 0:
         total = add_up(y, axis=-1)
         ends = binary.add(get_item(y, (..., 0)), get_item(y, (..., -1)))
-        return arithmetic.multiply(dx, binary.sub(total, binary.mul(half, ends)))
+        return arithmetic.multiply(dx, binary.sub(total, binary.mul(const(y, 0.5), ends)))
     pairs = binary.add(get_item(y, (..., slice(1, None))), get_item(y, (..., slice(None, -1))))
-    return binary.mul(half, add_up(arithmetic.multiply(dx, pairs), axis=-1))
+    return binary.mul(const(y, 0.5), add_up(arithmetic.multiply(dx, pairs), axis=-1))
 
 
 @functools.partial(jit, static_argnames=("axis",))

@@ -28,6 +28,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    const,
     convert,
     value_of,
 )
@@ -324,7 +325,7 @@ def hfft(
     axes = _one_axis("hfft", axis)
     length = n if n is not None else (typeof(x).shape[axes[0]] - 1) * 2
     out = _nd("hfft", FftType.IRFFT, x, None if n is None else (n,), axes, norm)
-    return arithmetic.multiply(out, typeof(out).dtype.type(length))
+    return arithmetic.multiply(out, const(out, length))
 
 
 def ihfft(
@@ -344,7 +345,7 @@ def ihfft(
     x = asarray(value_of(a))
     length = n if n is not None else x.shape[canonicalize_axis(axes[0], x.ndim)]
     out = conj(_nd("ihfft", FftType.RFFT, x, None if n is None else (n,), axes, norm))
-    return arithmetic.multiply(out, typeof(out).dtype.type(1.0 / length))
+    return arithmetic.multiply(out, const(out, 1.0 / length))
 
 
 def fft2(

@@ -90,7 +90,7 @@ def isinf(x: Any, /) -> Array:
 
 def _infinite(x: Value) -> Value:
     """Return whether real numbers are infinite."""
-    return lax.eq(lax.abs(x), dtype_of(x).type(np.inf))
+    return lax.eq(lax.abs(x), const(x, np.inf))
 
 
 def isnan(x: Any, /) -> Array:
@@ -225,8 +225,9 @@ def _words(kind: np.dtype) -> tuple[np.dtype, np.dtype, int, int]:
 def _power_of_two(exponent: Value, wide: np.dtype) -> Value:
     """Return 2 ** exponent, put together from its bits; exponent in the range of normal numbers."""
     _, word, mantissa, bias = _words(wide)
-    biased = lax.add(convert(exponent, word), word.type(bias))
-    return lax.bitcast_convert_type(lax.shift_left(biased, word.type(mantissa)), wide)
+    exponent = convert(exponent, word)
+    biased = lax.add(exponent, const(exponent, bias))
+    return lax.bitcast_convert_type(lax.shift_left(biased, const(biased, mantissa)), wide)
 
 
 @jit
@@ -245,19 +246,20 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     kind = dtype_of(x)
     wide, word, mantissa, bias = _words(kind)
     value = convert(x, wide)
-    tiny = lax.lt(lax.abs(value), wide.type(dtypes.finfo(wide).tiny))
+    tiny = lax.lt(lax.abs(value), const(value, dtypes.finfo(wide).tiny))
     shift = mantissa + 2
-    scaled = lax.select_n(tiny, value, lax.mul(value, wide.type(2.0**shift)))
-    bits = lax.shift_right_logical(lax.bitcast_convert_type(scaled, word), word.type(mantissa))
-    exponent = lax.sub(lax.bitwise_and(bits, word.type(2 * bias + 1)), word.type(bias - 1))
-    ordinary = lax.bitwise_and(lax.ne(value, wide.type(0)), lax.is_finite(value))
+    scaled = lax.select_n(tiny, value, lax.mul(value, const(value, 2.0**shift)))
+    bits = lax.bitcast_convert_type(scaled, word)
+    bits = lax.shift_right_logical(bits, const(bits, mantissa))
+    exponent = lax.sub(lax.bitwise_and(bits, const(bits, 2 * bias + 1)), const(bits, bias - 1))
+    ordinary = lax.bitwise_and(lax.ne(value, const(value, 0)), lax.is_finite(value))
     exponent = lax.select_n(ordinary, lax.full_like(exponent, 0), exponent)
     # 2**-e need not be a normal number, but the two factors are.
-    half = lax.shift_right_arithmetic(exponent, word.type(1))
+    half = lax.shift_right_arithmetic(exponent, const(exponent, 1))
     part = lax.mul(scaled, _power_of_two(lax.neg(half), wide))
     part = lax.mul(part, _power_of_two(lax.sub(half, exponent), wide))
     part = lax.select_n(ordinary, value, part)
-    shifted = lax.sub(exponent, word.type(shift))
+    shifted = lax.sub(exponent, const(exponent, shift))
     exponent = lax.select_n(lax.bitwise_and(ordinary, tiny), exponent, shifted)
     return convert(part, kind), convert(exponent, np.dtype(np.int32))
 

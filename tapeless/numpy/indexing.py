@@ -28,7 +28,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.numpy.choice import broadcast
-from tapeless.numpy.common import asarray, convert, dtype_of, value_of
+from tapeless.numpy.common import asarray, const, convert, dtype_of, value_of
 from tapeless.numpy.static_indexing import (
     drop_and_add,
     eager_window,
@@ -330,11 +330,10 @@ def _as_index(start: Value) -> Value:
 
 def _from_front(place: Value, length: int) -> Value:
     """Return places with those below 0 counted from the end."""
-    kind = dtype_of(place).type
     if isinstance(place, np.integer) and context.trace is context.base:
-        return place if place >= 0 else kind(place + length)
-    below = lax.lt(place, kind(0))
-    return lax.select_n(below, place, lax.add(place, kind(length)))
+        return place if place >= 0 else dtype_of(place).type(place + length)
+    below = lax.lt(place, const(place, 0))
+    return lax.select_n(below, place, lax.add(place, const(place, length)))
 
 
 # Plans of gathers and scatters

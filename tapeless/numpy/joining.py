@@ -18,6 +18,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     concrete_value,
+    const,
     convert,
     dtype_of,
     promote_dtypes,
@@ -563,9 +564,9 @@ def _roll_dynamic(
         length = typeof(a).shape[number]
         if length == 0:
             continue
-        kind = dtype_of(amount).type
-        forward = lax.rem(amount, kind(length))
-        start = lax.rem(lax.sub(kind(length), forward), kind(length))
-        start = lax.rem(lax.add(start, kind(length)), kind(length))
+        extent = const(amount, length)
+        forward = lax.rem(amount, extent)
+        start = lax.rem(lax.sub(extent, forward), extent)
+        start = lax.rem(lax.add(start, extent), extent)
         a = lax.dynamic_slice_in_dim(lax.concatenate([a, a], number), start, length, number)
     return a

@@ -17,7 +17,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.choice import where as choose
-from tapeless.numpy.common import asarray, check_arraylike, is_complex, is_inexact, value_of
+from tapeless.numpy.common import asarray, check_arraylike, const, is_complex, is_inexact, value_of
 from tapeless.numpy.reductions import Axis, all, argmax, argmin, max, mean, min, prod, sum, var
 from tapeless.prims import binary
 from tapeless.prims.compare import ne
@@ -50,7 +50,7 @@ def _is_nan(x: Value) -> Value:
 
 def _without_nan(x: Value, fill: float) -> Value:
     """Return floating numbers with NaN replaced by a number."""
-    return choose(_is_nan(x), typeof(x).dtype.type(fill), x)
+    return choose(_is_nan(x), const(x, fill), x)
 
 
 @_jit_with_dtype

@@ -17,7 +17,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.choice import broadcast
-from tapeless.numpy.common import asarray, check_arraylike, convert, dtype_of
+from tapeless.numpy.common import asarray, check_arraylike, const, convert, dtype_of
 from tapeless.numpy.creation import linspace
 from tapeless.numpy.joining import repeat
 from tapeless.numpy.rounding import round as rounded
@@ -251,7 +251,7 @@ def _mirrored(
             start = skipped if side == 0 else length - size - skipped
             strip = flip(lax.slice_in_dim(x, start, start + size, axis=axis), axis)
             if reflect_type == "odd":
-                strip = lax.sub(lax.mul(edge, dtype_of(x).type(2)), strip)
+                strip = lax.sub(lax.mul(edge, const(x, 2)), strip)
             x = lax.concatenate([strip, x] if side == 0 else [x, strip], axis)
             width -= size
     return x

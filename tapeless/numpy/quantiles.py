@@ -25,6 +25,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    const,
     convert,
     promote_dtypes_inexact,
     value_of,
@@ -363,7 +364,7 @@ def _between(
     if method == "higher":
         return high
     if method == "midpoint":
-        half = typeof(weight_low).dtype.type(0.5)
+        half = const(weight_low, 0.5)
         return arithmetic.multiply(binary.add(low, high), half)
     shape = typeof(low).shape
     if not leave_out and typeof(weight_low).ndim and typeof(weight_low).ndim < len(shape):
@@ -371,7 +372,7 @@ def _between(
             structural.broadcast_in_dim(each, shape, (0,)) for each in (weight_low, weight_high)
         )
     if method == "nearest":
-        half = typeof(weight_high).dtype.type(0.5)
+        half = const(weight_high, 0.5)
         return select.select(le(weight_high, half), low, high)
     low, high = arithmetic.multiply(low, weight_low), arithmetic.multiply(high, weight_high)
     return binary.add(low, high)

@@ -22,6 +22,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    const,
     convert,
     promote_args_inexact,
     value_of,
@@ -78,7 +79,7 @@ def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
     """Return the dtype of a sum: as asked, or wide enough for integers."""
     if dtype is not None:
         return _asked_dtype(dtype, name)
-    own = typeof(x).dtype
+    own = dtypes.canonicalize_dtype(typeof(x).dtype)
     if not promote or own.kind in "fc":
         return own
     if own == np.bool_:
@@ -211,7 +212,8 @@ def _extreme(
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
                              f"where mask one has to specify 'initial'")  # fmt: skip
-    fill = neutral(aval.dtype) if where is not None else None
+    x = convert(x, dtypes.canonicalize_dtype(aval.dtype), aval.weak_type)
+    fill = neutral(typeof(x).dtype) if where is not None else None
     finish = _from_initial(initial, combine)
     return _reduce(x, axis, operation, fill, keepdims, where, finish)
 
@@ -495,7 +497,7 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Value:
     """
     check_arraylike("count_nonzero", a)
     x = value_of(a)
-    flags = ne(x, typeof(x).dtype.type(0))
+    flags = ne(x, const(x, 0))
     return sum(flags, axis, dtypes.default_int_dtype(), keepdims=keepdims)
 
 

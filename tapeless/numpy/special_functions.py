@@ -60,8 +60,8 @@ def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     near = 2.0 ** -((info.nmant + 1) // 2)
     size1, size2 = lax.abs(x1), lax.abs(x2)
     largest = lax.max(size1, size2)
-    large = largest >= far
-    small = largest <= near
+    large = lax.ge(largest, const(largest, far))
+    small = lax.le(largest, const(largest, near))
     down = lax.full_like(x1, near / far)
     up = lax.full_like(x1, far / near)
     one = lax.full_like(x1, 1)

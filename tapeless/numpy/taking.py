@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     concrete_value,
+    const,
     convert,
     dtype_of,
     value_of,
@@ -130,7 +131,7 @@ def _take_places(indices: Value, length: int, mode: Any) -> tuple[Value, Any]:
     if mode == "raise":
         raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
     if mode == "wrap":
-        places = remainder(indices, kind.type(length) if length < 128 else length)
+        places = remainder(indices, const(indices, length) if length < 128 else length)
         return places, lax.GatherScatterMode.PROMISE_IN_BOUNDS
     if mode == "clip":
         return indices, lax.GatherScatterMode.CLIP
@@ -141,8 +142,8 @@ def _take_places(indices: Value, length: int, mode: Any) -> tuple[Value, Any]:
         return indices, mode
     if length > dtypes.iinfo(kind).max:
         indices, kind = convert(indices, np.dtype(np.int32)), np.dtype(np.int32)
-    below = lax.lt(indices, kind.type(0))
-    moved = lax.add(indices, kind.type(length))
+    below = lax.lt(indices, const(indices, 0))
+    moved = lax.add(indices, const(indices, length))
     return where(below, moved, indices), mode
 
 
@@ -188,8 +189,8 @@ def take_along_axis(
         )
     axis = canonicalize_axis(axis, rank)
     if not dtypes.issubdtype(kind, np.unsignedinteger) and wrap_negative_indices:
-        length = kind.type(typeof(arr).shape[axis])
-        below = lax.lt(indices, kind.type(0))
+        length = const(indices, typeof(arr).shape[axis])
+        below = lax.lt(indices, const(indices, 0))
         indices = lax.select_n(below, indices, lax.add(indices, length))
     return _gather_lines(arr, indices, axis, mode, fill_value)
 
@@ -290,11 +291,10 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
     repeats = -(-count // typeof(values).size)
     values = lax.slice_in_dim(tile(values, repeats), 0, count)
-    kind = dtype_of(places)
     if mode == "wrap":
-        places = remainder(places, kind.type(size))
+        places = remainder(places, const(places, size))
     elif mode == "clip":
-        places = lax.min(lax.max(places, kind.type(0)), kind.type(size - 1))
+        places = lax.min(lax.max(places, const(places, 0)), const(places, size - 1))
     flat = scatter_update(ravel(x), (places,), values, lax.scatter_p)
     return lax.reshape(flat, typeof(x).shape)
 
@@ -371,8 +371,8 @@ def compress(
         )
         return take_rows(x, flatnonzero(kept), axis)
     rows = flatnonzero(kept, size=size, fill_value=length)
-    out_rows = take_rows(x, lax.min(rows, dtype_of(rows).type(max(length - 1, 0))), axis)
-    missing = lax.ge(rows, dtype_of(rows).type(length))
+    out_rows = take_rows(x, lax.min(rows, const(rows, max(length - 1, 0))), axis)
+    missing = lax.ge(rows, const(rows, length))
     shape = typeof(out_rows).shape
     missing = lax.broadcast_in_dim(missing, shape, (axis,))
     return where(missing, convert(value_of(fill_value), dtype_of(x)), out_rows)
@@ -515,7 +515,7 @@ def ravel_multi_index(
                 raise ValueError("invalid entry in coordinates array")
     elif mode == "clip":
         places = [
-            lax.min(lax.max(each, dtype_of(each).type(0)), dtype_of(each).type(extent - 1))
+            lax.min(lax.max(each, const(each, 0)), const(each, extent - 1))
             for each, extent in zip(places, dims, strict=True)
         ]
     elif mode == "wrap":

@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    const,
     convert,
     dtype_of,
     value_of,
@@ -327,7 +328,7 @@ def reducer(name: str, identity: Any, inexact: bool = False) -> Callable:
             x = _widened(x)
         axes = canonicalize_axes(axis, typeof(x).ndim)
         if isinstance(identity, bool) and dtype_of(x) != np.bool_:
-            x = lax.ne(x, dtype_of(x).type(0))
+            x = lax.ne(x, const(x, 0))
         if where is not None:
             neutral = initial if identity is None else identity
             x = choose_where(where, x, convert(neutral, dtype_of(x)))

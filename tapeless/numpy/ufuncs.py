@@ -369,9 +369,9 @@ def log10(x: Any, /) -> Array:
     scale = 1 / np.log(10)
     if is_complex(out):
         real, imag = lax.real(out), lax.imag(out)
-        scaled = (lax.mul(part, dtype_of(part).type(scale)) for part in (real, imag))
+        scaled = (lax.mul(part, const(part, scale)) for part in (real, imag))
         return lax.complex(*scaled)
-    return lax.mul(out, dtype_of(out).type(scale))
+    return lax.mul(out, const(out, scale))
 
 
 def deg2rad(x: Any, /) -> Array:

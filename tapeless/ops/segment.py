@@ -50,6 +50,7 @@ def _segment(
     """Scatter the rows of `data` to their segments; `how` is for the scatter."""
     check_arraylike(reduction.name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
+    data = lax.convert_element_type(data, dtypes.canonicalize_dtype(typeof(data).dtype))
     rows, id_aval = typeof(data), typeof(ids)
     if not dtypes.issubdtype(id_aval.dtype, np.integer):
         raise TypeError(f"segment_ids must be integers, got {id_aval.str_short(False)}")

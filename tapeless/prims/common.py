@@ -144,7 +144,7 @@ def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:
             return kind(fill)
     if dtypes.canonicalize_dtype(aval.dtype) != aval.dtype:
         # A NumPy scalar would be narrowed; the operand is of 64 bits, from x64 mode.
-        return context.base.array(np.asarray(fill, aval.dtype), aval)
+        return context.base.array(np.asarray(fill, aval.dtype), ShapedArray((), aval.dtype))
     return aval.dtype.type(fill)
 
 

@@ -26,7 +26,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Literal
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Value, current_trace
+from tapeless.core.trace import Axis, Value, context, current_trace
 from tapeless.prims.common import (
     ANY,
     FLOAT,
@@ -118,7 +118,8 @@ convert_element_type_p = ConvertElementType()
 def convert(x: Value, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
     """Return `x` with this dtype and weakness: `x` itself if it has them."""
     if isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
-        if current_trace().parent is not None:
+        narrowed = isinstance(dtype, np.dtype) and dtypes.canonicalize_dtype(dtype) != dtype
+        if narrowed or current_trace().parent is not None:
             constant = _converted(x, dtype, weak_type)
             if constant is not None:
                 return constant
@@ -130,12 +131,15 @@ def convert(x: Value, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
 
 
 def _converted(x: Any, dtype: dtypes.Dtype, weak_type: bool) -> Any:
-    """Return a Python or NumPy value of this type, or None if there is none such."""
+    """Return a constant of this type, or None if there is none such."""
     if not isinstance(dtype, np.dtype) or dtype not in _PLAIN_DTYPES:
         return None
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         constant = np.asarray(x).astype(dtype)
+    if dtypes.canonicalize_dtype(dtype) != dtype:
+        # A NumPy value would be narrowed.
+        return context.base.array(constant, ShapedArray(constant.shape, dtype, weak_type))
     if not weak_type:
         return constant[()]
     is_scalar = constant.shape == ()

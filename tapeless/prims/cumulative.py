@@ -27,6 +27,7 @@ from tapeless.prims.binary import add, max, min, mul, sub
 from tapeless.prims.common import (
     add_tangents,
     batch_dim,
+    const,
     extreme_hlo,
     full_like,
     shape_of,
@@ -296,7 +297,7 @@ def _interleave(evens: Pair, odds: Pair, axis: int) -> Pair:
         """Put zeros between the elements, before and after."""
         config = [(0, 0, 0)] * rank
         config[axis] = (before, after, 1)
-        return pad(value, typeof(value).dtype.type(0), tuple(config))
+        return pad(value, const(value, 0), tuple(config))
 
     evens = tuple(spread(value, 0, int(n_even == n_odd)) for value in evens)
     odds = tuple(spread(value, 1, int(n_even != n_odd)) for value in odds)

@@ -25,16 +25,18 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import mul
-from tapeless.prims.common import batch_dim, dtype_of, move_dim, shape_of
+from tapeless.prims.common import batch_dim, const, dtype_of, move_dim, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.parts import conj
 from tapeless.prims.rules import LinearUnary, is_complex
 from tapeless.prims.structural import array_text, reshape
 from tapeless.util import lazy
+from tapeless.util.apart import apart
 
 __all__ = ["FftType", "fft", "fft_p"]
 
 _transforms = lazy.load("scipy.fft")
+_LONG = 1 << 20  # elements of a transform that takes tenths of a second
 
 
 class FftType(enum.IntEnum):
@@ -59,7 +61,12 @@ def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], t
         """Transform one array."""
         if kind is not FftType.RFFT:
             x = x.view(np.result_type(x.dtype, np.complex64))[..., 0]
-        out = getattr(_transforms, name)(x, s=tuple(lengths), axes=axes)
+        run = getattr(_transforms, name)
+        if x.size < _LONG:
+            out = run(x, s=tuple(lengths), axes=axes)
+        else:
+            own = x.copy()  # the memory of x may be gone before a call that was left ends
+            out = apart(lambda: run(own, s=tuple(lengths), axes=axes))
         if kind is not FftType.IRFFT:
             out = out[..., np.newaxis].view(out.real.dtype)
         return (out,)
@@ -120,7 +127,7 @@ class FFT(LinearUnary):
             weights = _weights(lengths, dtype_of(ct), 0.5)
             halved = mul(conj(ct), _stretched(weights, shape_of(ct)))
             (out,) = self.bind(halved, fft_type=FftType.IRFFT, fft_lengths=lengths)
-            return (mul(out, dtype_of(out).type(size)),)
+            return (mul(out, const(out, size)),)
         (out,) = self.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths)
         weights = _weights(lengths, dtype_of(out), 2.0) / size
         weights = weights.astype(dtype_of(out))

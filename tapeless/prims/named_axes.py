@@ -27,7 +27,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value, find_axis
 from tapeless.prims.binary import add, div, mul
-from tapeless.prims.common import batch_dim
+from tapeless.prims.common import batch_dim, const
 from tapeless.prims.convert import convert
 from tapeless.prims.create import iota
 from tapeless.prims.reduce import reduce_max, reduce_min, reduce_sum
@@ -64,7 +64,7 @@ def names_of(axis_name: Any) -> tuple[Any, ...]:
 
 def times(x: Value, size: int) -> Value:
     """Return x times the number of rows."""
-    return mul(typeof(x).dtype.type(size), x)
+    return mul(const(x, size), x)
 
 
 class Collective(Primitive):
@@ -329,7 +329,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
             return leaf / size
         if not dtypes.issubdtype(typeof(leaf).dtype, np.inexact):
             leaf = convert(leaf, dtypes.default_float_dtype())
-        return div(leaf, typeof(leaf).dtype.type(size))
+        return div(leaf, const(leaf, size))
 
     return map_leaves(divide, total)
 

@@ -563,7 +563,7 @@ class ScatterExtreme(CombiningScatter):
         wins, stays = eq(updates, new), eq(old, new)
         one, zero = full_like(updates, 1), zeros_like(updates)
         n_winners, n_updates = count(select(wins, one, zero)), count(one)
-        unit = typeof(updates).dtype.type(1)
+        unit = const(updates, 1)
         with_old = div(unit, add(n_winners, unit))
         part = select(stays, with_old, div(unit, n_winners))
         update_part = select(wins, part, zero)

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim, batch_dim_to, shape_of
+from tapeless.prims.common import batch_dim, batch_dim_to, const, shape_of
 from tapeless.prims.compare import ge_p, le_p
 from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
@@ -335,7 +335,7 @@ class ReduceWindowSum(LinearUnary, ReduceWindow):
         window, strides, padding, base, steps = (params[name] for name in PARAMETERS)
         pads = transposed_padding(x.aval.shape, window, strides, shape_of(ct), padding, base, steps)
         config = [(*pair, stride - 1) for pair, stride in zip(pads, strides, strict=True)]
-        padded = pad(ct, typeof(ct).dtype.type(0), tuple(config))
+        padded = pad(ct, const(ct, 0), tuple(config))
         ones, no_pads = (1,) * len(window), ((0, 0),) * len(window)
         new = (window, tuple(base), no_pads, ones, steps)
         return self.bind(padded, **dict(zip(PARAMETERS, new, strict=True)))

@@ -25,7 +25,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
 from tapeless.numpy.arithmetic import equal, multiply, not_equal, subtract
 from tapeless.numpy.choice import where
-from tapeless.numpy.common import convert, is_complex
+from tapeless.numpy.common import const, convert, is_complex
 from tapeless.numpy.diagonals import diagonal, eye, trace
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
@@ -147,7 +147,7 @@ def _slogdet_tangents(
     """Return the tangents of sign and logarithm."""
     ratio = _trace(lu_solve(factors, order, da))
     if not is_complex(ratio):
-        return multiply(sign, typeof(sign).dtype.type(0)), ratio
+        return multiply(sign, const(sign, 0)), ratio
     size = parts.real(ratio)
     turn = subtract(ratio, convert(size, typeof(ratio).dtype))
     return multiply(turn, sign), size

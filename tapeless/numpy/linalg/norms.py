@@ -13,7 +13,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
-from tapeless.numpy.common import canonicalize_axes, canonicalize_axis, check_arraylike
+from tapeless.numpy.common import canonicalize_axes, canonicalize_axis, check_arraylike, const
 from tapeless.numpy.linalg.factorizations import inexact, svd
 from tapeless.numpy.shaping import expand_dims, moveaxis, ravel, reshape
 from tapeless.prims import binary, parts, unary
@@ -160,7 +160,7 @@ def _norm_along(
     if ord == -np.inf:
         return reductions.min(unary.abs(x), **size)
     if ord == 0:
-        return reductions.sum(arithmetic.not_equal(x, typeof(x).dtype.type(0)), dtype=real, **size)
+        return reductions.sum(arithmetic.not_equal(x, const(x, 0)), dtype=real, **size)
     if ord == 1:
         return reductions.sum(unary.abs(x), **size)
     powers = binary.pow(unary.abs(x), real.type(ord))

@@ -19,7 +19,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, div
-from tapeless.prims.common import dtype_of, shape_of
+from tapeless.prims.common import const, dtype_of, shape_of
 from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack
 from tapeless.prims.linalg.matrices import (
@@ -90,7 +90,7 @@ def _tangent(factor: Value, da: Value) -> Value:
         factor, sym, left_side=False, transpose_a=True, conjugate_a=True, lower=True
     )
     inner = tril(triangular_solve(factor, right, left_side=True, lower=True))
-    halves = add(dtype_of(da).type(1), eye(shape_of(da), dtype_of(da)))
+    halves = add(const(da, 1), eye(shape_of(da), dtype_of(da)))
     return tril(matmul(factor, div(inner, halves)))
 
 

@@ -19,7 +19,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
-from tapeless.prims.common import dtype_of, shape_of
+from tapeless.prims.common import const, dtype_of, shape_of
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.linalg.calls import Calls, permutation
@@ -159,7 +159,7 @@ def _padded(x: Value, before: int, after: tuple[int, int]) -> Value:
     """Add rows and columns of zeros: `before` in front of both, `after` = (rows, columns)."""
     rank = len(shape_of(x))
     config = [(0, 0, 0)] * (rank - 2) + [(before, extra, 0) for extra in after]
-    return pad(x, dtype_of(x).type(0), tuple(config))
+    return pad(x, const(x, 0), tuple(config))
 
 
 def _tangent(factors: Value, order: Value, da: Value) -> Value:

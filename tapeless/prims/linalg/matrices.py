@@ -12,7 +12,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add, div
-from tapeless.prims.common import dtype_of, shape_of, zeros_like
+from tapeless.prims.common import const, dtype_of, shape_of, zeros_like
 from tapeless.prims.compare import eq, ge
 from tapeless.prims.convert import convert
 from tapeless.prims.create import broadcasted_iota
@@ -88,7 +88,7 @@ def adjoint(x: Value) -> Value:
 
 def symmetrize(x: Value) -> Value:
     """Return the Hermitian part, (x + x') / 2."""
-    return div(add(x, adjoint(x)), dtype_of(x).type(2))
+    return div(add(x, adjoint(x)), const(x, 2))
 
 
 def _compared(shape: Sequence[int], compare: Any, offset: int = 0) -> Value:

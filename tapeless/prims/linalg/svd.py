@@ -22,7 +22,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, div, mul, sub
-from tapeless.prims.common import dtype_of, full_like, shape_of
+from tapeless.prims.common import const, dtype_of, full_like, shape_of
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert
 from tapeless.prims.linalg.calls import Calls, identity
@@ -235,13 +235,13 @@ def _tangents(s: Value, u: Value, vt: Value, da: Value) -> tuple[Value, Value, V
     ds = real(ds) if is_complex(dtype) else ds
     unit = eye((*shape_of(s), shape_of(s)[-1]), dtype_of(s))
     gaps = mul(add(row, column), sub(row, column))
-    one = dtype_of(s).type(1)
+    one = const(s, 1)
     factor = convert(sub(div(one, add(gaps, unit)), unit), dtype)
     by_row = mul(convert(row, dtype), inner)
     by_column = mul(convert(column, dtype), inner)
     zeros = convert(eq(s, full_like(s, 0)), dtype_of(s))
     inverse = convert(sub(div(one, add(s, zeros)), zeros), dtype)
-    skew = mul(sub(inner, adjoint(inner)), dtype.type(0.5))
+    skew = mul(sub(inner, adjoint(inner)), const(inner, 0.5))
     phase = mul(mul(skew, convert(unit, dtype)), columns_of(inverse))
     du = matmul(u, add(mul(factor, add(by_row, adjoint(by_row))), phase))
     dv = matmul(v, mul(factor, add(by_column, adjoint(by_column))))

@@ -20,7 +20,7 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import mul
-from tapeless.prims.common import add_tangents, dtype_of, shape_of
+from tapeless.prims.common import add_tangents, const, shape_of
 from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack, real_part
 from tapeless.prims.linalg.matrices import (
@@ -289,7 +289,7 @@ def _moved(x: Value, axis: int, offset: int) -> Value:
         return x
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (-offset, offset, 0)
-    return pad(x, dtype_of(x).type(0), tuple(config))
+    return pad(x, const(x, 0), tuple(config))
 
 
 tridiagonal_p = Tridiagonal()
