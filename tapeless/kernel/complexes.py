@@ -24,11 +24,14 @@ def _sinh(b: Any, z: Element) -> Element:
     """sinh x cos y + i cosh x sin y."""
     x, y = z
     sine, cosine = b.op("sin", y), b.op("cos", y)
-    rise = b.mul(b.op("sinh", x), cosine)
-    turn = b.mul(b.op("cosh", x), sine)
+    fall, size = b.op("sinh", x), b.op("cosh", x)
+    rise = b.mul(fall, cosine)
+    turn = b.mul(size, sine)
+    aimless = b.ne(cosine, cosine)
     endless = b.eq(b.add(x, x), x)  # 0 and infinities
-    re = b.select(_both(b, _is_nan(b, cosine), endless), x, rise)
-    im = b.select(b.eq(y, 0.0), y, turn)
+    kept = b.and_(aimless, endless)
+    re = b.select(kept, x, rise)
+    im = _at_zero(b, y, turn)
     return b.pair(re, im)
 
 
@@ -36,13 +39,22 @@ def _cosh(b: Any, z: Element) -> Element:
     """cosh x cos y + i sinh x sin y."""
     x, y = z
     sine, cosine = b.op("sin", y), b.op("cos", y)
-    size = b.op("cosh", x)
-    unbounded = _both(b, _is_nan(b, cosine), b.eq(b.abs(x), math.inf))
-    re = b.select(unbounded, size, b.mul(size, cosine))
+    fall, size = b.op("sinh", x), b.op("cosh", x)
+    rise = b.mul(size, cosine)
+    turn = b.mul(fall, sine)
+    aimless = b.ne(cosine, cosine)
+    endless = _is_endless(b, x)
+    kept = b.and_(aimless, endless)
+    re = b.select(kept, size, rise)
+    flat = b.eq(y, 0.0)
     one = b.const(1.0, x.dtype)
-    im = b.mul(b.op("sinh", x), sine)
-    im = b.select(b.eq(y, 0.0), b.mul(b.copysign(one, x), y), im)
-    return b.pair(re, b.select(b.eq(x, 0.0), _zero_if_nan(b, im), im))
+    side = b.copysign(one, x)
+    signed = b.mul(side, y)
+    im = b.select(flat, signed, turn)
+    number = _zero_if_nan(b, im)
+    centred = b.eq(x, 0.0)
+    im = b.select(centred, number, im)
+    return b.pair(re, im)
 
 
 def _sin(b: Any, z: Element) -> Element:
@@ -67,20 +79,28 @@ def _tanh(b: Any, z: Element) -> Element:
     product = b.mul(sine, cosine)
     squares = b.mul(cosine, cosine)
     denominator = b.add(squares, b.mul(sinh, sinh))
-    near_re = b.div(b.mul(sinh, cosh), denominator)
-    near_re = b.select(b.eq(x, 0.0), x, near_re)
-    near_im = b.div(product, denominator)
-    near_im = b.select(b.eq(y, 0.0), y, near_im)
+    double = b.mul(sinh, cosh)
+    ratio = b.div(double, denominator)
+    near_re = _at_zero(b, x, ratio)
+    turn = b.div(product, denominator)
+    near_im = _at_zero(b, y, turn)
+    near = b.pair(near_re, near_im)
     size = b.abs(x)
-    decay = b.op("exp", b.mul(size, -2.0))
-    far_im = b.mul(b.mul(product, 4.0), decay)
-    far_re = b.copysign(b.const(1.0, x.dtype), x)
+    exponent = b.mul(size, -2.0)
+    decay = b.op("exp", exponent)
+    steep = b.mul(product, 4.0)
+    far_im = b.mul(steep, decay)
+    one = b.const(1.0, x.dtype)
+    far_re = b.copysign(one, x)
     # At infinity the angle does not matter; before, none makes a NaN of both parts.
     infinite = b.eq(size, math.inf)
-    lost = _both(b, b.not_(infinite), _is_nan(b, product))
+    aimless = b.ne(product, product)
+    finite = b.not_(infinite)
+    lost = b.and_(aimless, finite)
     far_re = b.select(lost, product, far_re)
-    far_im = b.select(infinite, _zero_if_nan(b, far_im), far_im)
-    near, far = b.pair(near_re, near_im), b.pair(far_re, far_im)
+    number = _zero_if_nan(b, far_im)
+    far_im = b.select(infinite, number, far_im)
+    far = b.pair(far_re, far_im)
     return b.select(b.gt(size, 20.0), far, near)
 
 
@@ -103,11 +123,16 @@ def _expm1(b: Any, z: Element) -> Element:
     rise = b.mul(growth, cosine)
     size = b.op("exp", x)
     turned = b.mul(size, b.op("sin", y))
-    aimless = _is_nan(b, cosine)
-    unbounded = _both(b, aimless, b.eq(b.abs(x), math.inf))
-    re = b.select(unbounded, growth, b.sub(rise, drop))
-    turned = b.select(_both(b, aimless, b.eq(x, -math.inf)), size, turned)
-    return b.pair(re, b.select(b.eq(y, 0.0), y, turned))
+    aimless = b.ne(cosine, cosine)
+    endless = _is_endless(b, x)
+    unbounded = b.and_(aimless, endless)
+    re = b.sub(rise, drop)
+    re = b.select(unbounded, growth, re)
+    lowest = b.eq(x, -math.inf)
+    vanishes = b.and_(aimless, lowest)
+    turned = b.select(vanishes, size, turned)
+    im = _at_zero(b, y, turned)
+    return b.pair(re, im)
 
 
 def _exp2(b: Any, z: Element) -> Element:
@@ -196,12 +221,14 @@ def _asin(b: Any, z: Element) -> Element:
     product = b.mul(minus, plus)
     cross = b.mul(b.conj(minus), plus)
     angle = b.op("atan2", x, product.re)
-    angle = b.select(b.eq(x, 0.0), x, angle)
-    size = b.op("asinh", cross.im)
+    near_re = _at_zero(b, x, angle)
+    near_im = b.op("asinh", cross.im)
+    near = b.pair(near_re, near_im)
+    far_re = b.op("atan2", x, b.abs(y))
+    far_im = _infinity_like(b, y)
+    far = b.pair(far_re, far_im)
     infinite = _is_infinite(b, z)
-    re = b.select(infinite, b.op("atan2", x, b.abs(y)), angle)
-    im = b.select(infinite, _infinity_like(b, y), size)
-    return b.pair(re, im)
+    return b.select(infinite, far, near)
 
 
 def _acos(b: Any, z: Element) -> Element:
@@ -210,31 +237,40 @@ def _acos(b: Any, z: Element) -> Element:
     minus, plus = _roots(b, z)
     cross = b.mul(b.conj(plus), minus)
     half = b.op("atan2", minus.re, plus.re)
+    angle = b.mul(half, 2.0)
+    upright = b.eq(x, 0.0)
     right = b.const(math.pi / 2, x.dtype)
-    angle = b.select(b.eq(x, 0.0), right, b.mul(half, 2.0))
-    size = b.op("asinh", cross.im)
+    near_re = b.select(upright, right, angle)
+    near_im = b.op("asinh", cross.im)
+    near = b.pair(near_re, near_im)
+    far_re = b.op("atan2", b.abs(y), x)
+    far_im = _infinity_like(b, b.neg(y))
+    far = b.pair(far_re, far_im)
     infinite = _is_infinite(b, z)
-    re = b.select(infinite, b.op("atan2", b.abs(y), x), angle)
-    im = b.select(infinite, _infinity_like(b, b.neg(y)), size)
-    return b.pair(re, im)
+    return b.select(infinite, far, near)
 
 
 def _acosh(b: Any, z: Element) -> Element:
     """Kahan's formula with the roots of z - 1 and z + 1; at infinity, infinity and the angle."""
     x, y = z
     one = b.const(1.0, x.dtype)
-    below, above = b.pair(b.sub(x, one), y), b.pair(b.add(x, one), y)
+    below = b.pair(b.sub(x, one), y)
+    above = b.pair(b.add(x, one), y)
     minus = b.sqrt(below)
     plus = b.sqrt(above)
     cross = b.mul(b.conj(minus), plus)
     half = b.op("atan2", minus.im, plus.re)
-    right = b.copysign(b.const(math.pi / 2, x.dtype), y)
-    angle = b.select(b.eq(x, 0.0), right, b.mul(half, 2.0))
+    angle = b.mul(half, 2.0)
+    upright = b.eq(x, 0.0)
+    right = _right_angle_like(b, y)
+    near_re = b.op("asinh", cross.re)
+    near_im = b.select(upright, right, angle)
+    near = b.pair(near_re, near_im)
+    far_re = b.const(math.inf, x.dtype)
+    far_im = b.op("atan2", y, x)
+    far = b.pair(far_re, far_im)
     infinite = _is_infinite(b, z)
-    endless = b.const(math.inf, x.dtype)
-    re = b.select(infinite, endless, b.op("asinh", cross.re))
-    im = b.select(infinite, b.op("atan2", y, x), angle)
-    return b.pair(re, im)
+    return b.select(infinite, far, near)
 
 
 def _asinh(b: Any, z: Element) -> Element:
@@ -260,26 +296,34 @@ def _atanh(b: Any, z: Element) -> Element:
     below = b.sub(product, square)
     double = b.mul(y, 2.0)
     angle = b.op("atan2", double, below)
-    near_re = b.select(b.eq(x, 0.0), x, b.mul(size, 0.25))
-    near = b.pair(near_re, b.mul(angle, 0.5))
-    far_re, far = _far_atanh(b, z)
-    right = b.copysign(b.const(math.pi / 2, x.dtype), y)
-    far_im = b.select(_is_nan(b, y), y, right)
-    return b.select(far, b.pair(far_re, far_im), near)
+    quarter = b.mul(size, 0.25)
+    near_re = _at_zero(b, x, quarter)
+    near_im = b.mul(angle, 0.5)
+    near = b.pair(near_re, near_im)
+    far, is_far = _far_atanh(b, z)
+    return b.select(is_far, far, near)
 
 
-def _far_atanh(b: Any, z: Element) -> tuple[Any, Any]:
-    """Return x / (x^2 + y^2), and where it is the real part of atanh: far from 0."""
+def _far_atanh(b: Any, z: Element) -> tuple[Element, Any]:
+    """Return x / (x^2 + y^2) + i pi / 2, and whether that is atanh: far from 0."""
     x, y = z
-    infinite = _is_infinite(b, z)
-    large = b.max(b.abs(x), b.abs(y))
-    small = b.min(b.abs(x), b.abs(y))
+    wide, high = b.abs(x), b.abs(y)
+    large = b.max(wide, high)
+    small = b.min(wide, high)
     ratio = b.div(small, large)
-    whole = b.add(b.mul(ratio, ratio), 1.0)
-    inverse = b.div(b.div(x, large), b.mul(whole, large))
-    nothing = b.copysign(b.const(0.0, x.dtype), x)
+    square = b.mul(ratio, ratio)
+    whole = b.add(square, 1.0)
+    distance = b.mul(whole, large)
+    direction = b.div(x, large)
+    inverse = b.div(direction, distance)
+    zero = b.const(0.0, x.dtype)
+    nothing = b.copysign(zero, x)
+    infinite = _is_infinite(b, z)
+    re = b.select(infinite, nothing, inverse)
+    right = _right_angle_like(b, y)
+    im = b.select(b.ne(y, y), y, right)
     far = b.gt(large, 1e10)
-    return b.select(infinite, nothing, inverse), b.or_(far, infinite)
+    return b.pair(re, im), b.or_(far, infinite)
 
 
 def _atan(b: Any, z: Element) -> Element:
@@ -317,35 +361,47 @@ def _roots(b: Any, z: Element) -> tuple[Element, Element]:
     """Return the square roots of 1 - z and 1 + z; zeros keep their signs."""
     x, y = z
     one = b.const(1.0, x.dtype)
-    minus = b.sqrt(b.pair(b.sub(one, x), b.neg(y)))
-    plus = b.sqrt(b.pair(b.add(one, x), y))
-    return minus, plus
+    below = b.pair(b.sub(one, x), b.neg(y))
+    above = b.pair(b.add(one, x), y)
+    return b.sqrt(below), b.sqrt(above)
 
 
-def _is_nan(b: Any, x: Any) -> Any:
-    """Tell whether a real number is NaN."""
-    return b.ne(x, x)
+def _at_zero(b: Any, x: Any, other: Any) -> Any:
+    """Return x where it is 0, whose sign it keeps, and another number elsewhere."""
+    zero = b.eq(x, 0.0)
+    return b.select(zero, x, other)
 
 
-def _both(b: Any, first: Any, second: Any) -> Any:
-    """Tell whether two conditions hold."""
-    return b.and_(first, second)
+def _is_endless(b: Any, x: Any) -> Any:
+    """Tell whether a real number is infinite."""
+    size = b.abs(x)
+    return b.eq(size, math.inf)
 
 
 def _is_infinite(b: Any, z: Element) -> Any:
     """Tell whether a part is infinite, whatever the other one is."""
-    first = b.eq(b.abs(z.re), math.inf)
-    return b.or_(first, b.eq(b.abs(z.im), math.inf))
+    first = _is_endless(b, z.re)
+    second = _is_endless(b, z.im)
+    return b.or_(first, second)
 
 
 def _infinity_like(b: Any, x: Any) -> Any:
     """Return the infinity with the sign of a real number."""
-    return b.copysign(b.const(math.inf, x.dtype), x)
+    infinity = b.const(math.inf, x.dtype)
+    return b.copysign(infinity, x)
+
+
+def _right_angle_like(b: Any, x: Any) -> Any:
+    """Return pi / 2 with the sign of a real number."""
+    angle = b.const(math.pi / 2, x.dtype)
+    return b.copysign(angle, x)
 
 
 def _zero_if_nan(b: Any, x: Any) -> Any:
     """Return a real number, and 0 in the place of NaN."""
-    return b.select(_is_nan(b, x), b.const(0.0, x.dtype), x)
+    zero = b.const(0.0, x.dtype)
+    missing = b.ne(x, x)
+    return b.select(missing, zero, x)
 
 
 def _turn(b: Any, z: Element) -> Element:

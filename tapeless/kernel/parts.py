@@ -17,6 +17,7 @@ that nothing overflows early.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -261,7 +262,7 @@ def _abs(b: PartNodes, x: Pair) -> Scalar:
     square = b.add(b.mul(ratio, ratio), 1.0)
     scaled = b.mul(large, b.sqrt(square))
     plain = b.select(b.eq(large, 0.0), large, scaled)
-    infinity = b.const(float("inf"), re.dtype)
+    infinity = b.const(math.inf, re.dtype)
     infinite = b.or_(b.eq(re, infinity), b.eq(im, infinity))
     return b.select(infinite, infinity, plain)
 
@@ -279,13 +280,19 @@ def _sign(b: PartNodes, x: Pair) -> Pair:
 def _exp(b: PartNodes, x: Pair) -> Pair:
     """e^a (cos b + i sin b); real where b is 0, and of its size where no angle changes that."""
     size = b.exp(x.re)
-    cosine = b.cos(x.im)
+    sine, cosine = b.sin(x.im), b.cos(x.im)
     aimless = b.ne(cosine, cosine)
-    endless = b.and_(aimless, b.eq(b.abs(x.re), float("inf")))
-    re = b.select(endless, size, b.mul(size, cosine))
-    vanishes = b.and_(aimless, b.eq(x.re, float("-inf")))
-    turned = b.select(vanishes, size, b.mul(size, b.sin(x.im)))
-    im = b.select(b.eq(x.im, 0.0), x.im, turned)
+    lowest = b.eq(x.re, -math.inf)
+    highest = b.eq(x.re, math.inf)
+    vanishes = b.and_(aimless, lowest)
+    explodes = b.and_(aimless, highest)
+    kept = b.or_(vanishes, explodes)
+    rise = b.mul(size, cosine)
+    re = b.select(kept, size, rise)
+    turned = b.mul(size, sine)
+    turned = b.select(vanishes, size, turned)
+    real = b.eq(x.im, 0.0)
+    im = b.select(real, x.im, turned)
     return Pair(re, im)
 
 
@@ -298,37 +305,57 @@ def _log(b: PartNodes, x: Pair) -> Pair:
 
 
 def _sqrt(b: PartNodes, x: Pair) -> Pair:
-    """The root in the right half plane; it is found for x / 16 or 2^64 x where those are safer."""
+    """The root in the right half plane; upright infinities have infinite parts."""
+    near = _scaled_sqrt(b, x)
+    infinity = b.const(math.inf, x.re.dtype)
+    upright = b.eq(b.abs(x.im), infinity)
+    re = b.select(upright, infinity, near.re)
+    im = b.select(upright, infinity, near.im)
+    signed = b.copysign(im, x.im)
+    return Pair(re, signed)
+
+
+def _scaled_sqrt(b: PartNodes, x: Pair) -> Pair:
+    """The root in the upper right, by that of x / 16 or 2^64 x where those are safer."""
     large = b.max(b.abs(x.re), b.abs(x.im))
-    huge, tiny = b.gt(large, 1e37), b.lt(large, 1e-18)
-    scale = _one_of(b, huge, 0.0625, tiny, 2.0**64, x.re.dtype)
-    unscale = _one_of(b, huge, 4.0, tiny, 2.0**-32, x.re.dtype)
-    inner = Pair(b.mul(x.re, scale), b.mul(x.im, scale))
-    size = b.abs(inner.re)
-    half = b.mul(b.add(_abs(b, inner), size), 0.5)
+    huge = b.gt(large, 1e37)
+    tiny = b.lt(large, 1e-18)
+    scale = _one_of(b, huge, 2.0**-4, tiny, 2.0**64, x)
+    unscale = _one_of(b, huge, 2.0**2, tiny, 2.0**-32, x)
+    real = b.mul(x.re, scale)
+    imaginary = b.mul(x.im, scale)
+    size = _abs(b, Pair(real, imaginary))
+    doubled = b.add(size, b.abs(real))
+    half = b.mul(doubled, 0.5)
     root = b.sqrt(half)
     zero = b.eq(root, 0.0)
     double = b.mul(root, 2.0)
-    quotient = b.div(b.abs(inner.im), double)
+    quotient = b.div(b.abs(imaginary), double)
     nothing = b.const(0.0, root.dtype)
-    other = b.mul(b.select(zero, nothing, quotient), unscale)
+    other = b.select(zero, nothing, quotient)
     root = b.mul(root, unscale)
+    other = b.mul(other, unscale)
     right = b.ge(x.re, 0.0)
     re = b.select(right, root, other)
     im = b.select(right, other, root)
-    infinity = b.const(float("inf"), root.dtype)
-    upright = b.eq(b.abs(x.im), infinity)
-    re = b.select(upright, infinity, re)
-    im = b.select(upright, infinity, im)
-    return Pair(re, b.copysign(im, x.im))
+    return Pair(re, im)
 
 
 def _one_of(
-    b: PartNodes, first: Scalar, one: float, second: Scalar, two: float, dtype: np.dtype
+    b: PartNodes,
+    first: Scalar,
+    one: float,
+    second: Scalar,
+    two: float,
+    like: Pair,
 ) -> Scalar:
     """Return one number where the first condition holds, two where the second does, else 1."""
-    rest = b.select(second, b.const(two, dtype), b.const(1.0, dtype))
-    return b.select(first, b.const(one, dtype), rest)
+    dtype = like.re.dtype
+    neither = b.const(1.0, dtype)
+    chosen = b.const(two, dtype)
+    rest = b.select(second, chosen, neither)
+    chosen = b.const(one, dtype)
+    return b.select(first, chosen, rest)
 
 
 def _convert(b: PartNodes, x: Parts, dtype: np.dtype) -> Scalar:

@@ -239,3 +239,17 @@ def test_special_cases_of_linspace(dtype):
         np.testing.assert_array_equal(jnp.linspace(0, 4, 4, endpoint=False, dtype=dtype), range(4))
         z = jnp.linspace(0.0, 1 + 2j, 3)
         np.testing.assert_allclose(z, [0, 0.5 + 1j, 1 + 2j])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("size", ["max", "smallest_normal"])
+def test_square_roots_and_atanh_of_huge_and_tiny_numbers(size, dtype):
+    with jax.enable_x64(True):
+        extreme = float(getattr(jnp.finfo(dtype), size)) * 0.9
+        z = np.array([extreme, extreme * (1 + 1j), 1j * extreme, -extreme], dtype)
+        np.testing.assert_allclose(jnp.sqrt(z), np.sqrt(z), rtol=4 * jnp.finfo(dtype).eps)
+        large = np.array([1e18 + 1e17j, -1e15 + 3j, 1e12j + 2e12], dtype)
+        wide = large.astype("complex128")
+        np.testing.assert_allclose(
+            np.arctanh(wide).real, np.asarray(jnp.arctanh(large)).real, rtol=1e-6
+        )
