@@ -19,6 +19,7 @@ from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.interrupts import (
     budget_left,
+    call_python,
     emit_poll,
     leave_unless_zero,
     poll_now,
@@ -444,10 +445,10 @@ class _Emitter:
         result = "i32" if fails else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")
         invocation = f'call {result} @"{call.symbol}"({", ".join(args)})'
-        if not fails:
+        if fails:
+            call_python(region, invocation)
+        else:
             region.do(invocation)
-            return
-        leave_unless_zero(region, region.emit(invocation))
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:

@@ -156,7 +156,8 @@ class NativeProgram:
         error = take_exception()
         if error is not None:
             raise error
-        raise RuntimeError(f"{self.name}: a host call failed with status {status}")
+        # ctypes drops what a signal's handler raises in the instant before a callback begins.
+        raise KeyboardInterrupt(f"{self.name}: a signal's handler raised as a callback began")
 
 
 def compile_program(program: Program, effort: int = 1) -> NativeProgram:

@@ -10,6 +10,9 @@ exception is put aside, the program returns the status `INTERRUPTED` from wherev
 Only Python's main thread handles signals, so other threads never take the GIL here. Tasks of a
 parallel loop see the interruption of the main thread through their `stop` flag. The main thread
 polls while it waits for the last of them, too.
+
+A call back into Python looks for signals first, and holds the GIL from then on: an exception of a
+handler that began where the function does would be lost.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from tapeless.compiler.regions import Region
 
 __all__ = [
     "budget_left",
+    "call_python",
     "emit_poll",
     "leave_unless_zero",
     "poll_now",
@@ -76,20 +80,43 @@ watch:
 check:
   store i64 %now, ptr @last
   %gil = call i32 @PyGILState_Ensure()
+  %status = call i32 @handled()
+  call void @PyGILState_Release(i32 %gil)
+  ret i32 %status
+fine:
+  ret i32 0
+}
+
+define internal i32 @handled() {
   %raised = call i32 @PyErr_CheckSignals()
   %quiet = icmp eq i32 %raised, 0
-  br i1 %quiet, label %release, label %keep
+  br i1 %quiet, label %fine, label %keep
 keep:
   %value = getelementptr ptr, ptr @exception, i64 1
   %trace = getelementptr ptr, ptr @exception, i64 2
   call void @PyErr_Fetch(ptr @exception, ptr %value, ptr %trace)
-  br label %release
-release:
-  call void @PyGILState_Release(i32 %gil)
-  %status = select i1 %quiet, i32 0, i32 INTERRUPTED
+  ret i32 INTERRUPTED
+fine:
+  ret i32 0
+}
+
+define i32 @tapeless_enter_python(ptr %gil) {
+  %held = call i32 @PyGILState_Ensure()
+  store i32 %held, ptr %gil
+  %status = call i32 @handled()
+  %quiet = icmp eq i32 %status, 0
+  br i1 %quiet, label %fine, label %leave
+leave:
+  call void @PyGILState_Release(i32 %held)
   ret i32 %status
 fine:
   ret i32 0
+}
+
+define void @tapeless_leave_python(ptr %gil) {
+  %held = load i32, ptr %gil
+  call void @PyGILState_Release(i32 %held)
+  ret void
 }
 
 declare i64 @pthread_self()
@@ -160,6 +187,17 @@ def leave_unless_zero(region: Region, status: str, after: str | None = None) -> 
     region.code.start_block(leave)
     region.do(f"ret i32 {status}")
     region.code.start_block(after)
+
+
+def call_python(region: Region, invocation: str) -> None:
+    """Call a Python function, unless a signal's handler raises; leave if the function raises."""
+    gil = region.function.slot("i32")
+    region.declare("tapeless_enter_python", "i32 (ptr)")
+    region.declare("tapeless_leave_python", "void (ptr)")
+    leave_unless_zero(region, region.emit(f"call i32 @tapeless_enter_python(ptr {gil})"))
+    status = region.emit(invocation)
+    region.do(f"call void @tapeless_leave_python(ptr {gil})")
+    leave_unless_zero(region, status)
 
 
 def raise_interruption(place: int) -> None:

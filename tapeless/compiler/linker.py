@@ -213,7 +213,8 @@ def _start() -> Runtime:
         objects().save(key, code)
     library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()
-    names = ("poll", "exception", "set_main", "pool_reset", "pool_limit", "parallel")
+    called = ("poll", "parallel", "enter_python", "leave_python")
+    names = (*called, "exception", "set_main", "pool_reset", "pool_limit")
     for name in names:
         library.export_symbol(f"tapeless_{name}")
     tracker = library.link(jit, "runtime")
@@ -222,7 +223,7 @@ def _start() -> Runtime:
     found = Runtime(
         jit=jit,
         tracker=tracker,
-        symbols={f"tapeless_{name}": address[name] for name in ("poll", "parallel")},
+        symbols={f"tapeless_{name}": address[name] for name in called},
         exception=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["exception"])(),
         reset=ctypes.CFUNCTYPE(None)(address["pool_reset"]),
         limit=take(address["pool_limit"]),

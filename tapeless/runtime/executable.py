@@ -26,6 +26,7 @@ from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.util import lazy
+from tapeless.util.apart import apart
 from tapeless.util.cache import clear_caches
 from tapeless.util.frames import warn
 
@@ -44,6 +45,9 @@ _NO_MEMORY = -2  # the status by which the call stub says so
 _SHORT = 30_000  # operations and bytes, up to which a program keeps the interpreter lock
 _TINY = 8_000  # the same, below which better code would not be noticed
 _TRANSCENDENTAL = 20
+_LONG_CALL = (
+    1e8  # n**3 for matrices of n**2 elements: from some milliseconds to a tenth of a second
+)
 
 # Those who want to see the calls that come through Python: the last one runs the executable.
 watchers: list[Callable[[Executable, list[Array]], tuple[Any, ...]]] = []
@@ -54,7 +58,8 @@ class Executable:
 
     consts: the captured arrays.  native: the machine code.  temp_bytes: the size of its arena.
     results: per result its place among consts, arguments and new blocks; -1 if it has no memory.
-    is_long: whether it runs without the interpreter lock.
+    is_long: whether it runs without the interpreter lock.  is_apart: whether it runs in a thread of
+    its own, since a library may not come back for long.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class Executable:
         self.temp_bytes = memory.check_size(program.arena_size)
         self.donated = tuple(i for i, flag in enumerate(donated) if flag)
         self.is_long = work > _SHORT
+        self.is_apart = not any(donated) and _waits_for_libraries(program)
         self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
 
     def with_consts(self, consts: Sequence[Array | None]) -> Executable:
@@ -153,9 +159,21 @@ class Executable:
             *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
-        self.native.enter(ctypes.addressof(table), arena.address if arena else 0)
-        del held
+        self._enter(table, arena.address if arena else 0, (held, arrays, blocks, arena))
         return (*self.consts, *arrays, *blocks)
+
+    def _enter(self, table: ctypes.Array, arena: int, held: tuple) -> None:
+        """Run; what is held lives for as long as that takes, whoever waits for it."""
+
+        def run() -> tuple:
+            """Run the native code."""
+            self.native.enter(ctypes.addressof(table), arena)
+            return held
+
+        if self.is_apart:
+            apart(run)
+        else:
+            run()
 
     def _result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
         """Return one result: a new block, an input that is passed on, or a float0 array."""
@@ -239,6 +257,30 @@ def _work(program: Any) -> float:
         return math.inf
     found = cost.costs(program)
     return found["flops"] + found["bytes accessed"] + _TRANSCENDENTAL * found["transcendentals"]
+
+
+def _waits_for_libraries(program: Any) -> bool:
+    """Tell whether a program calls LAPACK for long, and nothing else that is not known to end."""
+    longest = 0.0
+    stack = [(statement, 1) for statement in program.body]
+    while stack:
+        statement, times = stack.pop()
+        if isinstance(statement, ir.While):
+            return False
+        if isinstance(statement, ir.Loop):
+            # In a loop that runs in order, signals are looked at between the calls.
+            known = isinstance(statement.extent, int) and statement.independent
+            extent = statement.extent if known else 0
+            stack.extend((inner, times * extent) for inner in statement.body)
+        elif isinstance(statement, ir.If):
+            stack.extend((inner, times) for branch in statement.branches for inner in branch)
+        elif isinstance(statement, ir.Call):
+            if statement.symbol.startswith(("host:", "fault:")):
+                return False
+            if statement.symbol.startswith("lapack:"):
+                size = max(buffer.size for buffer in statement.writes)
+                longest = max(longest, times * float(size) ** 1.5)
+    return longest > _LONG_CALL
 
 
 def _is_open(statement: Any) -> bool:

@@ -241,7 +241,9 @@ def _numbers(values: Sequence[int]) -> ctypes.Array:
 
 def plan_for(executable: Any, tokens: tuple[Token, ...], single: bool = False) -> Plan | None:
     """Return the plan of a call; None where only Python code is right."""
-    if not _is_ready() or executable.donated or len(tokens) > _MOST_ARGUMENTS:
+    if not _is_ready() or executable.donated or executable.is_apart:
+        return None
+    if len(tokens) > _MOST_ARGUMENTS:
         return None
     if any(place < 0 for place in executable.results):
         return None

@@ -8,12 +8,19 @@ the lists hold is bounded; beyond that memory goes back to the system.
 A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to
 it. Small memory is a `bytes` object instead, which Python makes and frees faster than any code of
 ours.
+
+A block that dies runs no Python code: an exception of a signal's handler, KeyboardInterrupt say,
+would be lost in it. It leaves a *grave*, a weak reference which C code puts in a queue, where the
+next allocation finds the memory. Only the largest blocks, which must go back to the system at once,
+have a finalizer.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
+import weakref
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -54,16 +61,60 @@ class Block:
 
     __slots__ = ("__weakref__", "address", "owner", "size")
 
-    def __init__(self, address: int, size: int, owner: Any = None) -> None:
-        """owner: what keeps foreign memory alive; None for memory of the pool."""
+    def __init__(self, address: int, size: int, owner: Any) -> None:
+        """owner: what keeps the memory alive, for memory of the pool its grave."""
         self.address = address
         self.size = size
         self.owner = owner
 
+
+class _Grave(weakref.ref):
+    """Where a dead block of the pool was."""
+
+    __slots__ = ("address", "size")
+
+    address: int
+    size: int
+
+
+class _LargeBlock(Block):
+    """A block that goes back to the system when it dies."""
+
+    __slots__ = ()
+
     def __del__(self) -> None:
         """Give the memory back."""
-        if self.owner is None and _free is not None:  # None while the interpreter ends
-            release(self.address, self.size)
+        if _libc is not None:  # None while the interpreter ends
+            _libc.free(self.address)
+
+
+_graves: deque[_Grave] = deque()
+
+
+def _block(address: int, size: int) -> Block:
+    """Return the block for memory of the pool."""
+    if size > _LARGEST_POOLED:
+        return _LargeBlock(address, size, None)
+    block = Block(address, size, None)
+    grave = _Grave(block, _graves.append)
+    grave.address, grave.size = address, size
+    block.owner = grave
+    return block
+
+
+def _visit_graves() -> None:
+    """Keep the memory of dead blocks for the next ones of their sizes, or free it."""
+    global _held
+    while _graves:
+        try:
+            grave = _graves.popleft()
+        except IndexError:
+            return
+        if _held + grave.size <= _LIMIT:
+            _held += grave.size
+            _free.setdefault(grave.size, []).append(grave.address)
+        else:
+            _libc.free(grave.address)
 
 
 def size_class(n_bytes: int) -> int:
@@ -88,6 +139,7 @@ def allocate(n_bytes: int) -> Block:
     """Return a block of at least `n_bytes`; its contents are undefined."""
     global _held
     size = size_class(check_size(n_bytes))
+    _visit_graves()
     free = _free.get(size)
     if free:
         try:
@@ -96,29 +148,20 @@ def allocate(n_bytes: int) -> Block:
             pass
         else:
             _held -= size
-            return Block(address, size)
+            return _block(address, size)
     address = _libc.aligned_alloc(ALIGNMENT, size)
     if not address:
         trim()
         address = _libc.aligned_alloc(ALIGNMENT, size)
     if not address:
         raise MemoryError(f"out of memory: an array of {n_bytes} bytes could not be allocated")
-    return Block(address, size)
-
-
-def release(address: int, size: int) -> None:
-    """Keep the memory of a dead block for the next one of its size, or free it."""
-    global _held
-    if size <= _LARGEST_POOLED and _held + size <= _LIMIT:
-        _held += size
-        _free.setdefault(size, []).append(address)
-    else:
-        _libc.free(address)
+    return _block(address, size)
 
 
 def trim() -> None:
     """Return all pooled memory to the system."""
     global _held
+    _visit_graves()
     for size, addresses in list(_free.items()):
         while addresses:
             _libc.free(addresses.pop())
@@ -127,6 +170,7 @@ def trim() -> None:
 
 def pooled_bytes() -> int:
     """Return how much memory the free lists hold."""
+    _visit_graves()
     return _held
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -65,3 +66,13 @@ def test_calls_do_not_keep_memory():
     for _ in range(100):
         f(x)
     assert memory.pooled_bytes() < 8 * x.nbytes
+
+
+def test_a_block_that_dies_runs_no_python_code() -> None:
+    address = memory.allocate(1 << 17).address
+    assert memory.allocate(1 << 17).address == address  # its memory was found again
+    block, frames = memory.allocate(1 << 17), []
+    sys.setprofile(lambda frame, event, _: frames.append((frame.f_code.co_name, event)))
+    del block
+    sys.setprofile(None)
+    assert [name for name, event in frames if event == "call"] == []

@@ -155,6 +155,40 @@ run, after = lambda: g(x), lambda: float(f(jnp.ones((2, 2)))[0, 0]) == 2
     assert interrupted(case, 1.0) < 1.0
 
 
+LONG_CALLS = {
+    "svd": """
+f = jax.jit(lambda x: jnp.linalg.svd(x)[1])
+x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: abs(float(f(jnp.eye(2) * 3)[0]) - 3) < 1e-5
+""",
+    "eigh_eagerly": """
+x = jnp.asarray(np.random.RandomState(0).randn(2000, 2000))
+run, after = lambda: jnp.linalg.eigh(x), lambda: float(jnp.linalg.eigh(jnp.eye(2))[0][0]) == 1
+after()
+""",
+    "fft": """
+f = jax.jit(jnp.fft.fft)
+x = jnp.ones(30_000_001)
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: float(f(jnp.ones(4))[0].real) == 4
+after()
+""",
+    "sort": """
+f = jax.jit(jnp.sort)
+x = jnp.sin(jnp.arange(30_000_000.0) * 1e3)
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: float(f(jnp.array([3.0, 1.0]))[0]) == 1
+after()
+""",
+}
+
+
+@pytest.mark.parametrize("name", sorted(LONG_CALLS))
+def test_ctrl_c_does_not_wait_for_a_long_call_of_a_library(name: str) -> None:
+    assert interrupted(LONG_CALLS[name], LATENCY) < LATENCY
+
+
 def test_an_alarm_raises_the_exception_of_its_handler() -> None:
     with Child(
         CASES["while_loop"]
@@ -230,6 +264,37 @@ print("quiet")
         child.send(signal.SIGINT)
         child.expect("KeyboardInterrupt")
         child.expect("quiet")
+        assert child.end()[0] == 0
+
+
+def test_a_signal_just_before_a_callback_is_not_lost() -> None:
+    with Child(
+        """
+import random
+class Alarm(Exception):
+    pass
+raised = []
+def ring(number, frame):
+    raised.append(number)
+    raise Alarm
+def slow(x):
+    x = lax.fori_loop(0, 20, lambda i, c: jnp.sin(c), x)
+    return jax.pure_callback(lambda a: np.float32(1), jax.ShapeDtypeStruct((), x.dtype), x[0])
+f, x = jax.jit(slow), jnp.ones(50_000)
+f(x)
+signal.signal(signal.SIGALRM, ring)
+caught = 0
+for number in range(150):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0002 * (number % 50))
+        f(x), f(x)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except (Alarm, KeyboardInterrupt):
+        caught += 1
+print(caught == len(raised), caught > 10)
+"""
+    ) as child:
+        child.expect("True True")
         assert child.end()[0] == 0
 
 
