@@ -22,7 +22,9 @@ from tapeless.core.aval import ShapedArray
 __all__ = ["BLAS_LETTER", "Multiply", "Product", "character", "gemm", "integer", "number"]
 
 LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
-BLOCKS = 8
+LARGE_MATRIX = 1 << 18  # elements of a matrix that a vector is multiplied by, for the same
+BLOCKS = 8  # at most
+BLOCK_WORK = 1 << 26  # multiplications of a block, since each of them packs the whole other factor
 LONGEST = 1 << 31  # multiplications of a block, less than a tenth of a second, between two polls
 FEWEST_ROWS = 96  # of such a block, since each of them reads the whole other factor
 BLAS_LETTER = {
@@ -66,14 +68,26 @@ def gemm(
     count, n, m, k = sizes
     product = Product(b, x, y, out, sizes, flips)
     if min(n, m) == 1:
-        _each(b, count, product.with_vector)
+        _with_vectors(b, product, count, max(n, m))
     elif count == 1 and n * m * k >= LARGE and n >= BLOCKS:
-        rows = min(-(-n // BLOCKS), max(FEWEST_ROWS, LONGEST // (m * k)))
+        blocks = min(max(2, n * m * k // BLOCK_WORK), BLOCKS)
+        rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))
         b.loop(n // rows, lambda i: product.of_rows((0, 0, 0), b.imul(i, rows), rows))
         if n % rows:
             product.of_rows((0, 0, 0), n - n % rows, n % rows)
     else:
         _each(b, count, lambda i: product.of_rows((i, i, i), 0, n))
+
+
+def _with_vectors(b: Any, product: Product, count: int, extent: int) -> None:
+    """Multiply matrices by vectors; the elements of one large product in blocks."""
+    if count > 1 or extent * product.k < LARGE_MATRIX or extent < BLOCKS:
+        _each(b, count, lambda i: product.with_vector(i, 0, extent))
+        return
+    size = extent // BLOCKS
+    b.loop(BLOCKS, lambda i: product.with_vector(0, b.imul(i, size), size))
+    if extent % BLOCKS:
+        product.with_vector(0, extent - extent % BLOCKS, extent % BLOCKS)
 
 
 def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
@@ -108,8 +122,10 @@ class Multiply:
         self, sizes: Sequence[int], x: Matrix, y: Matrix, out: Matrix, add: bool = False
     ) -> None:
         """Store x y in `out`, or add it there.  sizes: (n, m, k); x: (n, k), y: (k, m)."""
-        b, (n, m, k) = self.b, sizes
-        (left, at_left, x_step, flip_x), (right, at_right, y_step, flip_y) = x, y
+        b = self.b
+        n, m, k = sizes
+        left, at_left, x_step, flip_x = x
+        right, at_right, y_step, flip_y = y
         result, at_result, step, _ = out
         args = (
             character(b, "T" if flip_y else "N"),
@@ -168,28 +184,28 @@ class Product:
         )
         self.multiply.matrices((rows, m, k), left, right, result)
 
-    def with_vector(self, batch: Any) -> None:
-        """Compute one product of which a factor is a vector."""
-        b, n, m, k = self.b, self.n, self.m, self.k
-        if m == 1:
-            extent, flipped = n, self.flip_x
-            matrix, step = (self.x, b.imul(batch, n * k)), self.x_step
-            vector = (self.y, b.imul(batch, k))
+    def with_vector(self, batch: Any, first: Any, size: int) -> None:
+        """Compute `size` elements, from `first`, of one product of which a factor is a vector."""
+        b, k = self.b, self.k
+        if self.m == 1:
+            matrix, vector = self.x, self.y
+            extent, flipped, step = self.n, self.flip_x, self.x_step
         else:
-            extent, flipped = m, not self.flip_y
-            matrix, step = (self.y, b.imul(batch, k * m)), self.y_step
-            vector = (self.x, b.imul(batch, k))
-        shape = (extent, k) if flipped else (k, extent)
+            matrix, vector = self.y, self.x
+            extent, flipped, step = self.m, not self.flip_y, self.y_step
+        start = b.imul(first, 1 if flipped else step)
+        shape = (size, k) if flipped else (k, size)
         args = (
             character(b, "N" if flipped else "T"),
-            *(integer(b, size) for size in shape),
+            integer(b, shape[0]),
+            integer(b, shape[1]),
             self.multiply.one,
-            matrix,
+            (matrix, b.iadd(b.imul(batch, extent * k), start)),
             integer(b, max(1, step)),
-            vector,
+            (vector, b.imul(batch, k)),
             integer(b, 1),
             self.multiply.zero,
-            (self.out, b.imul(batch, extent)),
+            (self.out, b.iadd(b.imul(batch, extent), first)),
             integer(b, 1),
         )
         self.multiply.call("gemv", args, (self.x, self.y), self.out)

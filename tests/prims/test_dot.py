@@ -136,3 +136,21 @@ def test_an_unknown_precision_is_refused():
 
 def test_a_product_over_nothing_is_zero():
     np.testing.assert_array_equal(np.zeros((3, 4)), dot.dot(X[:, :0], X[:0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("vector_first", [False, True])
+def test_large_matrices_meet_vectors_and_matrices_in_blocks(dtype, flip, vector_first):
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(643, 517)).astype(dtype)
+    n = a.shape[int(flip) if not vector_first else 1 - int(flip)]
+    v = rng.normal(size=a.shape[0] + a.shape[1] - n).astype(dtype)
+    matrix = jax.numpy.asarray(a)
+    if flip:
+        a, matrix = a.T, matrix.T
+    got = jax.jit(lambda m, v: v @ m if vector_first else m @ v)(matrix, jax.numpy.asarray(v))
+    wanted = v @ a if vector_first else a @ v
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
+    got = jax.jit(lambda m: m @ m.T)(matrix)
+    np.testing.assert_allclose(got, a @ a.T, rtol=1e-4, atol=1e-3)
