@@ -181,6 +181,7 @@ class LinearProgram:
         self.in_tree, self.out_tree = flat.tree, flat.out_tree
         self.in_avals = in_avals
         self.jaxpr: Jaxpr = linear.jaxpr.lift_consts()
+        self.operation_of = linear.operation_of
         self.linear = linear.linear_inputs
         n = flat.n_outs
         self.nonzero = linear.nonzero_outputs[:n]
@@ -221,7 +222,9 @@ class LinearProgram:
         tangent_avals = self.jaxpr.in_avals[len(residuals) :]
         unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
         args = [*residuals, *map(Linear, tangent_avals)]
-        found = iter(backward(self.jaxpr, (), args, [*given, *unused])[len(residuals) :])
+        cotangents = [*given, *unused]
+        back = backward(self.jaxpr, (), args, cotangents, self.operation_of)
+        found = iter(back[len(residuals) :])
         results = [
             materialized(next(found) if flag else Zero(aval.tangent()))
             for flag, aval in zip(self.linear, self.in_avals, strict=True)

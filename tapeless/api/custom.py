@@ -30,6 +30,7 @@ from tapeless.tree.arguments import function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.maps import tree_map
+from tapeless.tree.partial import Partial
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
@@ -565,23 +566,28 @@ def custom_gradient(fun: Callable) -> Callable:
         return pair[0], pair[1]
 
     @functools.wraps(fun)
-    def primal(*args: Any, **kwargs: Any) -> Any:
-        """Return the result alone."""
-        return both(*args, **kwargs)[0]
-
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         """Call the function with its rule."""
-        rule = custom_vjp(lambda *inner: primal(*inner, **kwargs))
+        rule = custom_vjp(lambda *inner: both(*inner, **kwargs)[0])
         rule.__name__ = function_name(fun)
 
-        def forward(*inner: Any) -> tuple[Any, tuple]:
-            """Return the result and, as residuals, the arguments."""
-            return primal(*inner, **kwargs), inner
+        def forward(*inner: Any) -> tuple[Any, Partial]:
+            """Return the result and, as residuals, what the pullback has captured."""
+            value, pullback = both(*inner, **kwargs)
+            leaves, tree = tree_flatten((value,))
+            cotangents = [typeof(leaf).tangent() for leaf in leaves]
+            body = trace_body(pullback, tree, cotangents, "custom_gradient")
 
-        def backward(inner: tuple, ct: Any) -> tuple:
-            """Call the pullback at the arguments."""
-            result = both(*inner, **kwargs)[1](ct)
+            def backward(consts: list[Value], ct: Any) -> Any:
+                """Run the pullback."""
+                outs = eval_jaxpr(body.jaxpr, body.jaxpr.consts, *consts, *tree_leaves(ct))
+                return tree_unflatten(body.out_tree, outs)
+
+            return value, Partial(backward, body.consts)
+
+        def backward(pullback: Partial, ct: Any) -> tuple:
+            """Call the pullback."""
+            result = pullback(ct)
             return result if isinstance(result, tuple) else (result,)
 
         rule.defvjp(forward, backward)

@@ -8,6 +8,7 @@ of shape (*output shape, *input shape).
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,8 +25,13 @@ from tapeless.api.autodiff import (
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Value
-from tapeless.prims.common import apply, instantiate
-from tapeless.runtime.array import array_from_numpy, array_of
+from tapeless.prims.binary import add
+from tapeless.prims.common import apply, instantiate, is_float0
+from tapeless.prims.compare import eq
+from tapeless.prims.convert import convert
+from tapeless.prims.create import broadcasted_iota
+from tapeless.prims.join import split_p
+from tapeless.runtime.array import array_from_numpy
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.tree.arguments import check_callable
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
@@ -55,35 +61,25 @@ def jacfwd(
         for leaf in leaves:
             _check_forward_input(leaf, holomorphic)
 
-        def push(*tangents: Value) -> list[Value]:
-            """Return the tangents of the results in one direction."""
+        def push(*tangents: Value) -> tuple[list[Value], list[Value]]:
+            """Return the tangents of the results in one direction, and the results."""
             outs, out_tangents = jvp_flat(flat, leaves, tangents)
-            return [*map(instantiate, out_tangents[: flat.n_outs]), *outs]
+            return list(map(instantiate, out_tangents[: flat.n_outs])), outs
 
-        columns = vmap(push, out_axes=-1)(*_basis(leaves))
+        columns, outs = vmap(push, out_axes=(-1, None))(*_basis(leaves))
         n = flat.n_outs
         shapes = [typeof(leaf).shape for leaf in leaves]
-        filled = [_numbers(t, x) for t, x in zip(columns[:n], columns[n:], strict=False)]
+        filled = [_numbers(t, x) for t, x in zip(columns, outs[:n], strict=True)]
         rows = [_split_last(column, shapes) for column in filled]
-        for column in columns[:n]:
+        for column in columns:
             if holomorphic:
                 check_grad_output(typeof(column).dtype, holomorphic, "jacfwd")
         jacobians = tree_unflatten(flat.out_tree, [_inputs(row, tree, argnums) for row in rows])
         if not has_aux:
             return jacobians
-        # The values are the same in every direction: take the first.
-        values = [apply_first(x) for x in columns[2 * n :]]
-        return jacobians, tree_unflatten(flat.aux_tree, values)
+        return jacobians, tree_unflatten(flat.aux_tree, outs[n:])
 
     return jacobian_of
-
-
-def apply_first(x: Value) -> Value:
-    """Return the first element along the last axis."""
-    shape = typeof(x).shape
-    limits = (*shape[:-1], 1)
-    row = apply("slice", x, start_indices=(0,) * len(shape), limit_indices=limits, strides=None)
-    return apply("squeeze", row, dimensions=(len(shape) - 1,))
 
 
 def jacrev(
@@ -166,17 +162,24 @@ def _inputs(row: list[Value], tree: PyTreeDef, argnums: Argnums) -> Any:
 def _basis(values: Sequence[Value]) -> list[Value]:
     """Return the standard basis of a list of values, one array (n, *shape) per value."""
     avals = [typeof(x).tangent() for x in values]
+    moving = [aval for aval in avals if not is_float0(aval)]
     total = sum(aval.size for aval in avals)
-    rows: list[Value] = []
-    start = 0
-    for aval in avals:
-        if aval.dtype == dtypes.float0:
-            rows.append(np.zeros((total, *aval.shape), dtypes.float0))
-        else:
-            ones = np.eye(total, aval.size, -start, aval.dtype).reshape(total, *aval.shape)
-            rows.append(array_of(ones, aval.update(shape=ones.shape)))
-        start += aval.size
-    return rows
+    if not moving:
+        return [np.zeros((total, *aval.shape), dtypes.float0) for aval in avals]
+    identity = _identity(total, dtypes.result_type(*[aval.dtype for aval in moving]))
+    rows = _split(identity, [aval.shape for aval in avals], 1)
+    return [
+        np.zeros((total, *aval.shape), dtypes.float0)
+        if is_float0(aval)
+        else convert(row, aval.dtype, aval.weak_type)
+        for row, aval in zip(rows, avals, strict=True)
+    ]
+
+
+def _identity(n: int, dtype: dtypes.Dtype) -> Value:
+    """Return the identity matrix (n, n), by comparing rows with columns."""
+    rows, columns = (broadcasted_iota(np.int32, (n, n), axis) for axis in (0, 1))
+    return convert(eq(add(rows, np.int32(0)), columns), dtype)
 
 
 def _numbers(tangents: Value, like: Value) -> Value:
@@ -200,25 +203,13 @@ def _split_first(column: Value, shapes: Sequence[tuple[int, ...]]) -> list[Value
 def _split(column: Value, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Value]:
     """Cut an axis into pieces of the sizes of `shapes`, each reshaped to its shape."""
     aval: ShapedArray = typeof(column)
-    pieces, start = [], 0
-    for shape in shapes:
-        size = int(np.prod(shape, dtype=int))
-        starts, limits = [0] * aval.ndim, list(aval.shape)
-        starts[axis], limits[axis] = start, start + size
-        piece = column
-        if size != aval.shape[axis]:
-            piece = apply(
-                "slice",
-                column,
-                start_indices=tuple(starts),
-                limit_indices=tuple(limits),
-                strides=None,
-            )
+    sizes = tuple(np.int64(math.prod(shape)) for shape in shapes)
+    pieces = []
+    for piece, shape in zip(split_p.bind(column, sizes=sizes, axis=axis), shapes, strict=True):
         new = (*aval.shape[:axis], *shape, *aval.shape[axis + 1 :])
         if new != typeof(piece).shape:
             piece = apply("reshape", piece, new_sizes=new, dimensions=None, sharding=None)
         pieces.append(piece)
-        start += size
     return pieces
 
 

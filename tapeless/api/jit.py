@@ -144,7 +144,7 @@ class JitFunction:
         self.static = static
         self.donated = donated
         self.options = options
-        self.inline = bool(options.get("inline"))
+        self.inline = options["inline"] == "early"
         self.is_static = bool(static.argnums or static.argnames)
         self.mask = sum(1 << i for i in set(static.argnums) if 0 <= i < _MASK_BITS)
         self.mask_is_whole = self.mask.bit_count() == len(set(static.argnums))
@@ -186,6 +186,11 @@ class JitFunction:
                 self._remember(args, kwargs, leaves, tree, traced, executable)
         else:
             params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
+            donated = self.donated_leaves(args, kwargs)
+            if any(donated):
+                params["donated_invars"] = (*[False] * len(traced.tracers), *donated)
+            if self.options["keep_unused"]:
+                params["keep_unused"] = True
             outs = jit_p.bind(*traced.tracers, *leaves, **params)
         return tree_unflatten(traced.out_tree, outs)
 
@@ -460,14 +465,16 @@ def jit(
     keep_unused: bool = False,
     device: Any = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | str = False,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile a function; use as `jit(f)`, `@jit`, or `@jit(static_argnums=0)`.
 
     static_argnums, static_argnames: arguments that stay Python values; they must be hashable, and
     each new value is a new compilation.  donate_argnums, donate_argnames: arguments whose buffers
-    may be reused for results; they are invalid afterwards.  backend: None for the setting
+    may be reused for results; they are invalid afterwards.  inline: "early" writes the equations
+    of the function where it is called by another that is traced; else an equation `jit` stands
+    for them there, and the compiler inlines it in any case.  backend: None for the setting
     `tapeless_backend`; "native" or "cpu" for the compiler of this package; "xla" for XLA's, which
     needs jaxlib (`pip install tapeless[xla]`).  compiler_options: `effort` is 0, 1 or
     2, `checks` a list such as "index,nan" of what `tapeless.checks` can check.

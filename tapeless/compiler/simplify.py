@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless import dtypes
 from tapeless.compiler import hoist
 from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
@@ -351,6 +352,14 @@ def _equal_cases(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
     return first if all(case is first for case in others) else None
 
 
+def _keeps_precision(eqn: Eqn, makers: dict[Var, Eqn]) -> Atom | None:
+    """The operand, if its dtype has no more bits than are kept."""
+    info = dtypes.finfo(eqn.invars[0].aval.dtype)
+    params = eqn.params
+    kept = params["exponent_bits"] >= info.nexp and params["mantissa_bits"] >= info.nmant
+    return eqn.invars[0] if kept else None
+
+
 _IDENTITIES: dict[str, Callable[[Eqn, dict[Var, Eqn]], Atom | None]] = {
     "mul": _neutral_on_either(1, 1.0),
     "div": _neutral_on_right(1, 1.0),
@@ -362,6 +371,7 @@ _IDENTITIES: dict[str, Callable[[Eqn, dict[Var, Eqn]], Atom | None]] = {
     "convert_element_type": _same_as,
     "copy": _same_as,
     "copy_p": _same_as,
+    "reduce_precision": _keeps_precision,
     "stop_gradient": _same_as,
     "reshape": _trivial_reshape,
     "squeeze": _same_as,

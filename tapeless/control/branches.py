@@ -152,8 +152,8 @@ def _branch(
     avals = [typeof(leaf) for leaf in leaves]
     bodies = [trace_body(function, tree, avals, kind) for function in functions]
     check_branches(kind, names, functions, bodies)
-    ordered = bodies[::-1] if swap else bodies
-    consts, programs = join_consts(ordered)
+    consts, programs = join_consts(bodies)
+    programs = programs[::-1] if swap else programs
     outs = _bind_cond(index, consts, programs, leaves)
     return tree_unflatten(bodies[0].out_tree, outs)
 

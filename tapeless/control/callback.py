@@ -20,6 +20,7 @@ import logging
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -76,6 +77,10 @@ class Callback(Primitive):
         """Return the types of the results."""
         return result_avals
 
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters; no callback is placed on devices."""
+        return {**super().printed(params), "sharding": None}
+
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Run once per row, in order."""
         pairs = zip(args, dims, strict=True)
@@ -118,6 +123,16 @@ class DebugCallback(Callback):
 
     name = "debug_callback"
 
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the effect; the function is behind one that takes flat arguments."""
+        flat = "debug_callback.<locals>._debug_callback.<locals>._flat_callback"
+        (effect,) = self.effects(**params)
+        return {
+            "callback": f"<function {flat} at 0xXXXXXXXXXXXX>",
+            "effect": effect,
+            "partitioned": params["partitioned"],
+        }
+
     def effects(self, *, ordered: bool, **params: Any) -> Effects:
         """Return the debug effect."""
         return frozenset((ORDERED_DEBUG if ordered else DEBUG,))
@@ -136,6 +151,11 @@ class DebugPrint(DebugCallback):
     """A debug callback that prints; a primitive of its own for its printed form."""
 
     name = "debug_print"
+    hidden = {"callback": ...}
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the format and what it is filled in with."""
+        return Primitive.printed(self, params)
 
 
 class PureCallback(Callback):
@@ -201,16 +221,23 @@ pure_callback_p = PureCallback()
 io_callback_p = IOCallback()
 
 
-def flat_callback(function: Callable, tree: PyTreeDef, has_results: bool = True) -> Callable:
-    """Return the function of flat Arrays behind a callback."""
+@dataclass(frozen=True, slots=True)
+class FlatCallback:
+    """The function of flat Arrays behind a callback: `function`, of trees."""
 
-    def call(*arrays: Value) -> list[Any]:
+    function: Callable
+    tree: PyTreeDef
+    has_results: bool = True
+
+    def __call__(self, *arrays: Value) -> list[Any]:
         """Call the user's function."""
-        args, kwargs = tree_unflatten(tree, arrays)
-        result = function(*args, **kwargs)
-        return tree_flatten(result)[0] if has_results else []
+        args, kwargs = tree_unflatten(self.tree, arrays)
+        result = self.function(*args, **kwargs)
+        return tree_flatten(result)[0] if self.has_results else []
 
-    return call
+    def __repr__(self) -> str:
+        """Return what programs print."""
+        return f"_FlatCallback(callback_func={self.function}, in_tree={self.tree})"
 
 
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
@@ -255,7 +282,7 @@ def debug_callback(
             f"{type(callback)}"
         )
     leaves, tree = flatten_values((args, kwargs))
-    function = flat_callback(callback, tree, has_results=False)
+    function = FlatCallback(callback, tree, has_results=False)
     debug_callback_p.bind(*leaves, callback=function, ordered=ordered, partitioned=partitioned)
     return None
 
@@ -304,7 +331,16 @@ def debug_print(
         return []
 
     values = [leaf for leaf, flag in zip(leaves, dynamic, strict=True) if flag]
-    debug_print_p.bind(*values, callback=write, fmt=fmt, ordered=ordered, partitioned=partitioned)
+    shown = {
+        "fmt": fmt,
+        "has_placeholders": any(name is not None for _, name, _, _ in _FormatCheck().parse(fmt)),
+        "in_tree": tree,
+        "logging_record": None,
+        "np_printoptions": tuple(options.items()),
+        "static_args": tuple((i, x) for i, x in enumerate(fixed) if not dynamic[i]),
+    }
+    flags = {"ordered": ordered, "partitioned": partitioned}
+    debug_print_p.bind(*values, callback=write, **flags, **shown)
     return None
 
 
@@ -378,7 +414,7 @@ def pure_callback(
         )
     leaves, tree = flatten_values((args, kwargs))
     avals, out_tree = result_types(result_shape_dtypes)
-    function = flat_callback(callback, tree)
+    function = FlatCallback(callback, tree)
     outs = pure_callback_p.bind(
         *leaves, callback=function, result_avals=tuple(avals), vmap_method=vmap_method
     )
@@ -396,7 +432,7 @@ def io_callback(
     """Return `callback(*args, **kwargs)`, a function with side effects of NumPy arrays."""
     leaves, tree = flatten_values((args, kwargs))
     avals, out_tree = result_types(result_shape_dtypes)
-    function = flat_callback(callback, tree)
+    function = FlatCallback(callback, tree)
     outs = io_callback_p.bind(
         *leaves, callback=function, result_avals=tuple(avals), ordered=ordered
     )

@@ -30,8 +30,9 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim_to, zeros
+from tapeless.prims.common import batch_dim_to
 from tapeless.prims.compare import eq
+from tapeless.prims.create import empty_of
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_in_dim, stop_gradient_p
 from tapeless.transforms.batch import batch_jaxpr
@@ -187,7 +188,7 @@ class Cond(ProgramPrimitive):
 class ResidualSlots:
     """The residuals of all branches, in common slots by type.
 
-    A branch that has no residual for a slot returns zeros for it.  Residuals that are known
+    A branch that has no residual for a slot returns any values for it.  Residuals that are known
     operands take no slot: the operands are passed again.
     """
 
@@ -221,13 +222,10 @@ class ResidualSlots:
         def run(*args: Value) -> list[Value]:
             """Run the known program and fill the slots."""
             outs = eval_jaxpr(half.known, half.known.consts, *args)
-            slots: list[Value | None] = [None] * len(self.avals)
+            slots: list[Value] = [empty_of(aval) for aval in self.avals]
             for slot, value in zip(self.slot_of[number], outs[n_outs:], strict=True):
                 if slot is not None:
                     slots[slot] = value
-            for slot, aval in enumerate(self.avals):
-                if slots[slot] is None:
-                    slots[slot] = zeros(aval)
             return [*outs[:n_outs], *slots]
 
         return stage_jaxpr(run, half.known, half.known.in_avals, "split")

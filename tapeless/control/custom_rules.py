@@ -7,7 +7,7 @@ rules do not see.  Evaluating, compiling and typing such a call look at the prog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tapeless.control.common import ProgramPrimitive
@@ -85,6 +85,11 @@ class CustomCall(ProgramPrimitive):
     ) -> Sequence[tuple]:
         """Return the program, which takes the operands and returns the results."""
         return [(params["call_jaxpr"], avals, outs)]
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters, rules by their names."""
+        shown = super().printed(params)
+        return {key: getattr(value, "__name__", value) for key, value in shown.items()}
 
     def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
         """Stage the function; what it captured becomes leading arguments."""

@@ -11,7 +11,7 @@ As with `custom_jvp_call`, parameters are flat Python functions until staging:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tapeless.control.custom_rules import (
@@ -54,6 +54,7 @@ class CustomVJP(CustomCall):
             *residuals,
             *map(instantiate, tangents),
             bwd=bwd,
+            in_zeros=[not flag for flag in perturbed],
             num_res=len(residuals),
             out_avals=types,
             symbolic_zeros=params["symbolic_zeros"],
@@ -104,6 +105,7 @@ class CustomLin(Primitive):
     """
 
     name = "custom_lin"
+    hidden = {"name": ..., "out_avals": ...}
     evaluated_in_python = True
 
     def abstract(
@@ -111,6 +113,10 @@ class CustomLin(Primitive):
     ) -> tuple[ShapedArray, ...]:
         """Return the types of the results' tangents."""
         return out_avals
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters, the rule by its name."""
+        return {**super().printed(params), "bwd": params["bwd"].__name__}
 
     def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> NoReturn:
         """Refuse, as evaluation does."""

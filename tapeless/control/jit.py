@@ -34,7 +34,8 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
 from tapeless.transforms.transpose import transpose_jaxpr
-from tapeless.util.seqs import invert, select
+from tapeless.util.cache import weak_identity_cache
+from tapeless.util.seqs import invert, select, split_at
 
 __all__ = ["Jit", "jit_p", "split_with_forwarding"]
 
@@ -44,10 +45,12 @@ class Jit(ProgramPrimitive):
 
     name: the function's name, for printing.  jaxpr: the program, with constants.
     inline: whether staging writes the equations instead of one `jit` equation.
+    donated_invars: which operands the user donates, () for none; keep_unused: as the user set it.
+    Both are shown, and mean something to the outermost program only.
     """
 
     name = "jit"
-    hidden = {"inline": ...}
+    hidden = {"inline": ..., "donated_invars": (), "keep_unused": False}
     shares_names = True
     inline_program = True
 
@@ -65,6 +68,9 @@ class Jit(ProgramPrimitive):
         n_outs = len(jaxpr.outvars)
         given = select(tangents, nonzero)
         tangent_jaxpr, nonzero_out = jvp_jaxpr(jaxpr, nonzero, none_of(jaxpr.outvars))
+        donated = params.pop("donated_invars", ())
+        if any(donated):
+            params["donated_invars"] = (*donated, *select(donated, nonzero))
         outs = self.bind(*primals, *given, jaxpr=tangent_jaxpr, **params)
         return outs[:n_outs], join_tangents(outs[n_outs:], nonzero_out, jaxpr.out_avals)
 
@@ -77,6 +83,7 @@ class Jit(ProgramPrimitive):
         back, returned = transpose_jaxpr(jaxpr, linear, nonzero)
         values = select(args, invert(linear))
         given = select(cotangents, nonzero)
+        params.pop("donated_invars", None)
         outs = self.bind(*values, *given, jaxpr=back, **params)
         return transposed_results(outs, linear, returned, args)
 
@@ -98,6 +105,9 @@ class Jit(ProgramPrimitive):
     def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple | None:
         """Shrink the program."""
         shrunk, needed = dce_jaxpr(jaxpr, used, (False,) * n_inputs)
+        donated = params.pop("donated_invars", ())
+        if any(donated):
+            params["donated_invars"] = tuple(select(donated, needed))
         return needed, {**params, "jaxpr": shrunk}, used
 
     def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
@@ -124,30 +134,47 @@ class Jit(ProgramPrimitive):
 def split_with_forwarding(
     prim: Primitive, halves: SplitJaxpr, unknown: Mask, params: dict
 ) -> Split:
-    """Return the split of a program whose residuals may be known inputs.
+    """Return the split of a program whose residuals may be known inputs, or known outputs.
 
-    Those are taken out of the known program's outputs and passed to the staged half directly.
+    Those are passed to the staged half directly.
     """
     n_known_outs = len(halves.known.outvars) - len(halves.residual_avals)
-    computed = [number is None for number in halves.residual_inputs]
-    outvars = halves.known.outvars
-    kept = (*outvars[:n_known_outs], *select(outvars[n_known_outs:], computed))
-    known = halves.known.replace(outvars=kept)
+    outs, residuals = split_at(halves.known.outvars, n_known_outs)
+    returned = {var: number for number, var in reversed([*enumerate(outs)])}
+    computed = [
+        number is None and var not in returned
+        for number, var in zip(halves.residual_inputs, residuals, strict=True)
+    ]
+    kept = (*outs, *select(residuals, computed))
+    known = _returning(halves.known, kept)
     n_residuals = sum(computed)
     known_inputs = [n_residuals + i for i, flag in enumerate(unknown) if not flag]
     unknown_inputs = [n_residuals + i for i, flag in enumerate(unknown) if flag]
+    donated = params.pop("donated_invars", ())
+    shown = {"donated_invars": tuple(select(donated, invert(unknown)))} if any(donated) else {}
     position = iter(range(n_residuals))
-    residual_args = [
-        next(position) if number is None else known_inputs[number]
-        for number in halves.residual_inputs
-    ]
+    first_output = n_residuals + len(unknown)
+    residual_args = []
+    for number, var, flag in zip(halves.residual_inputs, residuals, computed, strict=True):
+        if flag:
+            residual_args.append(next(position))
+        elif number is not None:
+            residual_args.append(known_inputs[number])
+        else:
+            residual_args.append(first_output + returned[var])
     return Split(
-        (prim, {**params, "jaxpr": known}) if kept or known.effects else None,
+        (prim, {**params, **shown, "jaxpr": known}) if kept or known.effects else None,
         (prim, {**params, "jaxpr": halves.staged}),
         halves.unknown_outputs,
         n_residuals,
         (*residual_args, *unknown_inputs),
     )
+
+
+@weak_identity_cache
+def _returning(program: Jaxpr, outvars: tuple) -> Jaxpr:
+    """Return the program with other results; the same program for the same ones."""
+    return program.replace(outvars=outvars)
 
 
 jit_p = Jit()

@@ -45,6 +45,11 @@ class LinearSolve(NamedTuple):
     solve: Any
     transpose_solve: Any
 
+    def __repr__(self) -> str:
+        """Return what programs print."""
+        items = ", ".join(f"{key}={value}" for key, value in self._asdict().items())
+        return f"_LinearSolveTuple({items})"
+
     def transposed(self) -> LinearSolve:
         """Return the same for the transposed system."""
         return LinearSolve(self.vecmat, self.matvec, self.transpose_solve, self.solve)
@@ -194,18 +199,19 @@ def custom_linear_solve(
     b_tree = tree.children()[0]
     avals = [typeof(leaf) for leaf in leaves]
 
-    def traced_solver(function: Callable, product: Body, what: str) -> Body:
+    def traced_solver(function: Callable, multiply: Callable, what: str) -> Body:
         """Trace one of the user's solvers."""
-        return _traced(_solver(function, product, b_tree, has_aux), tree, avals, what, has_aux)
+        return _traced(_solver(function, multiply, has_aux), tree, avals, what, has_aux)
 
     product = _traced(matvec, tree, avals, "matvec", False)
-    solution = traced_solver(solve, product, "solve")
+    solution = traced_solver(solve, matvec, "solve")
     bodies = LinearSolve(product, None, solution, None)
     if symmetric:
-        bodies = LinearSolve(product, product, solution, solution)
+        other = traced_solver(solve, matvec, "transpose_solve")
+        bodies = LinearSolve(product, product, solution, other)
     elif transpose_solve is not None:
         back = _transposed(product, avals, b_tree)
-        other = traced_solver(transpose_solve, back, "transpose_solve")
+        other = traced_solver(transpose_solve, _product_of(back, b_tree), "transpose_solve")
         bodies = LinearSolve(product, back, solution, other)
     consts = [body.consts if body else () for body in bodies]
     outs = linear_solve_p.bind(
@@ -234,13 +240,19 @@ def _traced(
     return body
 
 
-def _solver(function: Callable, product: Body, b_tree: PyTreeDef, has_aux: bool) -> Callable:
-    """Return the user's solver as a function of b, the product being a traced function."""
+def _product_of(product: Body, b_tree: PyTreeDef) -> Callable:
+    """Return a traced product as a function of trees like b."""
 
     def multiply(x: Any) -> Any:
         """Multiply a tree like b."""
         outs = eval_jaxpr(product.jaxpr, (), *product.consts, *tree_leaves(x))
         return tree_unflatten(b_tree, outs)
+
+    return multiply
+
+
+def _solver(function: Callable, multiply: Callable, has_aux: bool) -> Callable:
+    """Return the user's solver as a function of b."""
 
     def run(right: Any) -> Any:
         """Call the solver; with an auxiliary output it must return a pair."""

@@ -28,7 +28,7 @@ from tapeless.core.jaxpr import Var
 from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims import slice as slices
 from tapeless.prims.binary import add
-from tapeless.prims.common import batch_dim_to
+from tapeless.prims.common import batch_dim_to, scalar_like
 from tapeless.prims.compare import lt
 from tapeless.prims.join import concatenate
 from tapeless.prims.structural import reshape
@@ -341,16 +341,19 @@ def _bound(value: Any) -> Any:
 
 
 def _common_bounds(bounds: Sequence[Value]) -> tuple[Value, Value]:
-    """Return both bounds in one dtype; a Python int takes the other's."""
+    """Return both bounds in one dtype; a Python int takes the other's, and stays weakly typed."""
     avals = [typeof(b) for b in bounds]
     strong = [a for a in avals if not a.weak_type] or avals
     dtype = strong[0].dtype
-    return tuple(dtype.type(b) if isinstance(b, int) else b for b in bounds)
+    return tuple(
+        dtype.type(b) if isinstance(b, int) and aval.dtype != dtype else b
+        for b, aval in zip(bounds, avals, strict=True)
+    )
 
 
 def _one(i: Value) -> Any:
-    """Return 1 in the dtype of the counter."""
-    return typeof(i).dtype.type(1)
+    """Return 1 in the type of the counter."""
+    return scalar_like(typeof(i), 1)
 
 
 def _fori_scan(lower: int, upper: int, body_fun: Callable, init_val: Any, unroll: Any) -> Any:

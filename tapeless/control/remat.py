@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from tapeless import dtypes
 from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
@@ -25,10 +28,12 @@ from tapeless.control.common import (
 )
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Eqn, Jaxpr, Var
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
+from tapeless.prims.convert import reduce_precision_p
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
@@ -98,16 +103,19 @@ class Remat(ProgramPrimitive):
         halves = split_jaxpr(jaxpr, unknown, none_of(jaxpr.outvars))
         known = halves.known
         n_outs = len(known.outvars) - len(halves.residual_avals)
-        saved = saveable(known, policy)
-        staged = _staged_program(halves, saved)
+        may_save = saveable(known, policy)
+        staged = _staged_program(halves, may_save)
+        staged, needed = dce_jaxpr(staged, (True,) * len(staged.outvars), none_of(staged.invars))
+        saved = select(may_save, needed[: len(may_save)])
+        n_saved = len(saved)
         outvars = (*known.outvars[:n_outs], *saved)
         everything = (True,) * len(outvars), (True,) * len(known.invars)
         kept, _ = dce_jaxpr(known.replace(outvars=outvars), *everything)
-        n_saved = len(saved)
+        kept = _rounded(kept, kept.outvars[n_outs:])
         known_inputs = [n_saved + i for i, flag in enumerate(unknown) if not flag]
         unknown_inputs = [n_saved + i for i, flag in enumerate(unknown) if flag]
-        staged, needed = dce_jaxpr(staged, (True,) * len(staged.outvars), none_of(staged.invars))
-        positions = select([*range(n_saved), *known_inputs, *unknown_inputs], needed)
+        inputs = select([*known_inputs, *unknown_inputs], needed[len(may_save) :])
+        positions = [*range(n_saved), *inputs]
         staged_params = {**params, "jaxpr": staged, "policy": policy, "differentiated": True}
         return Split(
             (jit_p, {"name": "checkpoint", "jaxpr": kept, "inline": True}),
@@ -147,6 +155,43 @@ def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
         if policy(eqn.primitive, *avals, **eqn.params):
             saved.extend(eqn.outvars)
     return saved
+
+
+def _rounded(known: Jaxpr, saved: Sequence[Any]) -> Jaxpr:
+    """Round to its own precision each saved value that the known half uses itself.
+
+    A compiler that computes in a wider format would else save another value than the one it uses.
+    """
+    used = {atom for eqn in known.eqns for atom in eqn.invars}
+    wanted = used.intersection(saved)
+    names: dict[Any, Any] = {}
+    eqns: list[Eqn] = []
+    for eqn in known.eqns:
+        invars = [names.get(atom, atom) for atom in eqn.invars]
+        eqns.append(eqn.replace(invars=invars))
+        for var in wanted.intersection(eqn.outvars):
+            if dtypes.issubdtype(var.aval.dtype, np.floating):
+                names[var] = Var(var.aval)
+                eqns.append(_rounding(var, names[var], eqn))
+    outvars = [names.get(atom, atom) for atom in known.outvars]
+    return known.replace(eqns=eqns, outvars=outvars)
+
+
+def _rounding(var: Var, rounded: Var, eqn: Eqn) -> Eqn:
+    """Return the equation that rounds a result of `eqn` to the precision that it has."""
+    info = dtypes.finfo(var.aval.dtype)
+    params = {
+        "exponent_bits": info.nexp,
+        "mantissa_bits": info.nmant,
+    }
+    return Eqn(
+        reduce_precision_p,
+        (var,),
+        (rounded,),
+        params,
+        NO_EFFECTS,
+        eqn.source,
+    )
 
 
 def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:

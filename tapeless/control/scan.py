@@ -31,11 +31,11 @@ from tapeless.control.common import (
 )
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray
-from tapeless.core.jaxpr import Jaxpr, Var
+from tapeless.core.jaxpr import Atom, Jaxpr, Var
 from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import add_tangents, batch_dim_to, instantiate, zeros
+from tapeless.prims.common import batch_dim_to, instantiate, zeros
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
@@ -306,7 +306,8 @@ class SplitScan:
     """The two loops that a scan with unknown inputs becomes.
 
     A residual of the body's split is *invariant* when it depends on known consts alone, a *slice*
-    when it is a known input of the body's xs, and *stacked* otherwise.
+    when it is a known input of the body's xs, an *output* when it is one that is stacked anyway,
+    and *stacked* otherwise.
     """
 
     def __init__(
@@ -336,9 +337,12 @@ class SplitScan:
         }
         const_args, xs_args, const_vars, xs_vars = [], [], [], []
         staged = self.halves.staged
+        residuals = self.halves.known.outvars[-self.n_residuals :]
         for number, kind in enumerate(kinds):
             source = self.halves.residual_inputs[number]
-            if kind in position or source is None:
+            if kind == "output":
+                arg = n_residuals + len(self.unknown) + self.known_ys()[residuals[number]]
+            elif kind in position or source is None:
                 arg = next(position[kind])
             else:
                 arg = n_residuals + self.known_inputs[source]
@@ -351,6 +355,7 @@ class SplitScan:
         args = [n_residuals + i for i, flag in enumerate(self.body_unknown) if flag]
         a_consts, a_carry, a_xs = split_at(args, *sizes[:2])
         body = staged.replace(invars=(*const_vars, *u_consts, *u_carry, *xs_vars, *u_xs))
+        body = _strengthened(body)
         staged_params = {
             **self.params,
             "jaxpr": body,
@@ -383,9 +388,19 @@ class SplitScan:
                 kinds.append("const")
             elif source is not None and source >= first_xs:
                 kinds.append("slice")
+            elif var in self.known_ys():
+                kinds.append("output")
             else:
                 kinds.append("stacked" if var in varying else "invariant")
         return kinds
+
+    def known_ys(self) -> dict[Var, int]:
+        """Return the numbers of the known outputs, by the variables that are stacked to them."""
+        known = self.halves.known
+        _, u_carry, _ = split_at(self.body_unknown, self.n_consts, self.n_carry)
+        n_outs = len(known.outvars) - self.n_residuals
+        numbered = [*enumerate(known.outvars[:n_outs])][sum(invert(u_carry)) :]
+        return {var: number for number, var in reversed(numbered) if type(var) is Var}
 
     def known_program(self, kinds: list[str]) -> Jaxpr:
         """Return the program of the known half: hoisted residuals, then the known loop.
@@ -406,6 +421,8 @@ class SplitScan:
             (False,) * len(known.invars),
         )
         body = known.replace(outvars=(*known.outvars[:n_outs], *stacked))
+        everything = (True,) * len(body.outvars), (True,) * len(body.invars)
+        body, _ = dce_jaxpr(body, *everything)
         _, unknown_carry, _ = split_at(self.body_unknown, self.n_consts, self.n_carry)
         n_known_carry = sum(invert(unknown_carry))
         is_known = invert(self.unknown)
@@ -437,6 +454,26 @@ class SplitScan:
         fixed = self.n_consts + self.n_carry
         stacked = [aval.update(shape=(length, *aval.shape)) for aval in avals[fixed:]]
         return [*avals[:fixed], *stacked]
+
+
+def _strengthened(body: Jaxpr) -> Jaxpr:
+    """Return a program whose inputs are not weakly typed, without the conversions of them."""
+    names: dict[Atom, Atom] = {
+        var: Var(var.aval.strong()) for var in body.invars if var.aval.weak_type
+    }
+    if not names:
+        return body
+    inputs = [names.get(var, var) for var in body.invars]
+    eqns = []
+    for eqn in body.eqns:
+        invars = [names.get(atom, atom) for atom in eqn.invars]
+        outs = [var.aval for var in eqn.outvars]
+        if eqn.primitive.name == "convert_element_type" and [invars[0].aval] == outs:
+            names[eqn.outvars[0]] = invars[0]
+        else:
+            eqns.append(eqn.replace(invars=invars))
+    outvars = [names.get(atom, atom) for atom in body.outvars]
+    return body.replace(invars=inputs, eqns=eqns, outvars=outvars)
 
 
 def _body_halves(params: dict, unknown: Mask) -> SplitJaxpr:
@@ -502,10 +539,8 @@ def transposed_body(
         args += [Linear(aval) for aval in in_carry]
         args += merge(lin_xs, slices, _placeholders(in_xs, lin_xs))
         cts = [*carry, *join_tangents(given, nonzero_ys, out_ys)]
-        results = select(backward(jaxpr, jaxpr.consts, args, cts), linear)
-        new_consts, new_carry, new_xs = split_at(results, len(ct_consts), n_carry)
-        sums = [add_tangents(old, new) for old, new in zip(sums, new_consts, strict=True)]
-        return [*sums, *map(instantiate, new_carry), *map(instantiate, new_xs)]
+        results = select(backward(jaxpr, jaxpr.consts, args, cts, start=sums), linear)
+        return list(map(instantiate, results))
 
     avals = [*values, *ct_consts, *ct_carry, *ct_ys, *others]
     return stage_jaxpr(run, jaxpr, avals, "transpose")
@@ -520,7 +555,7 @@ def _transpose_after_split(
     known_prim, known_params = split.known
     outs = known_prim.bind(*select(args, invert(linear)), **known_params)
     residuals = outs[len(outs) - split.n_residuals :]
-    available = (*residuals, *args)
+    available = (*residuals, *args, *outs[: len(outs) - split.n_residuals])
     staged_prim, staged_params = split.staged
     cts = select(cotangents, split.unknown_outputs)
     inputs = [available[position] for position in split.staged_args]

@@ -18,10 +18,11 @@ it fits, on several if not, while lists of variables fill their lines.
 
 from __future__ import annotations
 
+import re
 import string
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +57,9 @@ __all__ = ["eqn_text", "jaxpr_text"]
 # A nested program with more equations than this is written above the others.
 LONG = 10
 
+# Where an object lies is no part of a program.
+ADDRESS = re.compile("0x[0-9a-f]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -88,6 +92,14 @@ class Names:
         name = letters(self.count)
         self.count += 1
         return self.fresh() if name in self.programs.values() else name
+
+    def forget(self, program: Jaxpr) -> None:
+        """Take the names from a program's variables: another one that is printed has them, too."""
+        bound = [*program.constvars, *program.invars]
+        for eqn in program.eqns:
+            bound.extend(eqn.outvars)
+        for var in bound:
+            self.variables.pop(var, None)
 
     def share(self, inner: Sequence[Atom], outer: Sequence[Atom]) -> None:
         """Give variables of a nested program the names outside, each name to one variable."""
@@ -181,6 +193,7 @@ def _equation(eqn: Eqn, names: Names) -> Document:
     if eqn.primitive.shares_names and settings.custom_pp_eqn_rules:
         (inner,) = subjaxprs(shown)
         if inner not in names.programs:
+            names.forget(inner)
             names.share(inner.invars, eqn.invars)
             names.share(inner.outvars, eqn.outvars)
     parts: list[Document | str] = []
@@ -222,9 +235,7 @@ def _parameter(value: Any, names: Names) -> Document:
         return text(name) if name else _program(value, names)
     if type(value) is tuple and value and len(jaxprs_in(value)) == len(value):
         return _enclosed("(", [_parameter(item, names) for item in value], ")")
-    if isinstance(value, Callable) and not isinstance(value, type):
-        return text(getattr(value, "__name__", str(value)))
-    return text(str(value))
+    return text(ADDRESS.sub("0xXXXXXXXXXXXX", str(value)))
 
 
 def _enclosed(start: str, items: Sequence[Document], end: str) -> Document:

@@ -53,7 +53,8 @@ class Split:
     known: the primitive and params of the known half, which takes the known inputs and returns the
     known outputs and then `n_residuals` residuals; None if there is nothing to run.
     staged: the primitive and params of the staged half, which returns the unknown outputs.
-    staged_args: its arguments, as positions in (*residuals, *all inputs of the operation).
+    staged_args: its arguments, as positions in (*residuals, *all inputs of the operation, *known
+    outputs).
     unknown_outputs: which outputs come from the staged half.
     """
 

@@ -72,7 +72,7 @@ def einsum(
     return _einsum(text, _path(optimize), how, *arrays)
 
 
-@functools.partial(jit, static_argnums=(0, 1, 2), inline=True)
+@functools.partial(jit, static_argnums=(0, 1, 2), inline="early")
 def _einsum(text: str, path: Any, how: tuple, *operands: Value) -> Value:
     """Contract step by step.
 

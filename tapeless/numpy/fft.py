@@ -130,7 +130,7 @@ def _nd(
     return _transformed(x, kind, not name.startswith("i"), s, axes, norm)
 
 
-@functools.partial(jit, static_argnums=(1, 2, 3, 4, 5), inline=True)
+@functools.partial(jit, static_argnums=(1, 2, 3, 4, 5), inline="early")
 def _transformed(
     x: Value,
     kind: Any,

@@ -82,7 +82,7 @@ def bincount(
     return _counted(x, weights, length)
 
 
-@functools.partial(jit, static_argnames=("length",), inline=True)
+@functools.partial(jit, static_argnames=("length",), inline="early")
 def _counted(x: Value, weights: Value, length: int) -> Value:
     """Add weights up at the places `x`."""
     counts: Any = zeros(length, typeof(value_of(weights)).dtype)
@@ -120,13 +120,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return _even_edges(ends, count, dtype)
 
 
-@functools.partial(jit, inline=True)
+@functools.partial(jit, inline="early")
 def _range(x: Value) -> Value:
     """Return the extremes: (n,) -> (2,)."""
     return array([reductions.min(x), reductions.max(x)], typeof(x).dtype)
 
 
-@functools.partial(jit, static_argnames=("count", "dtype"), inline=True)
+@functools.partial(jit, static_argnames=("count", "dtype"), inline="early")
 def _even_edges(ends: Value, count: int, dtype: Any) -> Value:
     """Return the edges of bins between two ends; around them, where they are equal."""
     low, high = (
@@ -172,7 +172,7 @@ def histogram(
     return _histogram(x, weights, edges, bool(density)), edges
 
 
-@functools.partial(jit, static_argnames=("density",), inline=True)
+@functools.partial(jit, static_argnames=("density",), inline="early")
 def _histogram(x: Value, weights: Value, edges: Value, density: bool) -> Value:
     """Add weights up in the bins between edges."""
     x, weights = ravel(x), ravel(weights)

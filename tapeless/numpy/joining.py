@@ -330,7 +330,7 @@ def _split(
         sizes = [part + 1] * rest + [part] * (count - rest)
     if any(size < 0 for size in sizes):
         raise ValueError(f"Sizes passed to split must be nonnegative, got {sizes}")
-    return list(lax.split(x, sizes, axis))
+    return list(lax.split(x, [*map(np.int64, sizes)], axis))
 
 
 def _place(

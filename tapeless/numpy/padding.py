@@ -139,7 +139,8 @@ def _pad_constant(
     kind, rank = dtype_of(x), typeof(x).ndim
     values = asarray(values)
     if typeof(values).ndim == 0:
-        return lax.pad(x, convert(values, kind), [(*pair, 0) for pair in widths])
+        config = [(*map(np.int64, pair), 0) for pair in widths]
+        return lax.pad(x, convert(values, kind), config)
     values = convert(broadcast(values, (rank, 2)), kind)
     for axis, pair in enumerate(widths):
         for side in (0, 1):

@@ -53,7 +53,7 @@ DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int
 
 _TYPES = ("precision", "preferred_element_type")
 # Compiled where they are called outside of transformations; inside, no call shows in the program.
-_inlined = functools.partial(jit, inline=True)
+_inlined = functools.partial(jit, inline="early")
 _typed = functools.partial(_inlined, static_argnames=_TYPES)
 _placed = functools.partial(_inlined, static_argnames=(*_TYPES, "out_sharding"))
 

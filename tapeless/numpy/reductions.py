@@ -32,7 +32,7 @@ from tapeless.prims.compare import gt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import conj, real
 from tapeless.prims.rules import highest, lowest
-from tapeless.prims.structural import broadcast_in_dim, reshape
+from tapeless.prims.structural import broadcast_in_dim, expand_dims, reshape
 from tapeless.prims.unary import sqrt, square
 
 __all__ = [
@@ -519,7 +519,7 @@ def _argument(
     if not keepdims:
         return result
     if axis is None:
-        return reshape(result, (1,) * len(shape))
+        return expand_dims(result, range(len(shape)))
     return _kept(result, shape, (place,))
 
 

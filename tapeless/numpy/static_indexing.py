@@ -89,6 +89,8 @@ def window_of(entries: Sequence[Any], shape: Shape) -> tuple[Window, list[int]]:
             start, step, count = slice_bounds(entry, length, position)
             stride = abs(step)
             span = (count - 1) * stride + 1 if count else 0
+            if step > 1 and count and entry.stop is None:
+                span = length - start
             if step < 0:
                 start = start - span + 1 if count else 0
                 backwards.append(axis)

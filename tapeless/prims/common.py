@@ -378,12 +378,18 @@ class Elementwise(Primitive):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Align the batch axes: in place when nothing forbids it, else in front."""
-        batched = [(dim, shape_of(x)) for x, dim in zip(args, dims, strict=True) if dim is not None]
-        loose = all(dim is not None or shape_of(x) == () for x, dim in zip(args, dims, strict=True))
+        given = list(zip(args, dims, strict=True))
+        batched = [(dim, shape_of(x)) for x, dim in given if dim is not None]
+        loose = all(dim is not None or shape_of(x) == () for x, dim in given)
         if loose and all(pair == batched[0] for pair in batched):
             return self.bind(*args, **params), (batched[0][0],)
-        rank = max(len(shape_of(x)) + (dim is None) for x, dim in zip(args, dims, strict=True))
-        args = [expand_to(x, dim, rank) for x, dim in zip(args, dims, strict=True)]
+        rank = max(len(shape_of(x)) + (dim is None) for x, dim in given)
+        # Operands of all rows are brought into shape first, as in JAX.
+        shared = [x if dim is not None else expand_to(x, None, rank) for x, dim in given]
+        args = [
+            x if dim is None else expand_to(x, dim, rank)
+            for x, dim in zip(shared, dims, strict=True)
+        ]
         return self.bind(*args, **params), (0,)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:

@@ -92,7 +92,7 @@ class ConvertElementType(Elementwise):
         (ct,), (x,) = cotangents, args
         if isinstance(ct, Zero):
             return (Zero(x.aval),)
-        return self.bind(ct, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type)
+        return (convert(ct, x.aval.dtype, x.aval.weak_type),)
 
     def scalar(self, b: Any, *scalars: Any, **params: Any) -> Any:
         """Convert one element."""

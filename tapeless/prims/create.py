@@ -20,6 +20,7 @@ from tapeless.prims.common import (
     Avals,
     apply,
     shape_of,
+    zeros,
 )
 from tapeless.prims.convert import convert
 from tapeless.prims.structural import broadcast, shape_argument
@@ -27,6 +28,7 @@ from tapeless.prims.structural import broadcast, shape_argument
 __all__ = [
     "broadcasted_iota",
     "empty",
+    "empty_of",
     "empty_p",
     "full",
     "full_like",
@@ -131,6 +133,36 @@ empty_p = Empty()
 def empty(shape: Sequence[int], dtype: object, *, out_sharding: object = None) -> Value:
     """Return an array whose values the program promises not to depend on; here they are 0."""
     return empty_p.bind(shape=shape_argument(shape), dtype=dtype, out_sharding=out_sharding)[0]
+
+
+class EmptyScalar(Primitive):
+    """() -> (): a number that nobody reads."""
+
+    name = "empty2"
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
+        """Return the type asked for."""
+        return (ShapedArray((), np.dtype(params["dtype"])),)
+
+    def decompose(self, *args: Value, **params: Any) -> tuple:
+        """Return 0."""
+        return (np.dtype(params["dtype"]).type(0),)
+
+    def reference(self, *arrays: Any, **params: Any) -> tuple:
+        """Return 0."""
+        return (np.zeros((), params["dtype"]),)
+
+
+empty_scalar_p = EmptyScalar()
+
+
+def empty_of(aval: ShapedArray) -> Value:
+    """Return any values of the type `aval`, for a place that this run does not read."""
+    if isinstance(aval.dtype, dtypes.KeyDtype):
+        return zeros(aval)
+    where = "MemorySpace.Device"
+    (number,) = empty_scalar_p.bind(dtype=aval.dtype, memory_space=where)
+    return broadcast(number, aval.shape) if aval.shape else number
 
 
 def full(

@@ -194,7 +194,7 @@ class Split(Parting):
                 f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand "
                 f"shape {list(x.shape)}"
             )
-        shapes = [replaced(x.shape, axis, size) for size in sizes]
+        shapes = [replaced(x.shape, axis, int(size)) for size in sizes]
         return tuple(x.update(shape=shape) for shape in shapes)
 
     def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
@@ -217,7 +217,7 @@ class Split(Parting):
         values, start = [], 0
         for out, size in zip(outs, params["sizes"], strict=True):
             values.append(b.virtual(out, _shifted(b, x, axis, start)))
-            start += size
+            start += int(size)
         return tuple(values)
 
     def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
@@ -225,8 +225,8 @@ class Split(Parting):
         (x,), axis = args, params["axis"]
         values, start = [], 0
         for size in params["sizes"]:
-            values.append(b.cut(x, axis, start, start + size))
-            start += size
+            values.append(b.cut(x, axis, start, start + int(size)))
+            start += int(size)
         return tuple(values)
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
@@ -243,7 +243,9 @@ def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value
     """Return the list of consecutive parts of extents `sizes` along `axis`."""
     rank = len(shape_of(operand))
     axis = axis_argument(axis, rank)
-    sizes = tuple(map(operator.index, sizes))
+    for size in sizes:
+        operator.index(size)
+    sizes = tuple(sizes)
     parts = split_p.bind(operand, sizes=sizes, axis=axis)
     return list(parts)
 

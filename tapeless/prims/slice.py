@@ -75,7 +75,7 @@ class Slice(Rearrangement):
     def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
         """Pad with zeros, also between the elements when there are strides."""
         starts, limits, strides = _slice_params(params)
-        if params["strides"] is None:
+        if all(stride == 1 for stride in strides):
             highs = np.subtract(aval.shape, limits)
             config = zip(starts, highs, (0,) * len(starts), strict=True)
         else:

@@ -27,7 +27,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim, batch_dim_to, shape_of
+from tapeless.prims.common import batch_dim, inserted, move_dim, shape_of
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
@@ -46,6 +46,13 @@ KEPT = 64  # up to this k top_k keeps its candidates in order
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
 _BOOL = ShapedArray((), np.bool_)
+
+
+def _repeated(x: Any, dim: int, size: int) -> Any:
+    """Return `x` with a new axis `dim` along which it is repeated."""
+    shape = shape_of(x)
+    dims = tuple(axis + (axis >= dim) for axis in range(len(shape)))
+    return broadcast_in_dim(x, inserted(shape, dim, size), dims)
 
 
 def _word(dtype: Any) -> np.dtype:
@@ -362,7 +369,10 @@ class Sort(Primitive):
         **params: Any,
     ) -> tuple:
         dim = next(dim for dim in dims if dim is not None)
-        args = [batch_dim_to(x, d, dim, axis.size) for x, d in zip(args, dims, strict=True)]
+        args = [
+            _repeated(x, dim, axis.size) if d is None else move_dim(x, d, dim)
+            for x, d in zip(args, dims, strict=True)
+        ]
         outs = self.bind(*args, dimension=dimension + (dim <= dimension), **params)
         return outs, (dim,) * len(outs)
 

@@ -51,7 +51,7 @@ class EvalTrace(Trace):
         if getattr(prim, "evaluated_in_python", False):
             return prim.evaluate(*args, **params)
         if getattr(prim, "inline_program", False):
-            executable = executable_of(params["jaxpr"])
+            executable = executable_of(params.get("jaxpr") or params["call_jaxpr"])
         elif subjaxprs(params):
             avals = tuple([typeof(arg) for arg in args])
             executable = _operation_with_programs(prim, avals, params)

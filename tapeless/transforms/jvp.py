@@ -99,10 +99,13 @@ def jvp_flat(
     function: Callable[..., Sequence[Value]],
     primals: Sequence[Value],
     tangents: Sequence[Tangent],
-    parent: Trace | None = None,
+    trace: JVPTrace | None = None,
 ) -> tuple[list[Value], list[Tangent]]:
-    """Return the results of a flat function and their tangents (values or Zeros)."""
-    trace = JVPTrace(parent or context.trace, Tag("jvp"))
+    """Return the results of a flat function and their tangents (values or Zeros).
+
+    trace: a new one of the caller's; by default one above the current trace.
+    """
+    trace = trace or JVPTrace(context.trace, Tag("jvp"))
     try:
         outs = under(trace, function, *map(trace.wrap, primals, map(_known_zero, tangents)))
         pairs = [trace.unwrap(out) for out in outs]

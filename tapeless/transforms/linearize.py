@@ -17,19 +17,19 @@ First-order operations need no rule for this.  Operations that contain programs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import DebugInfo, Jaxpr
+from tapeless.core.jaxpr import DebugInfo, Jaxpr, Var
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
-from tapeless.core.trace import Trace, Tracer, Value, context, under
+from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
-from tapeless.transforms.jvp import jvp_flat
+from tapeless.transforms.jvp import JVPTrace, jvp_flat
 from tapeless.transforms.stage import StageTrace
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import merge, select
@@ -72,7 +72,7 @@ class SplitTrace(Trace):
         if split is None:
             return self.staged.process(prim, args, params)
         known_outs, residuals = self.run_known(split, select(args, [not flag for flag in unknown]))
-        available = (*residuals, *args)
+        available = (*residuals, *args, *known_outs)
         staged_prim, staged_params = split.staged
         inputs = tuple(available[position] for position in split.staged_args)
         staged_outs = self.staged.process(staged_prim, inputs, staged_params)
@@ -96,16 +96,43 @@ class SplitTrace(Trace):
         return outs[:n_outs], outs[n_outs:]
 
 
+class LinearizeTrace(JVPTrace):
+    """Forward mode over a splitter; it notes which equations an operation like `x * x` has staged.
+
+    `operation_of` has the number of the operation by the variables of its equations, for those that
+    take one value as two operands.
+    """
+
+    __slots__ = ("eqns", "operation_of")
+
+    def __init__(self, splitter: SplitTrace) -> None:
+        """Start without operations."""
+        super().__init__(splitter, Tag("jvp"))
+        self.eqns = splitter.staged.builder.eqns
+        self.operation_of: dict[Var, int] = {}
+
+    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
+        """Run the rule, and note what it staged if two operands are one."""
+        start = len(self.eqns)
+        outs = super().process(prim, args, params)
+        if len(self.eqns) > start + 1 and len(set(map(id, args))) < len(args):
+            for eqn in self.eqns[start:]:
+                self.operation_of.update(dict.fromkeys(eqn.outvars, start))
+        return outs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Linearized:
     """A function at a point: its results, and its derivative as a linear program.
 
     jaxpr maps the tangents of the inputs `linear_inputs`, those that were wanted and have any, to
-    those of the outputs `nonzero_outputs`; its constants are the residuals.
+    those of the outputs `nonzero_outputs`; its constants are the residuals.  operation_of: see
+    `LinearizeTrace`.
     """
 
     outs: list[Value]
     jaxpr: Jaxpr
+    operation_of: Mapping[Var, int]
     linear_inputs: Mask
     nonzero_outputs: Mask
 
@@ -126,7 +153,8 @@ def linearize_flat(
         for aval, flag in zip(avals, linear, strict=True)
     ]
     try:
-        outs, out_tangents = jvp_flat(function, primals, tangents, splitter)
+        trace = LinearizeTrace(splitter)
+        outs, out_tangents = jvp_flat(function, primals, tangents, trace)
         nonzero = tuple(type(tangent) is not Zero for tangent in out_tangents)
         atoms = [staged.atom(tangent) for tangent in select(out_tangents, nonzero)]
     finally:
@@ -134,7 +162,7 @@ def linearize_flat(
     # Forward mode also writes down what no result depends on; its residuals need not be kept.
     used, inputs = (True,) * len(atoms), (True,) * sum(linear)
     program, _ = dce_jaxpr(staged.builder.build(atoms), used, inputs)
-    return Linearized(outs, program, linear, nonzero)
+    return Linearized(outs, program, trace.operation_of, linear, nonzero)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,16 +205,20 @@ def split_jaxpr(
         atoms = [staged.atom(out) for out in select(outs, unknown_outs)]
         # Only what the known program computes is a residual; an array from outside is a constant.
         residuals = [x for x in staged.builder.consts if known_trace.owns(x)]
+        whole = _lift(staged.builder.build(atoms), residuals)
+        kept = (*[False] * len(residuals), *[True] * (len(whole.invars) - len(residuals)))
+        lifted, needed = dce_jaxpr(whole, (True,) * len(atoms), kept)
+        residuals = select(residuals, needed[: len(residuals)])
         known_outs = select(outs, [not flag for flag in unknown_outs])
         known_atoms = [known_trace.atom(x) for x in [*known_outs, *residuals]]
     finally:
         known_trace.tag.alive = staged.tag.alive = False
     name = jaxpr.debug.function
-    known = after_pass(known_trace.builder.build(known_atoms), "split", f"{name}, known")
+    whole = after_pass(known_trace.builder.build(known_atoms), "split", f"{name}, known")
+    known, _ = dce_jaxpr(whole, (True,) * len(known_atoms), (True,) * len(whole.invars))
     positions = {var: number for number, var in enumerate(known.invars)}
     residual_inputs = tuple(positions.get(x.atom) for x in residuals)
     avals = tuple(x.aval for x in residuals)
-    lifted = _lift(staged.builder.build(atoms), residuals)
     after_pass(lifted, "split", f"{name}, staged")
     return SplitJaxpr(known, lifted, unknown_outs, avals, residual_inputs)
 

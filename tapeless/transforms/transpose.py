@@ -12,7 +12,9 @@ other one a value.  A cotangent that is zero is a `Zero` and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
@@ -58,8 +60,16 @@ def backward(
     consts: Sequence[Value],
     args: Sequence[Value | Linear],
     cotangents: Sequence[Cotangent],
+    operation_of: Mapping[Var, int] = MappingProxyType({}),
+    start: Sequence[Cotangent] = (),
 ) -> list[Cotangent | None]:
-    """Return the cotangents of the `Linear` args, None for the others."""
+    """Return the cotangents of the `Linear` args, None for the others.
+
+    operation_of: by their results, the equations that an operation on one value twice, such as
+    `x * x`, was linearised to.  What they hand to its tangent is added up in the order of the
+    operands, as if the operation were one linear equation.  start: what to add the cotangents of
+    the first `Linear` args to.
+    """
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     linear: set[Atom] = set()
     for var, arg in zip(jaxpr.invars, args, strict=True):
@@ -69,14 +79,21 @@ def backward(
             env[var] = arg
     linear_eqns = _run_nonlinear(jaxpr, env, linear)
     sums = Cotangents()
+    placeholders = (v for v, arg in zip(jaxpr.invars, args, strict=True) if type(arg) is Linear)
+    for var, cotangent in zip(placeholders, start, strict=False):
+        sums.add(var, cotangent)
     for atom, cotangent in zip(jaxpr.outvars, cotangents, strict=True):
         if atom in linear:
             sums.add(atom, cotangent)
+
+    def operation(eqn: Eqn) -> object:
+        """Return what the equations of one operation share."""
+        return operation_of.get(eqn.outvars[0], eqn) if eqn.outvars else eqn
+
     previous = swap_override(None)
     try:
-        for eqn in reversed(linear_eqns):
-            swap_override(eqn.source)
-            _transpose_eqn(eqn, env, linear, sums)
+        for _, eqns in groupby(reversed(linear_eqns), operation):
+            _transpose_operation(list(eqns), env, linear, sums)
     finally:
         swap_override(previous)
     return [sums.pop(var) if var in linear else None for var in jaxpr.invars]
@@ -102,11 +119,34 @@ def _read(env: dict[Var, Value], atom: Atom) -> Value:
     return atom.val if type(atom) is Literal else env[atom]
 
 
-def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Atom], sums: Cotangents) -> None:
-    """Hand the cotangents of one equation's outputs to its inputs."""
+def _transpose_operation(
+    eqns: list[Eqn], env: dict[Var, Value], linear: set[Atom], sums: Cotangents
+) -> None:
+    """Hand the cotangents of an operation's outputs to its inputs.
+
+    eqns: its equations, the last one first.
+    """
+    own = {var for eqn in eqns for var in eqn.outvars}
+    handed = []
+    for eqn in eqns:
+        pairs = _transpose_eqn(eqn, env, linear, sums)
+        for atom, cotangent in pairs:
+            if atom in own:
+                sums.add(atom, cotangent)
+        handed.append([(atom, cotangent) for atom, cotangent in pairs if atom not in own])
+    for pairs in reversed(handed):
+        for atom, cotangent in pairs:
+            sums.add(atom, cotangent)
+
+
+def _transpose_eqn(
+    eqn: Eqn, env: dict[Var, Value], linear: set[Atom], sums: Cotangents
+) -> list[tuple[Atom, Cotangent | None]]:
+    """Return the cotangents of one equation's inputs, each with its variable."""
+    swap_override(eqn.source)
     outs = [sums.pop(var) for var in eqn.outvars]
     if not eqn.effects and not [ct for ct in outs if type(ct) is not Zero]:
-        return
+        return []
     args = [Linear(atom.aval) if atom in linear else _read(env, atom) for atom in eqn.invars]
     try:
         results = eqn.primitive.transpose(outs, args, **eqn.params)
@@ -114,9 +154,11 @@ def _transpose_eqn(eqn: Eqn, env: dict[Var, Value], linear: set[Atom], sums: Cot
         raise error if error.args else _not_linear(eqn) from None
     if len(results) != len(eqn.invars):
         raise AssertionError(f"transpose rule of {eqn.primitive}: one result per argument is due")
-    for atom, arg, result in zip(eqn.invars, args, results, strict=True):
-        if type(arg) is Linear:
-            sums.add(atom, result)
+    return [
+        (atom, result)
+        for atom, arg, result in zip(eqn.invars, args, results, strict=True)
+        if type(arg) is Linear
+    ]
 
 
 def _not_linear(eqn: Eqn) -> NotLinear:

@@ -50,5 +50,5 @@ def test_captured_tracers_are_differentiated():
 
 
 def test_an_inlined_function_leaves_no_equation():
-    f = jax.jit(jnp.sin, inline=True)
+    f = jax.jit(jnp.sin, inline="early")
     assert [eqn.primitive.name for eqn in equations(f, X)] == ["sin"]

@@ -4,6 +4,7 @@ It says which texts changed; look at them (`git diff tests/golden`) before you c
 """
 
 import tapeless as jax
+from tests.golden.expressions import KEPT, all_texts
 from tests.golden.texts import KINDS, current, kept
 
 __all__ = ["rewrite"]
@@ -25,6 +26,10 @@ def rewrite() -> list[str]:
             if text != old:
                 path.write_text(text)
                 changes.append(f"{kind}/{name}: {'new' if old is None else 'changed'}")
+    text = all_texts(jax)
+    if not KEPT.exists() or KEPT.read_text() != text:
+        KEPT.write_text(text)
+        changes.append(f"{KEPT.name}: changed")
     return changes
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tests.golden.expressions import EXPRESSIONS, KEPT, all_texts, expression_text
 from tests.golden.nested import PROGRAMS
 from tests.golden.programs import HLO_PROGRAMS
 from tests.golden.texts import KINDS, current, jaxpr_text, kept
@@ -20,6 +21,25 @@ SCAN_PARAMETERS = re.compile(r"\n +(ft_in|ft_out|num_carry|num_consts)=.*")
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=map("-".join, CASES))
 def test_text_is_the_kept_one(kind, name):
     assert current(jax, kind, name) == kept(kind, name).read_text()
+
+
+def test_texts_of_expressions_are_the_kept_ones():
+    ours, wanted = all_texts(jax).split("\n# "), KEPT.read_text().split("\n# ")
+    assert len(EXPRESSIONS) > 300
+    for text, other in zip(ours, wanted, strict=True):
+        assert text == other
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_text_of_an_expression_is_that_of_jax(name):
+    import jax as oracle
+
+    ours, theirs = (
+        SCAN_PARAMETERS.sub("", expression_text(module, EXPRESSIONS[name]))
+        for module in (jax, oracle)
+    )
+    assert ours == theirs
 
 
 def test_nothing_is_kept_that_no_program_has():

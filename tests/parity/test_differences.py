@@ -57,11 +57,6 @@ def text_of_compiled_programs(jax):
     return jax.jit(jax.numpy.sin).lower(X).compile().as_text()
 
 
-@case("jit[", "let b:f32[] = sin a in")
-def inline(jax):
-    return str(jax.make_jaxpr(jax.jit(jax.numpy.sin, inline=True))(1.0))
-
-
 @case(0.0, float(np.float32(1e-40)))
 def subnormal_numbers(jax):
     return float(jax.numpy.float32(1e-30) * jax.numpy.float32(1e-10))
