@@ -1,8 +1,8 @@
 """Programs whose texts are kept, one expression each.
 
 An expression is a function; its parameters' names say what it is traced on (`VALUES`).  It may use
-`jax`, `jnp`, `np` and `HELPERS`.  The table is `expressions.txt`; `rewrite.py` writes the texts, all
-in one file, and `test_golden.py` compares them, and compares both systems.
+`jax`, `jnp`, `np` and `HELPERS`.  The table is `expressions.txt`; `rewrite.py` writes the texts into
+one file, and `test_golden.py` compares them, and compares both systems.
 """
 
 from __future__ import annotations
