@@ -1,7 +1,7 @@
 """Programs whose texts are kept, one expression each.
 
 An expression is a function; its parameters' names say what it is traced on (`VALUES`).  It may use
-`jax`, `jnp`, `np` and `HELPERS`.  The table is `expressions.txt`; `rewrite.py` writes the texts into
+`jax`, `jnp`, `np` and `HELPERS`.  The table is `expressions.txt`; `rewrite.py` writes the texts
 one file, and `test_golden.py` compares them, and compares both systems.
 """
 
