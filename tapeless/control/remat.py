@@ -169,8 +169,8 @@ def _rounded(known: Jaxpr, saved: Sequence[Any]) -> Jaxpr:
     for eqn in known.eqns:
         invars = [names.get(atom, atom) for atom in eqn.invars]
         eqns.append(eqn.replace(invars=invars))
-        for var in wanted.intersection(eqn.outvars):
-            if dtypes.issubdtype(var.aval.dtype, np.floating):
+        for var in eqn.outvars:
+            if var in wanted and dtypes.issubdtype(var.aval.dtype, np.floating):
                 names[var] = Var(var.aval)
                 eqns.append(_rounding(var, names[var], eqn))
     outvars = [names.get(atom, atom) for atom in known.outvars]

@@ -394,7 +394,7 @@ class SplitScan:
                 kinds.append("stacked" if var in varying else "invariant")
         return kinds
 
-    def known_ys(self) -> dict[Var, int]:
+    def known_ys(self) -> dict[Atom, int]:
         """Return the numbers of the known outputs, by the variables that are stacked to them."""
         known = self.halves.known
         _, u_carry, _ = split_at(self.body_unknown, self.n_consts, self.n_carry)

@@ -330,7 +330,8 @@ def _split(
         sizes = [part + 1] * rest + [part] * (count - rest)
     if any(size < 0 for size in sizes):
         raise ValueError(f"Sizes passed to split must be nonnegative, got {sizes}")
-    return list(lax.split(x, [*map(np.int64, sizes)], axis))
+    exact: Any = [*map(np.int64, sizes)]  # what JAX's programs show
+    return list(lax.split(x, exact, axis))
 
 
 def _place(

@@ -139,7 +139,7 @@ def _pad_constant(
     kind, rank = dtype_of(x), typeof(x).ndim
     values = asarray(values)
     if typeof(values).ndim == 0:
-        config = [(*map(np.int64, pair), 0) for pair in widths]
+        config: Any = [(*map(np.int64, pair), 0) for pair in widths]  # what JAX's programs show
         return lax.pad(x, convert(values, kind), config)
     values = convert(broadcast(values, (rank, 2)), kind)
     for axis, pair in enumerate(widths):
