@@ -16,6 +16,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapeless import lax
 from tapeless.api.jit import jit
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
@@ -56,10 +57,18 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Return the tree `x`; what its parts are on is checked, and for an Array recorded.
 
     shardings: a Sharding, a PartitionSpec for the current mesh, or a prefix tree of these.
+
+    >>> import tapeless as jax
+    >>> where = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    >>> with_sharding_constraint(jax.numpy.ones(2), where)
+    Array([1., 1.], dtype=float32)
     """
     leaves, tree = tree_flatten(x)
     places = flatten_axes("with_sharding_constraint shardings", tree, shardings)
     return tree_unflatten(tree, map(_constrained, leaves, places))
+
+
+lax.with_sharding_constraint = with_sharding_constraint
 
 
 def _constrained(x: Value, place: Any) -> Value:

@@ -1,17 +1,106 @@
 """The approximate top k of accelerators, which is exact here.
 
 approx_max_k: (m, n) -> values (m, k), indices (m, k), largest first
+
+`approx_top_k` keeps its parameters in programs, though each gives the exact result: a recall of 1
+is not below any that is asked for, and there are no partial results to aggregate.
 """
 
 from __future__ import annotations
 
-from tapeless.core.trace import Value
-from tapeless.prims.common import shape_of
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless import dtypes
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import batch_dim
 from tapeless.prims.rules import canonical_axis
-from tapeless.prims.sort import top_k
+from tapeless.prims.sort import top_k, top_k_p
 from tapeless.prims.unary import neg
 
-__all__ = ["approx_max_k", "approx_min_k"]
+__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p"]
+
+_I32 = np.dtype(np.int32)
+
+
+class ApproxTopK(Primitive):
+    """x (m, n) -> the k largest or least of every line and their places, best first."""
+
+    name = "approx_top_k"
+
+    def abstract(
+        self, x: ShapedArray, *, k: int, reduction_dimension: int, **params: Any
+    ) -> tuple[ShapedArray, ...]:
+        axis = canonical_axis(reduction_dimension, x.ndim)
+        if k <= 0:
+            raise ValueError(f"k must be positive, got {k}")
+        if not dtypes.issubdtype(x.dtype, np.floating):
+            raise ValueError(f"operand must be a floating type, got {x.dtype}")
+        if k > x.shape[axis]:
+            raise ValueError(
+                f"k must be smaller than the size of reduction_dim {x.shape[axis]}, got {k}"
+            )
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        return ShapedArray(shape, x.dtype), ShapedArray(shape, _I32)
+
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        *,
+        k: int,
+        reduction_dimension: int,
+        is_max_k: bool,
+        **params: Any,
+    ) -> tuple[tuple, tuple]:
+        """Differentiate the exact answer."""
+        axis = canonical_axis(reduction_dimension, typeof(primals[0]).ndim)
+        turn = _same if is_max_k else _negative
+        outs, moved = top_k_p.jvp(
+            [turn(x) for x in primals], [turn(t) for t in tangents], axis=axis, is_stable=True, k=k
+        )
+        return (turn(outs[0]), outs[1]), (turn(moved[0]), moved[1])
+
+    def batch(
+        self,
+        batch_axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        reduction_dimension: int,
+        **params: Any,
+    ) -> tuple:
+        dim = batch_dim(dims)
+        axis = canonical_axis(reduction_dimension, typeof(args[0]).ndim - 1)
+        outs = self.bind(*args, reduction_dimension=axis + (dim <= axis), **params)
+        return outs, (dim, dim)
+
+    def decompose(
+        self, *args: Value, k: int, reduction_dimension: int, is_max_k: bool, **params: Any
+    ) -> tuple:
+        """Give the exact answer."""
+        (x,) = args
+        axis = canonical_axis(reduction_dimension, typeof(x).ndim)
+        values, places = top_k(x if is_max_k else neg(x), k, axis=axis)
+        return values if is_max_k else neg(values), places
+
+
+def _same(x: Value | Zero) -> Value | Zero:
+    """Return a value or tangent as it is."""
+    return x
+
+
+def _negative(x: Value | Zero) -> Value | Zero:
+    """Return the negative of a value, or of a tangent."""
+    return x if isinstance(x, Zero) else neg(x)
+
+
+approx_top_k_p = ApproxTopK()
 
 
 def approx_max_k(
@@ -24,11 +113,21 @@ def approx_max_k(
 ) -> tuple[Value, Value]:
     """Return the k largest elements along an axis and their positions; the recall is 1.
 
-    operand: (m, n) -> (m, k), int32 (m, k).
+    operand: (m, n), floating-point -> (m, k), int32 (m, k).
+
+    >>> import numpy as np
+    >>> approx_max_k(np.array([3.0, 1.0, 2.0], np.float32), 2)
+    (Array([3., 2.], dtype=float32), Array([0, 2], dtype=int32))
     """
-    _check_recall(recall_target)
-    axis = canonical_axis(reduction_dimension, len(shape_of(operand)))
-    return top_k(operand, k, axis=axis)
+    return _bind(
+        operand,
+        k=k,
+        is_max_k=True,
+        reduction_dimension=reduction_dimension,
+        recall_target=recall_target,
+        reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk,
+    )
 
 
 def approx_min_k(
@@ -42,14 +141,24 @@ def approx_min_k(
     """Return the k least elements along an axis and their positions; the recall is 1.
 
     operand: (m, n), floating-point -> (m, k), int32 (m, k).
+
+    >>> import numpy as np
+    >>> approx_min_k(np.array([3.0, 1.0, 2.0], np.float32), 2)
+    (Array([1., 2.], dtype=float32), Array([1, 2], dtype=int32))
     """
-    _check_recall(recall_target)
-    axis = canonical_axis(reduction_dimension, len(shape_of(operand)))
-    values, places = top_k(neg(operand), k, axis=axis)
-    return neg(values), places
+    return _bind(
+        operand,
+        k=k,
+        is_max_k=False,
+        reduction_dimension=reduction_dimension,
+        recall_target=recall_target,
+        reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk,
+    )
 
 
-def _check_recall(recall: float) -> None:
-    """Raise ValueError for a recall that is no probability."""
-    if not 0 < recall <= 1:
-        raise ValueError(f"recall_target must be in (0, 1], got {recall}")
+def _bind(operand: Value, *, recall_target: float, **params: Any) -> Any:
+    """Apply the operation; raise ValueError for a recall that is no probability."""
+    if not 0 < recall_target <= 1:
+        raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
+    return approx_top_k_p.bind(operand, recall_target=recall_target, **params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
 from tapeless.prims import approx
 
 X = np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
@@ -22,3 +23,34 @@ def test_largest_and_least():
 def test_recall_is_a_probability():
     with pytest.raises(ValueError, match="recall_target must be in"):
         approx.approx_max_k(X, 4, recall_target=2.0)
+
+
+@pytest.mark.parametrize("function", [approx.approx_max_k, approx.approx_min_k])
+def test_derivatives_stand_where_the_values_come_from(function):
+    slope = jax.grad(lambda x: jax.numpy.sum(function(x, 2, 1)[0]))(X)
+    expected = np.zeros_like(X)
+    np.put_along_axis(expected, np.asarray(function(X, 2, 1)[1]), 1, 1)
+    np.testing.assert_array_equal(slope, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_of_a_batch_are_apart(axis):
+    values, places = jax.vmap(lambda x: approx.approx_max_k(x, 2), axis)(X)
+    rows = X if axis == 0 else X.T
+    np.testing.assert_array_equal(values, np.sort(rows, 1)[:, :-3:-1])
+    np.testing.assert_array_equal(places, np.argsort(rows, 1)[:, :-3:-1])
+
+
+def test_programs_keep_the_parameters():
+    text = str(jax.make_jaxpr(lambda x: approx.approx_max_k(x, 4, recall_target=0.5))(X))
+    assert "approx_top_k[" in text
+    assert "recall_target=0.5" in text
+
+
+@pytest.mark.parametrize(
+    ("x", "k", "text"),
+    [(X, 60, "smaller than the size"), (X, 0, "positive"), (X.astype(int), 2, "floating")],
+)
+def test_what_approx_top_k_refuses(x, k, text):
+    with pytest.raises(ValueError, match=text):
+        approx.approx_max_k(x, k)

@@ -1,4 +1,10 @@
-"""`lax`: the operations themselves, with strict types, and structured control flow.  Names only."""
+"""`lax`: the operations themselves, with strict types, and structured control flow.  Names only.
+
+`with_sharding_constraint` needs arrays and devices, which stand above: `api/sharding.py` adds it.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 from tapeless.control.associative_scan import *
 from tapeless.control.branches import *
@@ -13,7 +19,7 @@ from tapeless.control.reducers import *
 from tapeless.control.root import custom_root
 from tapeless.control.scan import scan_p
 from tapeless.control.while_loop import while_p
-from tapeless.prims import linalg
+from tapeless.lax import linalg as linalg
 from tapeless.prims.accuracy import *
 from tapeless.prims.approx import *
 from tapeless.prims.barrier import *
@@ -55,5 +61,7 @@ from tapeless.prims.trig import *
 from tapeless.prims.unary import *
 from tapeless.prims.window import *
 from tapeless.util.names import close_module
+
+with_sharding_constraint: Callable[[Any, Any], Any]
 
 close_module("jax.lax", globals())
