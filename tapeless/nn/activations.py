@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -187,8 +188,8 @@ def elu(x: Any, alpha: Any = 1.0) -> Value:
     """
     check_arraylike("elu", x)
     x = asarray(x)
-    positive = lax.gt(x, _typed(x, 0))
-    safe = where(lax.gt(x, _typed(x, 0)), 0.0, x)
+    positive = arithmetic.greater(x, 0)
+    safe = where(arithmetic.greater(x, 0), 0.0, x)
     return where(positive, x, arithmetic.multiply(alpha, ufuncs.expm1(safe)))
 
 
@@ -201,7 +202,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Value:
     """
     check_arraylike("leaky_relu", x)
     x = asarray(x)
-    return where(lax.ge(x, _typed(x, 0)), x, arithmetic.multiply(negative_slope, x))
+    return where(arithmetic.greater_equal(x, 0), x, arithmetic.multiply(negative_slope, x))
 
 
 @jit
@@ -213,7 +214,7 @@ def hard_tanh(x: Any) -> Value:
     """
     check_arraylike("hard_tanh", x)
     x = asarray(x)
-    above, below = lax.gt(x, _typed(x, 1)), lax.lt(x, _typed(x, -1))
+    above, below = arithmetic.greater(x, 1), arithmetic.less(x, -1)
     return where(above, 1, where(below, -1, x))
 
 
@@ -326,7 +327,7 @@ def sparse_plus(x: Any) -> Value:
     """
     check_arraylike("sparse_plus", x)
     x = asarray(x)
-    below, above = lax.le(x, _typed(x, -1)), lax.ge(x, _typed(x, 1))
+    below, above = arithmetic.less_equal(x, -1.0), arithmetic.greater_equal(x, 1.0)
     middle = arithmetic.divide(arithmetic.power(arithmetic.add(x, 1.0), 2), 4)
     return where(below, 0.0, where(above, x, middle))
 
@@ -370,18 +371,27 @@ def one_hot(
 ) -> Value:
     """Return arrays with a 1 at the position that an index names: (...) -> (..., num_classes).
 
-    An index out of range gives zeros.
+    An index out of range gives zeros.  axis: where the classes stand in the result, or the name of
+    a mapped axis of `num_classes` places, each of which then gets its class alone: (...) -> (...).
 
     >>> import numpy as np
     >>> one_hot(np.array([0, 2]), 3)
     Array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    n = int(num_classes.__index__())
+    n = operator.index(num_classes)
     dtype = dtypes.default_float_dtype() if dtype is None else dtype
     x = asarray(x)
     index = convert(x, dtypes.canonicalize_dtype(dtype_of(x)), typeof(x).weak_type)
-    return _one_hot(index, n, dtypes.check_user_dtype_supported(dtype, "one_hot"), axis)
+    dtype = dtypes.check_user_dtype_supported(dtype, "one_hot")
+    if isinstance(axis, SupportsIndex):
+        return _one_hot(index, n, dtype, operator.index(axis))
+    size = lax.axis_size(axis)
+    if n != size:
+        raise ValueError(
+            f"Expected num_classes to match the size of axis {axis}, but {n} != {size}"
+        )
+    return convert(arithmetic.equal(index, lax.axis_index(axis)), dtype)
 
 
 @functools.partial(jit, static_argnames=("num_classes", "dtype", "axis"))

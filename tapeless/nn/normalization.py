@@ -111,7 +111,8 @@ def logsumexp(
     highest = _maximum(lax.real(x) if is_complex else x, axes, where, False)
     finite = lax.select_n(lax.is_finite(highest), lax.full_like(highest, 0), highest)
     shift = lax.stop_gradient(finite)
-    shifted = lax.sub(x, _spread(shift, typeof(x).shape, axes))
+    spread = lax.convert_element_type(_spread(shift, typeof(x).shape, axes), typeof(x).dtype)
+    shifted = lax.sub(x, spread)
     powers = lax.exp(shifted)
     if weights is not None:
         powers = lax.mul(powers, weights)

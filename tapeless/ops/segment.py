@@ -8,6 +8,7 @@ Each is a scatter into an array of the operation's neutral element.  Ids out of 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -62,10 +63,14 @@ def _segment(
     n = _segment_count(ids, num_segments)
     if n < 0:
         raise ValueError("num_segments must be non-negative.")
+    if bucket_size is not None and bucket_size < 1:
+        raise ValueError(f"bucket_size must be positive, got {bucket_size}; None makes one bucket")
     if how["mode"] is None and config.current.tapeless_check_segments and id_aval.size:
         _check_ids(ids, n)
     rest = rows.shape[id_aval.ndim :]
-    start = lax.full((n, *rest), reduction.neutral(rows.dtype), rows.dtype)
+    # that of complex numbers is real
+    neutral = np.real(reduction.neutral(rows.dtype))
+    start = lax.full((n, *rest), neutral, rows.dtype)
     if bucket_size is None:
         return _scatter_rows(reduction.scatter, start, ids, data, **how)
     parts = []
@@ -92,7 +97,7 @@ def _check_ids(ids: Value, n: int) -> None:
 def _segment_count(ids: Value, num_segments: Any) -> int:
     """Return the number of segments: given, or one more than the largest id."""
     if num_segments is not None:
-        return int(num_segments.__index__())
+        return operator.index(num_segments)
     if isinstance(ids, Tracer) and ids.concrete() is None:
         raise errors.ConcretizationTypeError(
             f"segment ops need a static number of segments: segment_ids is a traced array of type "

@@ -108,3 +108,26 @@ def test_the_dtype_is_kept(dtype: str) -> None:
     with jax.enable_x64(True):
         for name in FORMULAS:
             assert getattr(nn, name)(jax.numpy.ones(2, dtype)).dtype.name == dtype, name
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "leaky_relu", "hard_tanh", "sparse_plus"])
+def test_complex_numbers_are_ordered_by_their_real_parts(name: str) -> None:
+    x = np.array([3 + 1j, 0.5 - 1j, -0.25, -4 + 2j], np.complex64)
+    values = np.asarray(getattr(nn, name)(x))
+    assert values.dtype == np.complex64
+    real = np.asarray(getattr(nn, name)(np.float32(-0.25)))
+    np.testing.assert_allclose(values[2], real, rtol=1e-6)
+
+
+def test_classes_can_be_the_places_of_a_mapped_axis() -> None:
+    labels = np.array([0, 2, 5])
+    mapped = jax.vmap(
+        lambda x: nn.one_hot(x, 3, axis="a"), in_axes=None, out_axes=1, axis_size=3, axis_name="a"
+    )
+    np.testing.assert_array_equal(mapped(labels), nn.one_hot(labels, 3))
+    with pytest.raises(ValueError, match="match the size of axis a, but 4 != 3"):
+        jax.vmap(lambda x: nn.one_hot(x, 4, axis="a"), axis_name="a")(labels)
+
+
+def test_hard_tanh_of_bools_is_one_of_the_bounds() -> None:
+    np.testing.assert_array_equal(nn.hard_tanh(np.array([False, True])), [0, 1])

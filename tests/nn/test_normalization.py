@@ -75,3 +75,8 @@ def test_standardized_rows_have_mean_zero_and_variance_one(algorithm: str) -> No
     np.testing.assert_allclose(given, (x - 1) / 2, rtol=1e-6)
     with pytest.raises(ValueError, match="algorithm"):
         nn.standardize(x, algorithm="slow")
+
+
+def test_logsumexp_of_complex_numbers() -> None:
+    x = np.array([1 + 2j, -3 + 0.5j, 0.5], np.complex64)
+    np.testing.assert_allclose(nn.logsumexp(x), np.log(np.exp(x).sum()), rtol=1e-6)

@@ -77,3 +77,12 @@ def test_misuse_is_refused() -> None:
         ops.segment_sum(DATA, IDS[:2], 3)
     with pytest.raises(ValueError, match="non-negative"):
         ops.segment_sum(DATA, IDS, -1)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        ops.segment_sum(DATA, IDS, 2.5)
+    with pytest.raises(ValueError, match="bucket_size must be positive, got 0"):
+        ops.segment_sum(DATA, IDS, 3, bucket_size=0)
+
+
+def test_empty_segments_of_complex_numbers_are_real() -> None:
+    found = ops.segment_max(np.ones(1, np.complex64), np.array([1]), 2)
+    np.testing.assert_array_equal(found, np.array([-np.inf, 1], np.complex64))
