@@ -85,10 +85,12 @@ def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
     """Return one loop for two, or None if that is illegal or does not pay."""
     if not (_is_candidate(first) and _is_candidate(second) and first.extent == second.extent):
         return None
+    if not _pays(first, second):
+        return None
     one, other = _survey(first), _survey(second)
     if not (one.plain and other.plain) or one.n_statements + other.n_statements > MAX_STATEMENTS:
         return None
-    if not (_pays(first, second) and _is_aligned(first, one, second, other)):
+    if not _is_aligned(first, one, second, other):
         return None
     body = (*first.body, *_renamed(nodes, second.body, {second.var: nodes.affine(first.var)}))
     return Loop(first.var, first.extent, body)

@@ -37,16 +37,16 @@ def walk(
 ) -> list[Scalar]:
     """Return all nodes of the DAG, operands before their users; `below` gives the operands."""
     order: list[Scalar] = []
-    done: set[int] = set()
-    stack = [(root, False) for root in roots]
+    done: set[Scalar] = set()  # nodes are equal if they are one
+    stack: list[Scalar | None] = [*roots]
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            order.append(node)
-        elif id(node) not in done:
-            done.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in below(node) if id(child) not in done)
+        node = stack.pop()
+        if node is None:  # what it stands on has all its operands in the list
+            order.append(stack.pop())
+        elif node not in done:
+            done.add(node)
+            stack += (node, None)
+            stack += [child for child in below(node) if child not in done]
     return order
 
 
@@ -119,6 +119,8 @@ def merge_reductions(nodes: Nodes, roots: Sequence[Scalar]) -> tuple[Scalar, ...
     What stands behind a branch stays there.
     """
     order = walk(roots)
+    if sum(isinstance(node, Reduce) for node in order) < 2:
+        return tuple(roots)
     stages = _stages(order)
     groups: dict[object, list[Reduce]] = {}
     for node in walk(roots, _usual_children):
