@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-__all__ = ["Child", "run_program"]
+__all__ = ["PRELUDE", "ROOT", "Child", "run_program"]
 
 ROOT = Path(__file__).parent.parent.parent
 PRELUDE = """

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tapeless.compiler.objects import ObjectCache
-from tests.safety.children import Child, run_program
+from tests.safety.children import PRELUDE, ROOT, Child, run_program
 
 PROGRAM = """
 from tapeless.compiler import engine
@@ -128,6 +130,37 @@ def test_kill_9_while_writing_leaves_whole_entries(tmp_path: Path) -> None:
         assert cache.load(f"key{number}") == bytes([number]) * 200_000
     assert run(directory) > 0
     assert run(directory) == 0
+
+
+MOUNTED = """
+mount -t tmpfs -o size="$1" tmpfs "$TAPELESS_CACHE_DIR" || exit 77
+chmod 700 "$TAPELESS_CACHE_DIR"
+"$2" -c "$3" && "$2" -c "$3" && df --output=used "$TAPELESS_CACHE_DIR" | tail -1
+ls -A "$TAPELESS_CACHE_DIR"
+"""
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_a_full_file_system_costs_only_the_cache(tmp_path: Path, pages: int) -> None:
+    """The directory is a file system of its own, in which some of the objects find a place."""
+    size = f"{4 * pages}k"
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    command = ["unshare", "-rm", "sh", "-c", MOUNTED, "sh", size, sys.executable, PRELUDE + PROGRAM]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "TAPELESS_CACHE_DIR": str(directory)}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=120)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare here")
+    if done.returncode == 77 or "unshare:" in done.stderr:
+        pytest.skip("nothing may be mounted here")
+    assert done.returncode == 0, done.stderr
+    first, second, used, *names = done.stdout.split()
+    assert int(first) > 1
+    assert int(used) == 4 * pages
+    assert 0 < int(second) < int(first)
+    assert names
+    assert all(name.endswith(".o") for name in names), names
 
 
 def test_a_full_disk_costs_only_the_cache(tmp_path: Path) -> None:
