@@ -469,18 +469,18 @@ def trapezoid(
     if x is None:
         check_arraylike("trapezoid", y)
         (y,) = promote_dtypes_inexact(value_of(y))
-        dx = value_of(dx)
+        widths = value_of(dx)
     else:
         check_arraylike("trapezoid", y, x)
         y, x = promote_dtypes_inexact(value_of(y), value_of(x))
-        dx = diff(x) if typeof(x).ndim == 1 else moveaxis(diff(x, axis=axis), axis, -1)
+        widths = diff(x) if typeof(x).ndim == 1 else moveaxis(diff(x, axis=axis), axis, -1)
     y = moveaxis(convert(y, dtypes.canonicalize_dtype(typeof(y).dtype)), axis, -1)
-    if typeof(dx).ndim == 0:
+    if typeof(widths).ndim == 0:
         total = add_up(y, axis=-1)
         ends = binary.add(get_item(y, (..., 0)), get_item(y, (..., -1)))
-        return arithmetic.multiply(dx, binary.sub(total, binary.mul(const(y, 0.5), ends)))
+        return arithmetic.multiply(widths, binary.sub(total, binary.mul(const(y, 0.5), ends)))
     pairs = binary.add(get_item(y, (..., slice(1, None))), get_item(y, (..., slice(None, -1))))
-    return binary.mul(const(y, 0.5), add_up(arithmetic.multiply(dx, pairs), axis=-1))
+    return binary.mul(const(y, 0.5), add_up(arithmetic.multiply(widths, pairs), axis=-1))
 
 
 @functools.partial(jit, static_argnames=("axis",))

@@ -14,18 +14,22 @@ adds no entry for its own frame, so the boundary leaves no trace either.)
 Functions that are called too often for a wrapper have none: ``show_filtered`` makes the interpreter
 take the internal frames out of the traceback of an exception that nobody caught.
 ``jax_traceback_filtering="off"`` leaves everything in place.
+
+With the internal frames goes what they knew: the function that the user called, and its arguments.
+Where a message lacks that, a *note* below it tells it: ``in add(x: float32[2,3], y: float32[7])``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import itertools
 import os
 import sys
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from tapeless import config
@@ -46,6 +50,15 @@ _PASSING = (
     "<frozen runpy>",
     "<frozen importlib._bootstrap>",
 )
+
+# Modules whose functions users call; what their arguments are is told in the notes of errors.
+_CALLED = tuple(
+    f"tapeless.{name}" for name in ("numpy", "scipy", "nn", "image", "ops", "random", "lax")
+)
+_COMPILED = "tapeless.api.jit"  # some of them are compiled, and fail before they are entered
+_NOTE = "in "
+_MOST_PARTS = 8
+_MOST_LETTERS = 40
 
 # File name -> whether its frames are internal. Filled as files are met.
 _internal: dict[str, bool] = dict.fromkeys(_PASSING, True)
@@ -185,15 +198,64 @@ def filter_traceback(error: BaseException) -> None:
 def _filter_one(error: BaseException) -> None:
     """Take the internal frames out of one traceback."""
     entries: list[types.TracebackType] = []
+    called: list[types.FrameType] = []  # internal ones, since the last of the user's
     entry = error.__traceback__
     while entry is not None:
-        if not is_internal(entry.tb_frame.f_code.co_filename):
+        if is_internal(entry.tb_frame.f_code.co_filename):
+            called.append(entry.tb_frame)
+        else:
             entries.append(entry)
+            called.clear()
         entry = entry.tb_next
+    if isinstance(error, (ValueError, TypeError, IndexError)):
+        _tell_call(error, called)
     kept: types.TracebackType | None = None
     for entry in reversed(entries):
         kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = kept
+
+
+def _tell_call(error: BaseException, frames: Sequence[types.FrameType]) -> None:
+    """Add a note on the function that failed and its arguments, unless the message tells them."""
+    inside = next(filter(_is_of_a_library, frames), None)
+    frame = inside or next((x for x in frames if x.f_globals.get("__name__") == _COMPILED), None)
+    if frame is None:
+        return
+    # What a function inside of this one said of its own arguments is no news to its user.
+    error.__notes__ = [x for x in getattr(error, "__notes__", ()) if not x.startswith(_NOTE)]
+    code, values = frame.f_code, frame.f_locals
+    n_named = code.co_argcount + code.co_kwonlyargcount
+    name, given = code.co_name, {key: values.get(key) for key in code.co_varnames[:n_named]}
+    if name == "__call__":
+        name = getattr(given.pop("self", None), "__name__", name)
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = values.get(code.co_varnames[n_named], ())
+        given.update((f"argument {i}", x) for i, x in enumerate(rest, 1))
+    kinds = {key: _kind(x) for key, x in given.items() if x is not None}
+    told = str(error).replace(" ", "")
+    shapes = [kind[kind.index("[") :] for kind in kinds.values() if kind.endswith("]")]
+    known = all(x in told or f"({x[1:-1]}" in told for x in shapes)
+    if name.startswith("_") or (name in told and known):
+        return
+    error.add_note(f"{_NOTE}{name}({', '.join(f'{key}: {kind}' for key, kind in kinds.items())})")
+
+
+def _is_of_a_library(frame: types.FrameType) -> bool:
+    """Tell whether a frame is of a function that users call."""
+    module = frame.f_globals.get("__name__", "")
+    name = frame.f_code.co_name
+    return module.startswith(_CALLED) and (name == "__call__" or not name.startswith(("_", "<")))
+
+
+def _kind(x: object) -> str:
+    """Return a type with a shape, such as float32[2,3], or a short value."""
+    shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
+    if isinstance(shape, tuple) and dtype is not None:
+        return f"{dtype}[{','.join(map(str, shape))}]"
+    if isinstance(x, (list, tuple)) and any(hasattr(y, "shape") for y in x):
+        return f"{type(x).__name__} of {', '.join(map(_kind, x[:_MOST_PARTS]))}"
+    text = repr(x)
+    return text if len(text) <= _MOST_LETTERS else type(x).__name__
 
 
 def show_filtered() -> None:
