@@ -319,16 +319,19 @@ def _padded_place(
     b: Any, i: Any, extent: int, low: int, high: int, interior: int
 ) -> tuple[list[Any], Any]:
     """Return when the padded index `i` falls on an element, and the element's index, clamped."""
-    place, conditions = b.iadd(i, -low), []
+    step, conditions = interior + 1, []
+    # What is divided is not negative.
+    shift = -low % step
+    shifted = b.index_add(i, shift)
+    place = b.index_add(b.index_div(shifted, step), -((low + shift) // step))
     if low > 0:
-        conditions.append(b.ge(b.affine(place), 0))
+        conditions.append(b.ge(place, 0))
     if high > 0:
-        conditions.append(b.lt(b.affine(place), _dilated(extent, interior)))
-    if conditions or interior:
-        place = b.max(b.min(b.affine(place), _dilated(extent, interior) - 1), 0)
+        conditions.append(b.lt(place, extent))
+    if conditions:
+        place = b.max(b.min(place, extent - 1), 0)
     if interior:
-        conditions.append(b.eq(b.rem(place, interior + 1), 0))
-        place = b.div(place, interior + 1)
+        conditions.append(b.eq(b.index_mod(shifted, step), 0))
     return conditions, place
 
 

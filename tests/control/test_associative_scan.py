@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.compiler.lower import lower_jaxpr
+from tapeless.kernel.pprint import listing
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 16, 33])
@@ -55,3 +59,11 @@ def test_lengths_must_agree():
         lax.associative_scan(jnp.add, (np.ones(3), np.ones(4)))
     with pytest.raises(TypeError, match="fn argument should be callable"):
         lax.associative_scan(3, np.ones(3))
+
+
+def test_even_and_odd_elements_are_stored_side_by_side() -> None:
+    prefixes = lambda x: lax.associative_scan(jnp.add, x)  # noqa: E731
+    x = np.arange(201.0, dtype=np.float32)
+    text = listing(lower_jaxpr(jax.make_jaxpr(prefixes)(x).jaxpr).body)
+    assert "%" not in re.sub(r"%\d+", "", text)
+    np.testing.assert_array_equal(jax.jit(prefixes)(x), np.cumsum(x))

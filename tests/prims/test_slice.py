@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
 from tapeless.prims import slice as slices
 from tests.support.harness import laws
 from tests.support.records import Failure, Record, normal
@@ -120,3 +121,26 @@ def test_padding_is_checked(config: tuple, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         slices.pad(np.ones(3, F32), F32(0), config)
     assert text in str(caught.value)
+
+
+def dilated(x: np.ndarray, low: int, high: int, interior: int) -> np.ndarray:
+    """Pad the last axis with sevens, in the order dilate, extend, cut."""
+    n = x.shape[-1]
+    spread = np.full((*x.shape[:-1], n + max(n - 1, 0) * interior), 7, x.dtype)
+    spread[..., :: interior + 1] = x
+    ends = [(0, 0)] * (x.ndim - 1) + [(max(low, 0), max(high, 0))]
+    wide = np.pad(spread, ends, constant_values=7)
+    return wide[..., max(-low, 0) : wide.shape[-1] - max(-high, 0)]
+
+
+@pytest.mark.parametrize("interior", [0, 1, 2, 4])
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (1, 0), (0, 3), (-1, 2), (2, -3), (-2, -1)])
+def test_pad_is_dilation_extension_and_cut(low: int, high: int, interior: int) -> None:
+    seven = np.float32(7)
+    for n in (3, 8):
+        x = np.arange(2.0 * n, dtype=np.float32).reshape(2, n)
+        config = ((0, 0, 0), (low, high, interior))
+        expected = dilated(x, low, high, interior)
+        np.testing.assert_array_equal(jax.lax.pad(x, seven, config), expected)
+        total = jax.jit(lambda x, config=config: (jax.lax.pad(x, seven, config) + 1).sum(0))(x)
+        np.testing.assert_array_equal(total, (expected + 1).sum(0))
