@@ -152,7 +152,7 @@ class Values:
 
     def _known(self, region: Region, scalar: Scalar) -> bool:
         """Tell whether `value` would find `scalar` at once."""
-        if isinstance(scalar, Const):
+        if scalar in region.cache or isinstance(scalar, Const):
             return True
         return self.find(region, scalar, self.reads(scalar)) is not None
 

@@ -60,6 +60,10 @@ _LOGICAL: dict[str, Callable[..., bool]] = {
 }
 
 
+# The name of a dtype is put together anew at each look.
+_FLOAT64, _FLOAT32, _BOOL = np.dtype("float64"), np.dtype("float32"), np.dtype("bool")
+
+
 @cache
 def is_integer(dtype: np.dtype) -> bool:
     """Tell whether `dtype` is a signed or unsigned integer, of any width."""
@@ -74,11 +78,11 @@ def is_floating(dtype: np.dtype) -> bool:
 
 def round_constant(value: Number, dtype: np.dtype) -> Number:
     """Return the Python number that `value` is in `dtype`."""
-    if dtype.name == "float64":
+    if dtype == _FLOAT64:
         return float(value)
-    if dtype.name == "float32":
+    if dtype == _FLOAT32:
         return ctypes.c_float(value).value
-    if dtype.name == "bool":
+    if dtype == _BOOL:
         return bool(value)
     if is_integer(dtype):
         return int(dtype.type(value))
