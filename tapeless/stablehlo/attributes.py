@@ -77,6 +77,11 @@ def tensor_type(r: Reader) -> TensorType:
     """Read a tensor type."""
     text = r.peek.text
     match = _TENSOR.fullmatch(text)
+    if match is None and "!quant" in text:
+        r.place().fail(
+            f"{text}: quantized elements are not supported; run the pass "
+            "stablehlo-legalize-quant-to-math on the module first"
+        )
     if match is None:
         r.fail("a ranked tensor type, such as tensor<3x4xf32>")
     r.advance()

@@ -242,6 +242,30 @@ def test_open_shapes_are_refused():
         stablehlo.load(text)
 
 
+def test_quantized_elements_are_refused():
+    kind = "tensor<3x!quant.uniform<i8:f32, 2.0:15>>"
+    with pytest.raises(ValueError, match="quantized elements are not supported; run the pass"):
+        stablehlo.load(f"func.func @f(%x: {kind}) -> {kind} {{ return %x : {kind} }}")
+
+
+def test_a_module_in_generic_form_is_the_same():
+    text = """"builtin.module"() ({
+      "func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "main"}> ({
+      ^bb0(%x: tensor<3xf32>):
+        %0 = "stablehlo.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        %1 = "func.call"(%0) <{callee = @g}> : (tensor<3xf32>) -> tensor<3xf32>
+        "func.return"(%1) : (tensor<3xf32>) -> ()
+      }) : () -> ()
+      "func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "g",
+                      sym_visibility = "private"}> ({
+      ^bb0(%x: tensor<3xf32>):
+        %0 = "chlo.sinh"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+        "func.return"(%0) : (tensor<3xf32>) -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    np.testing.assert_allclose(stablehlo.load(text)(X), np.sinh(2 * X), rtol=1e-6)
+
+
 def test_a_module_needs_one_function_to_call():
     two = "func.func @f() { return }\nfunc.func @g() { return }"
     with pytest.raises(ValueError, match="no function @main, and not one public function: @f, @g"):
