@@ -31,8 +31,9 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
+
+from tapeless.util.records import record
 
 __all__ = [
     "Flag", "Option", "TraceContext", "allow_f16_reductions", "array_garbage_collection_guard",
@@ -76,7 +77,7 @@ _GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _FILTERS = ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flag:
     """One switch: its name, its default, the values it takes, and who reads it.
 

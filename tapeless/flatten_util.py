@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tapeless.numpy.common import asarray
 from tapeless.numpy.creation import zeros
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.records import record
 
 __all__ = ["ravel_pytree"]
 
@@ -45,7 +45,7 @@ def ravel_pytree(pytree: Any) -> tuple[Value, Callable[[Any], Any]]:
     return vector, _Unravel(tree, kinds, joined)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Unravel:
     """The way back from a vector to a tree; equal for trees alike, so that it can be static.
 

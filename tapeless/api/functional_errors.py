@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.registry import register_pytree_node
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
+from tapeless.util.records import record
 from tapeless.util.seqs import invert, merge, select
 
 __all__ = [
@@ -88,7 +88,7 @@ _KINDS: dict[ErrorCategory, set[str]] = {
 # Faults
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserFault(Fault):
     """A condition of the user's that does not hold.
 
@@ -110,14 +110,14 @@ class UserFault(Fault):
         return JaxRuntimeError(self.message(payload))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DebugFault(UserFault):
     """A condition that is looked at in `checkify` only."""
 
     may_be_ignored = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ErrorFault(Fault):
     """An error that was a value, and is an error again; the payload is its record."""
 

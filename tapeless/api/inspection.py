@@ -18,7 +18,6 @@ import functools
 import linecache
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -33,6 +32,7 @@ from tapeless.runtime.executable import Executable
 from tapeless.runtime.profiling import ClockedExecutable
 from tapeless.util import lazy
 from tapeless.util.frames import api_boundary
+from tapeless.util.records import record
 from tapeless.util.terminal import print_table, quantity, required
 
 __all__ = ["Inspection", "KernelReport", "Line", "inspect"]
@@ -48,7 +48,7 @@ _WIDTH = 44  # of what a kernel does, in the table
 _ROUNDS = 3, 200  # calls, at least and at most
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """A line of the user's source."""
 
@@ -62,7 +62,7 @@ class Line:
         return f"{Path(self.file).name}-{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelReport:
     """A kernel of the program: what it is, how long it takes, what it computes.
 
@@ -83,7 +83,7 @@ class KernelReport:
         return self.bound / self.seconds if self.seconds else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inspection:
     """What `inspect` has found.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -40,7 +41,7 @@ from tapeless.transforms.stage import stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import LEAF_TREEDEF, PyTreeDef
-from tapeless.util import cache
+from tapeless.util import cache, events
 from tapeless.util.frames import filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
@@ -64,6 +65,8 @@ class StaticSpec:
         """argnums: None, an int or a sequence; argnames: None, a string or strings."""
         self.argnums = _as_tuple(argnums, int)
         self.argnames = _as_tuple(argnames, str)
+        if not self.argnums and not self.argnames:
+            return
         try:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
@@ -447,7 +450,10 @@ def trace_program(
         return outs
 
     debug = DebugInfo(function_name(function), names)
+    start = time.perf_counter()
     jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
+    seconds = time.perf_counter() - start
+    events.record_event_duration_secs(events.TRACED, seconds, fun_name=debug.function)
     jaxpr, tracers = lift_tracers(jaxpr)
     return TracedProgram(jaxpr, tuple(tracers), out_trees[0], debug.function)
 

@@ -13,7 +13,6 @@ that these figures give: its *bound*, the roof of the roofline model.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from tapeless.api.jit import jit
 from tapeless.runtime.array import as_array
 from tapeless.runtime.executable import Executable
 from tapeless.runtime.profiling import ClockedExecutable
+from tapeless.util.records import record
 
 __all__ = ["Roof", "best_times", "roof_for"]
 
@@ -30,7 +30,7 @@ _SMALLEST, _LARGEST = 1 << 14, 1 << 25  # bytes of the arrays, taken together
 _ROUNDS = 7
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roof:
     """The machine's best: `flops` operations and `bandwidth` bytes, a second."""
 

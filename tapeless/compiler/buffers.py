@@ -13,20 +13,20 @@ inputs and outputs belong to the caller.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.compiler.host import HostCall, native_callbacks
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import buffers_read
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
+from tapeless.util.records import record
 
 __all__ = ["Memory", "assemble", "describe", "memory"]
 
 ALIGNMENT = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """What a program takes, in bytes.
 

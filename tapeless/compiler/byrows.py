@@ -20,7 +20,6 @@ wanted is left undefined: the equations that read it select something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
 from tapeless.kernel.build import KernelValue
 from tapeless.kernel.ir import Scalar
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["Condition", "rows_on_demand_p", "while_by_rows_p"]
@@ -41,7 +41,7 @@ _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """The rows that want something: where the choice `operand` is the number `case`.
 
@@ -176,7 +176,7 @@ class RowsOnDemand(Primitive):
         return tuple(results)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _OnDemand:
     """The lowering of a `rows_on_demand`: its builder, operands, results and parameters."""
 

@@ -13,7 +13,6 @@ routines of libraries are not counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tapeless.compiler.program import Program
 from tapeless.kernel.cheap import ARITHMETIC, is_recipe
@@ -32,6 +31,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
+from tapeless.util.records import record
 
 __all__ = ["block_costs", "costs", "evaluations", "reductions"]
 
@@ -87,7 +87,7 @@ def block_costs(block: Block) -> dict[str, float]:
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """How often a block runs; and how often the innermost loop that runs in order does, below
     which nothing is hoisted that reads memory the loop changes.

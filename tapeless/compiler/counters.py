@@ -10,18 +10,18 @@ asked whether it is negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import registry
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["without_counters"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Scan:
     """A scan that counts.
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.compiler.byrows import Condition, rows_on_demand_p, while_by_rows_p
@@ -36,6 +35,7 @@ from tapeless.prims.structural import squeeze_p, transpose_p
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 
 __all__ = ["by_rows"]
 
@@ -156,7 +156,7 @@ def _work(eqn: Eqn) -> float:
 # Demands
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Need:
     """Where a value is wanted: in the rows (of the first axis) where one of the choices is made.
 

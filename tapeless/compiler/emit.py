@@ -13,7 +13,6 @@ failed, a pending signal) returns at once from the function it is in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
@@ -36,6 +35,7 @@ from tapeless.compiler.tasks import chunk_length, close_task, open_task, private
 from tapeless.compiler.tiles import Tile, find_tile, open_rows
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
+from tapeless.util.records import record
 
 __all__ = ["Emitted", "emit_program"]
 
@@ -48,7 +48,7 @@ _POLLED_COST = 1 << 14
 _POLLED_VECTOR_COST = 1 << 28
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Emitted:
     """The LLVM text of a program, and the external symbols that it calls.
 

@@ -16,16 +16,17 @@ Invariant: everything the emitter knows about a dtype is a field of its `Format`
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cache
 
 import ml_dtypes
 import numpy as np
 
+from tapeless.util.records import record
+
 __all__ = ["Format", "constant", "format_of", "literal", "splat", "typed"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """The register type, the memory type and the meaning of a dtype.
 

@@ -10,16 +10,16 @@ making it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.core.jaxpr import DebugInfo, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 
 __all__ = ["Split", "loop_bodies", "split_body", "with_split"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Split:
     """A body in two parts.
 

@@ -14,7 +14,6 @@ its caches and its threads, and a reading costs some tens of nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tapeless.compiler.program import Program
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import Affine, Alloc, Block, Buffer, Call, Const, Loop, Reduce, Store
 from tapeless.kernel.pprint import listing
+from tapeless.util.records import record, replace
 
 __all__ = ["Kernel", "Life", "clocked", "durations", "kernels_of", "lives_of"]
 
@@ -34,7 +34,7 @@ _MONOTONIC = Const(1, np.dtype(np.int32))
 _INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """One kernel of a program.
 
@@ -55,7 +55,7 @@ class Kernel:
     origins: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Life:
     """From which kernel to which a buffer holds what somebody needs; `offset` is in the arena."""
 

@@ -25,7 +25,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +35,7 @@ from tapeless.compiler.libraries import calm_blas, exported_routines
 from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
+from tapeless.util.records import record
 
 __all__ = ["LLVM_LOCK", "Linked", "Runtime", "is_full", "link", "machine", "runtime"]
 
@@ -118,7 +118,7 @@ def is_full() -> bool:
     return _crowded or 4 * len(_live) >= _most_mappings()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Runtime:
     """The linker, and the addresses of the functions that programs and Python call.
 

@@ -13,7 +13,6 @@ exact.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
+from tapeless.util.records import record
 
 __all__ = [
     "Costs",
@@ -58,7 +58,7 @@ _CHEAP = 8
 _INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Survey:
     """The nodes of some expressions, each once, and the extents of the reductions among them."""
 

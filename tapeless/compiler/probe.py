@@ -18,7 +18,6 @@ kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.compiler.cost import evaluations
@@ -44,6 +43,7 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.parts import parts_of
 from tapeless.transforms.stage import stage_flat
+from tapeless.util.records import record
 
 __all__ = ["Access", "Probe", "probe"]
 
@@ -57,7 +57,7 @@ _WEIGHTS = {
 _RECIPE = 15.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """One way in which an operand is read.
 
@@ -75,7 +75,7 @@ class Access:
     across: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Probe:
     """What was found out about an equation.
 

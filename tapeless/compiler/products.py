@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
@@ -26,6 +25,7 @@ from tapeless.core.primitive import registry
 from tapeless.core.trace import Axis
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["Moved", "products_after", "products_ahead", "sums_after"]
@@ -38,7 +38,7 @@ _LITTLE_WORK = 512  # multiplications in a step
 _SUMS = ("add", "add_any")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Moved:
     """What went out of a loop: a program with its operands and results, and the loop without it."""
 
@@ -279,7 +279,7 @@ def _late_products(scan: _Scan) -> list[Eqn]:
     return moved
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Sum:
     """A carry that sums products: `number` among the carries, what is added and how it was made."""
 

@@ -15,7 +15,6 @@ Texts are kept per process: a recipe is written once for a target, not once per 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -27,6 +26,7 @@ from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import OF_BITS, recipe
+from tapeless.util.records import record
 
 __all__ = ["call_recipe"]
 
@@ -34,7 +34,7 @@ _FLOAT32 = np.dtype(np.float32)
 _SLOW = "slow:"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Text:
     """Parts of a module: functions, how often they are called, what they call, and extras."""
 
@@ -44,7 +44,7 @@ class _Text:
     extras: Mapping[str, Callable[[], str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Signature:
     """What tells one function of a recipe from another."""
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -35,6 +34,7 @@ from tapeless.core.primitive import Primitive
 from tapeless.core.trace import Tracer
 from tapeless.prims.structural import array_text
 from tapeless.transforms.stage import stage_flat
+from tapeless.util.records import record
 
 __all__ = ["Value", "Writer", "module_text"]
 
@@ -49,7 +49,7 @@ _NO_ALIASES: Mapping[int, int] = MappingProxyType({})
 _PLAIN_NAMES = frozenset(f"stablehlo.{name}" for name in _PLAIN.split())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """A value of the text: its name, with the percent sign, and its type."""
 

@@ -12,15 +12,16 @@ the kernel, and AVX-512 FP16, because narrow floats are computed in float32 (see
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from tapeless.util.records import record
+
 __all__ = ["Target", "host_target", "named_target"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """A processor as LLVM names it, and what the emitter asks about it.
 

@@ -12,21 +12,20 @@ twice the size of the one before: rows r and r + d swap the lanes whose numbers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.lanes import add
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
+from tapeless.util.records import record
 
 __all__ = ["Tile", "find_tile", "open_rows"]
 
 _MOST_WEIGHT = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tile:
     """A nest of two loops to tile; size: elements a side; turned: the loads to transpose."""
 

@@ -27,6 +27,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Var
 from tapeless.prims.common import Elementwise
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["UNUSED", "Row", "RowProgram", "row_aval", "row_of_eqn", "row_program"]
@@ -36,7 +37,7 @@ Dim = int | None
 Dims = tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One equation for one row.
 
@@ -53,7 +54,7 @@ class Row:
         return [atom for atom, dim in zip(atoms, self.operands, strict=True) if dim != UNUSED]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowProgram:
     """A program for one row, and per input of the batched program its axis of rows."""
 

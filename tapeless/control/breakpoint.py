@@ -11,25 +11,26 @@ from __future__ import annotations
 
 import cmd
 import linecache
-import pprint
 import sys
-import traceback
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.control.callback import debug_callback
 from tapeless.core.trace import Tracer
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.util import lazy
 from tapeless.util.frames import is_internal
+from tapeless.util.records import record
 
 __all__ = ["Frame", "breakpoint"]
 
+pprint = lazy.load("pprint")
+traceback = lazy.load("traceback")
 _CONTEXT_LINES = 5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """One frame of the user's: where it is, and what its names mean."""
 

@@ -8,7 +8,6 @@ batched makes the carry batched, and that may make more outputs batched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
@@ -18,6 +17,7 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims.common import move_dim
+from tapeless.util.records import replace
 from tapeless.util.seqs import split
 
 __all__ = [

@@ -15,7 +15,6 @@ derivative rules stay; what they check themselves is found when the derivative w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +47,7 @@ from tapeless.prims.structural import broadcast_in_dim
 from tapeless.prims.unary import bitwise_not
 from tapeless.transforms.stage import stage_flat, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 from tapeless.util.seqs import invert, merge, select, split_at
 
 __all__ = ["Layout", "discharge", "empty_record", "layout_of"]
@@ -57,7 +57,7 @@ _CODE = ShapedArray((), np.dtype(np.int32))
 RULES = RuleTable("checkify")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """What records mean.
 

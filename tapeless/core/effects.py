@@ -9,7 +9,7 @@ order, so no tokens are needed to keep ordered effects in order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tapeless.util.records import record
 
 __all__ = [
     "CALLBACK",
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effect:
     """One kind of effect; `name` is what messages and printed programs call it."""
 

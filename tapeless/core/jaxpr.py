@@ -14,7 +14,6 @@ when it has built.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, final
 
@@ -24,6 +23,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS, Effects
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import Source
+from tapeless.util.records import record
 
 __all__ = [
     "NO_DEBUG_INFO",
@@ -78,7 +78,7 @@ class Literal:
 Atom = Var | Literal
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DebugInfo:
     """Names for messages: the function, its arguments (one per input), and its results."""
 

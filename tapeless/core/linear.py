@@ -11,17 +11,17 @@ linear there (`NotLinear`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NoReturn
 
 from tapeless.core.aval import ShapedArray, register_value_type, typeof
+from tapeless.util.records import record
 
 __all__ = ["Linear", "NotLinear", "Zero", "zero_tangent"]
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen: many are made, and that would cost more
+@record
 class Zero:
-    """A tangent or cotangent of the type `aval` that is zero everywhere; never changed."""
+    """A tangent or cotangent of the type `aval` that is zero everywhere."""
 
     aval: ShapedArray
 
@@ -30,9 +30,9 @@ class Zero:
         return f"Zero({self.aval.str_short(False)})"
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@record
 class Linear:
-    """An argument of the type `aval` by which an equation is transposed; never changed."""
+    """An argument of the type `aval` by which an equation is transposed."""
 
     aval: ShapedArray
 

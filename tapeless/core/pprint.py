@@ -51,6 +51,7 @@ from tapeless.util.layout import (
     style,
     text,
 )
+from tapeless.util.records import record
 
 __all__ = ["eqn_text", "jaxpr_text"]
 
@@ -61,7 +62,7 @@ LONG = 10
 ADDRESS = re.compile("0x[0-9a-f]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """What to print besides the equations."""
 

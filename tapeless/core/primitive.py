@@ -30,7 +30,6 @@ A new transformation adds a `RuleTable` instead of a slot: `table.rule(sin_p)` r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -38,6 +37,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.effects import NO_EFFECTS, Effects
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Axis, Value, context
+from tapeless.util.records import record
 
 __all__ = ["Primitive", "RuleTable", "Split", "Values", "registry"]
 
@@ -46,7 +46,7 @@ Mask = tuple[bool, ...]
 registry: dict[str, Primitive] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Split:
     """How an operation with some unknown inputs becomes a known and a staged one.
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from tapeless.util import frames
+from tapeless.util.records import record
 
 __all__ = [
     "UNKNOWN_SOURCE",
@@ -39,7 +39,7 @@ class _State(threading.local):
 _state = _State()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """The user frame (None when there is none) and the name stack of an equation."""
 

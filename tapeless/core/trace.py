@@ -21,12 +21,12 @@ import operator
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless import errors
 from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.util.records import record
 
 __all__ = [
     "Axis",
@@ -50,7 +50,7 @@ __all__ = [
 Value = Any  # a Python scalar, a NumPy array, an Array or a Tracer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """A mapped axis: its size and, for collectives, its name (None if it has none)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -18,7 +17,7 @@ __all__ = ["install_as_jax"]
 _ROOTS = ("jax", "jaxlib")
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Finder:
     """Finds the modules, and loads them: both are a look into tables."""
 
     def find_spec(
@@ -29,7 +28,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if fullname not in TABLES and not self._is_public(fullname):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        # The protocol of loaders asks for `load_module`, which is deprecated.
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)  # pyrefly: ignore[bad-argument-type]
 
     def _is_public(self, fullname: str) -> bool:
         """Tell whether a public module of JAX is here."""

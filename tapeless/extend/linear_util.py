@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tapeless.core.jaxpr import DebugInfo
 from tapeless.tree.arguments import function_name
 from tapeless.util.names import close_module
+from tapeless.util.records import record
 
 __all__ = [
     "StoreException",
@@ -53,7 +53,7 @@ class _Store:
         return self.values[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WrappedFun:
     """A function to be transformed; `f` is the innermost one, `call_wrapped` has all layers."""
 

@@ -20,7 +20,6 @@ a sequence of results, and `bind` alone unpacks one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tapeless.core import primitive
@@ -31,6 +30,7 @@ from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value, context
 from tapeless.prims.common import no_tangents
 from tapeless.transforms.stage import stage_flat
+from tapeless.util.records import record
 
 __all__ = [
     "Lowering",
@@ -46,14 +46,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UndefinedPrimal:
     """An argument of the type `aval` by which a transpose rule of a library transposes."""
 
     aval: ShapedArray
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lowering:
     """A rule to compile a primitive: `fun` is traced in its place."""
 

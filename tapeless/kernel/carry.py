@@ -25,11 +25,12 @@ from tapeless.kernel.graph import loads_in
 from tapeless.kernel.ir import Buffer
 from tapeless.kernel.parts import Element, parts_of
 from tapeless.kernel.value import KernelValue, Nest
+from tapeless.util.records import record
 
 __all__ = ["Carries", "update"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Carries:
     """The memory of the values that a loop carries."""
 

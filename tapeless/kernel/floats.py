@@ -16,13 +16,13 @@ width - 1 a sign.  This needs |x| < 2**(m - 1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
+from tapeless.util.records import record
 
 __all__ = [
     "FLOAT32",
@@ -44,7 +44,7 @@ __all__ = [
 Pair = tuple[Scalar, Scalar]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """The constants of a binary floating-point format."""
 

@@ -18,7 +18,6 @@ What lies out of bounds is read at the nearest place; see `x.at[...].get(mode=)`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from tapeless.numpy.static_indexing import (
 )
 from tapeless.prims.indexing import bounds_are_checked
 from tapeless.runtime.array import Array
+from tapeless.util.records import record
 
 __all__ = ["GatherPlan", "get_item", "plan_gather", "take_at"]
 
@@ -203,7 +203,7 @@ def _without_masks(entries: list[Any], shape: Shape) -> list[Any]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _NewAxisMask:
     """A scalar boolean among the entries."""
 
@@ -339,7 +339,7 @@ def _from_front(place: Value, length: int) -> Value:
 # Plans of gathers and scatters
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherPlan:
     """How a gather or scatter walks over an array.
 

@@ -18,7 +18,6 @@ ignored, if the user said so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,13 +35,14 @@ from tapeless.prims.dynamic_slice import dynamic_slice_p
 from tapeless.prims.reduce import argmax, reduce_and
 from tapeless.prims.structural import rev, squeeze
 from tapeless.prims.unary import bitwise_not
+from tapeless.util.records import record
 
 __all__ = ["Fault", "IndexFault", "NamedFault", "all_hold", "check", "check_p"]
 
 _INT32 = np.dtype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What a check finds wrong.
 
@@ -74,7 +74,7 @@ class Fault:
         return f"It happened on line {source.summary()}{during}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedFault(Fault):
     """A fault whose sentence is known: of divisions, shifts, switches and segments.
 
@@ -93,7 +93,7 @@ class NamedFault(Fault):
         return self.error(f"{self.message(payload)}\n{self.place(counts)}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexFault(Fault):
     """A window that begins outside of an array.
 

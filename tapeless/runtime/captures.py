@@ -15,13 +15,13 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tapeless import config, errors
 from tapeless.util.frames import is_internal, warn
+from tapeless.util.records import record
 
 __all__ = ["Snapshot", "snapshot"]
 
@@ -32,7 +32,7 @@ _MISSING = object()
 _READS = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Variable:
     """A variable of a function's surroundings.
 
@@ -48,7 +48,7 @@ class _Variable:
     kept: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """The variables that a traced function depends on, as they were."""
 

@@ -13,7 +13,6 @@ error.  Programs that call back into Python for good (`io_callback`) are not run
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tapeless.core.trace import Context, context, eval_context, under
 from tapeless.prims.check import Fault, check
 from tapeless.transforms.instrument import are_fine, instrument
 from tapeless.transforms.stage import StageTrace, StageTracer
+from tapeless.util.records import record
 
 __all__ = ["checked", "checked_kinds", "sources_of"]
 
@@ -73,7 +73,7 @@ def sources_of(jaxpr: Jaxpr) -> Hashable:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ResultFault(Fault):
     """A result of a program that is not finite.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, as_array
-from tapeless.util import lazy
+from tapeless.util import events, lazy
 from tapeless.util.apart import apart
 from tapeless.util.cache import clear_caches
 from tapeless.util.frames import warn
@@ -75,6 +76,7 @@ class Executable:
         effort: 0 to compile fast, 1 or 2 to run fast; None to judge by how much there is to do.
         builder: what lowers the program, if it is to record more than others do.
         """
+        start = time.perf_counter()
         name = jaxpr.debug.function or "program"
         program = lower.lower_jaxpr(jaxpr, donated=donated, name=name, builder=builder)
         self.program = program
@@ -85,6 +87,8 @@ class Executable:
             clear_caches()
         self.effort = effort
         self.native = engine.compile_program(program, effort)
+        seconds = time.perf_counter() - start
+        events.record_event_duration_secs(events.COMPILED, seconds, fun_name=name)
         consts = [as_array(x) for x in program.consts]
         self.consts: list[Array | None] = list(consts)
         self.const_addresses = [x.address for x in consts]

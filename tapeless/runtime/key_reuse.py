@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tapeless.core.source import Source, current_source
 from tapeless.core.trace import Value
 from tapeless.runtime.array import Array
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["has_keys", "run_operation", "run_program"]
@@ -101,7 +101,7 @@ class _Ledger:
             self.lines[number] = source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Signature:
     """What a program does with keys.
 
@@ -149,7 +149,7 @@ def _holds_programs(eqn: Eqn) -> bool:
     return eqn.primitive.name in _CALLS or eqn.primitive.name in _CONTROL
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Operation:
     """An operation that is evaluated: what `_flow` wants to know of an equation."""
 

@@ -9,7 +9,6 @@ The figures are those of the program that runs: `memory_analysis` reads the buff
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
@@ -29,6 +28,7 @@ from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
+from tapeless.util.records import record, replace
 
 __all__ = [
     "ArgInfo",
@@ -46,7 +46,7 @@ stablehlo = lazy.load("tapeless.compiler.stablehlo")
 _SHARDING = SingleDeviceSharding(cpu_device)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgInfo:
     """An argument: its type, and whether it is donated."""
 
@@ -64,7 +64,7 @@ class ArgInfo:
         return self._aval.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutInfo:
     """A result: its shape and dtype."""
 
@@ -73,7 +73,7 @@ class OutInfo:
     sharding: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryStats:
     """Bytes that a compiled program uses, as its buffer plan has them.
 
@@ -157,7 +157,7 @@ class Traced(Stage):
         return Lowered(self._traced, self.in_tree, self._donated, self._options)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Module:
     """A StableHLO module; its text is `str(module)`."""
 

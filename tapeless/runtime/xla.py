@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from tapeless.errors import JaxRuntimeError
 from tapeless.runtime.array import Array, array_of, as_array
 from tapeless.util import lazy
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 
 __all__ = ["XlaExecutable", "compiled"]
 
@@ -38,7 +38,7 @@ stablehlo = lazy.load("tapeless.compiler.stablehlo")
 _HOW = 'Install it: pip install "tapeless[xla]". Or leave the back end at "native".'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Client:
     """XLA's CPU client, the device that it runs on, and jaxlib's modules."""
 
@@ -70,7 +70,7 @@ def _client() -> _Client:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Leaf:
     """The type of an argument, as jaxlib wants it described."""
 

@@ -10,7 +10,6 @@ Regions are functions: `call.region(0)` takes and returns values, under the trac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,13 +18,14 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Tracer, Value
 from tapeless.stablehlo.syntax import Dense, Operation
 from tapeless.stablehlo.types import dense_array
+from tapeless.util.records import record
 
 __all__ = ["Call", "Rule", "Rules", "concrete", "known_integers"]
 
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One operation that is being evaluated.
 

@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
+from tapeless.util.records import record
+
 __all__ = [
     "Dense",
     "Function",
@@ -60,7 +62,7 @@ class Place(NamedTuple):
         raise ModuleError(f"StableHLO text, {self}: {message}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorType:
     """The type of an array: an extent per axis, None where it is not known, and an element type."""
 
@@ -73,7 +75,7 @@ class TensorType:
         return f"tensor<{extents}{self.element}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleType:
     """The type of a tuple of values."""
 
@@ -101,7 +103,7 @@ class Word(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dense:
     """A constant: what stands between the angle brackets of `dense<...>`, and its type.
 
@@ -114,7 +116,7 @@ class Dense:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Operations in order, over named arguments."""
 
@@ -145,7 +147,7 @@ class Operation:
     regions: Sequence[Region] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """A function of a module."""
 
@@ -156,7 +158,7 @@ class Function:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Module:
     """A module: its name, and its functions in the order of the text."""
 

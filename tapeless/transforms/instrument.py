@@ -18,7 +18,6 @@ are instrumented as well, where they consist of operations on whole arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -54,6 +53,7 @@ from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.unary import abs as magnitude
 from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
 __all__ = ["CONDITIONS", "NonFiniteFault", "are_fine", "instrument"]
@@ -70,7 +70,7 @@ _MOVES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NonFiniteFault(Fault):
     """A result that is not a number, or infinite.
 

@@ -18,7 +18,6 @@ First-order operations need no rule for this.  Operations that contain programs 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
@@ -32,6 +31,7 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import JVPTrace, jvp_flat
 from tapeless.transforms.stage import StageTrace
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.records import record
 from tapeless.util.seqs import merge, select
 
 __all__ = ["Linearized", "SplitJaxpr", "SplitTrace", "linearize_flat", "split_jaxpr"]
@@ -121,7 +121,7 @@ class LinearizeTrace(JVPTrace):
         return outs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Linearized:
     """A function at a point: its results, and its derivative as a linear program.
 
@@ -165,7 +165,7 @@ def linearize_flat(
     return Linearized(outs, program, trace.operation_of, linear, nonzero)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class SplitJaxpr:
     """A program divided in two.
 

@@ -15,8 +15,9 @@ collects them while flattening, and error messages print them.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from tapeless.util.records import record
 
 __all__ = [
     "DictKey",
@@ -40,7 +41,7 @@ def _require(kind: str, value: object, wanted: type) -> None:
         raise TypeError(f"{kind} takes a value of type {wanted.__name__}, got {got}: {value!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SequenceKey:
     """Step to item ``idx`` of a list or tuple.
 
@@ -59,7 +60,7 @@ class SequenceKey:
         return f"[{self.idx!r}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DictKey:
     """Step to the value under ``key`` of a mapping.
 
@@ -74,7 +75,7 @@ class DictKey:
         return f"[{self.key!r}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GetAttrKey:
     """Step to attribute ``name`` of an object.
 
@@ -93,7 +94,7 @@ class GetAttrKey:
         return f".{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlattenedIndexKey:
     """Step to child number ``key`` of a container that names no better way.
 

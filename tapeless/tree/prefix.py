@@ -12,7 +12,6 @@ the same for two trees that should have the same structure.  Both look at a cont
 this order: type, number of children, data; and go deeper only where all three agree.
 """
 
-import difflib
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -21,6 +20,7 @@ from tapeless.tree.flatten import tree_leaves, tree_structure, tree_unflatten
 from tapeless.tree.keys import DictKey, FlattenedIndexKey, keystr
 from tapeless.tree.registry import NodeType, node_type_of
 from tapeless.tree.treedef import Node, PyTreeDef
+from tapeless.util import lazy
 
 __all__ = [
     "broadcast_flattened_prefix_with_treedef",
@@ -33,6 +33,7 @@ __all__ = [
     "tree_broadcast",
 ]
 
+difflib = lazy.load("difflib")
 Path = tuple[Any, ...]
 IsLeaf = Callable[[Any], bool]
 PrefixError = Callable[[str], ValueError]

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes
 import numpy as np
+
+from tapeless.util.records import record
 
 __all__ = [
     "BOOL", "COMPLEX", "DTypeLike", "Dtype", "ExtendedDtype", "FLOAT4", "FLOAT6", "FLOAT8",
@@ -60,7 +61,7 @@ class ExtendedDtype:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PRNGImpl:
     """A generator: its name, the tag that programs print, and the number of words of a key."""
 

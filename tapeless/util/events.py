@@ -25,6 +25,9 @@ __all__ = [
     "unregister_scalar_listener",
 ]
 
+# The durations that this system tells of by itself; programs count traces and compilations by them.
+TRACED = "/jax/core/compile/jaxpr_trace_duration"
+COMPILED = "/jax/core/compile/backend_compile_duration"
 Listener = Callable[..., None]
 _event: list[Listener] = []
 _duration: list[Listener] = []

@@ -8,13 +8,15 @@ string of names per module; `dir` of a facade shows those of them that are here.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tapeless.util import lazy
+
 __all__ = ["close_module", "listed_names", "missing_attribute", "public_names"]
 
+json = lazy.load("json")
 _FILE = Path(__file__).with_name("public_names.json")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import threading
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
+
+from tapeless.util import lazy
 
 __all__ = [
     "StepTraceAnnotation",
@@ -25,6 +26,7 @@ __all__ = [
     "trace",
 ]
 
+json = lazy.load("json")
 FILE_NAME = "tapeless.trace.json"
 
 

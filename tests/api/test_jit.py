@@ -12,7 +12,7 @@ import pytest
 
 import tapeless as jax
 from tapeless.runtime import fastcall
-from tests.api.situations import SITUATIONS
+from tests.api.situations import SITUATIONS, compilations
 
 jnp = jax.numpy
 CALLS = 40  # enough for the call stub to be linked and every route to be taken
@@ -32,8 +32,15 @@ def way(request):
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_no_more_traces_than_jax(name):
     """A function is traced as often as JAX traces it, or less."""
-    situation, by_jax = SITUATIONS[name]
+    situation, by_jax, _ = SITUATIONS[name]
     assert situation(jax) <= by_jax
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_no_more_compilations_than_jax(name):
+    """No more programs are compiled than JAX compiles, eager operations included."""
+    situation, _, compiled_by_jax = SITUATIONS[name]
+    assert 1 <= compilations(jax, situation) <= compiled_by_jax
 
 
 @pytest.mark.oracle
@@ -41,7 +48,8 @@ def test_no_more_traces_than_jax(name):
 def test_the_counts_are_those_of_jax(name):
     """The numbers beside the situations are what JAX gives."""
     oracle = importlib.import_module("jax")
-    situation, by_jax = SITUATIONS[name]
+    situation, by_jax, compiled_by_jax = SITUATIONS[name]
+    assert compilations(oracle, situation) == compiled_by_jax
     assert situation(oracle) == by_jax
 
 

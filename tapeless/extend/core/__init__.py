@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tapeless.extend.rules import Primitive
 from tapeless.transforms.batch import BatchTrace
 from tapeless.transforms.stage import StageTrace
 from tapeless.util.names import close_module
+from tapeless.util.records import record
 
 __all__ = [
     "ClosedJaxpr",
@@ -77,7 +77,7 @@ class DropVar:
     """The class of results that nothing uses; here they are variables like others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueTraceState:
     """Which trace was current: equal to another if that was the same."""
 
