@@ -20,10 +20,12 @@ JAX's class of that name.
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from tapeless.tree.rebuild import Builder, builder, compile_rebuild, flat_builder
 from tapeless.tree.registry import NodeType, node_type_of
+from tapeless.tree.wire import Record, build, pack, record_of
 
 R = TypeVar("R")
 
@@ -505,6 +507,33 @@ class PyTreeDef:
             if len(data) != len(parts):
                 raise RuntimeError("Number of keys and entries does not match.")
         return _treedef_from_parts(python_type, data, parts)
+
+    def serialize_using_proto(self) -> bytes:
+        """Return the structure, of None, lists, tuples and dicts with string keys, as bytes.
+
+        ValueError for other containers; those can be pickled.
+
+        >>> from tapeless.tree import structure
+        >>> structure([1, None]).serialize_using_proto()
+        b'\\n\\x02\\x10\\x01\\n\\x02\\x10\\x03\\n\\x04\\x08\\x02\\x10\\x02'
+        """
+        records: list[Record] = []
+
+        def visit(node: Node, _: tuple[None, ...]) -> None:
+            """Note a node."""
+            python_type = None if node.kind is None else node.kind.python_type
+            records.append(record_of(python_type, node.data, len(node.children)))
+
+        self.node.fold(visit)
+        return pack(records)
+
+    @staticmethod
+    def deserialize_using_proto(registry: object, data: bytes) -> "PyTreeDef":
+        """Return the structure that `serialize_using_proto` wrote.
+
+        JaxRuntimeError, ValueError or RuntimeError if the bytes are no whole structure.
+        """
+        return build(data, partial(PyTreeDef.from_node_data_and_children, registry))
 
 
 def treedef_of(node: Node) -> PyTreeDef:
