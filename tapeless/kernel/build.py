@@ -47,7 +47,6 @@ from tapeless.kernel.ir import (
     If,
     Index,
     Loop,
-    Op,
     Reduce,
     Scalar,
     Statement,
@@ -55,6 +54,7 @@ from tapeless.kernel.ir import (
     While,
 )
 from tapeless.kernel.parts import Element, Pair, Parts, parts_of, storage
+from tapeless.kernel.phases import by_phases, loops_around
 from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 
@@ -597,58 +597,8 @@ class KernelBuilder(FoldNodes):
         first: list[Statement] = []
         if math.prod(sizes) > UNROLLED_FOLD:
             first, roots = self._reduced_first(variables, sizes, roots)
-        before = _loops(variables, sizes, first)
-        return [*before, *self._by_phases(variables, sizes, targets, roots)]
-
-    def _by_phases(
-        self,
-        variables: Sequence[Index],
-        sizes: Sequence[int],
-        targets: Sequence[Buffer],
-        roots: Sequence[Scalar],
-    ) -> list[Statement]:
-        """Make the loops that store `roots`: per target an index, a value and a guard.
-
-        Where the elements alternate along the last axis, as those of `pad` with an interior do, an
-        iteration makes one of each kind.
-        """
-        period = _period(variables[-1], roots) if variables else 1
-        if period == 1 or sizes[-1] < 2 * period:
-            return _loops(variables, sizes, self._stores(targets, roots))
-        *outer, last = variables
-        *outer_sizes, size = sizes
-        count, rest = divmod(size, period)
-        inner = self.index(self.name("i"), count)
-        start = self.index_mul(inner, period)
-        places = [self.index_add(start, phase) for phase in range(period)]
-        stores = self._copies(last, places, targets, roots)
-        tail = self._copies(last, range(size - rest, size), targets, roots)
-        whole = _loops((*outer, inner), (*outer_sizes, count), stores)
-        return [*whole, *_loops(outer, outer_sizes, tail)]
-
-    def _copies(
-        self,
-        var: Index,
-        places: Sequence[IndexLike],
-        targets: Sequence[Buffer],
-        roots: Sequence[Scalar],
-    ) -> list[Statement]:
-        """Make the stores for some values of a loop variable."""
-        stores: list[Statement] = []
-        for place in places:
-            copy = substitute(self, roots, {var: self.affine(place)})
-            stores.extend(self._stores(targets, copy))
-        return stores
-
-    def _stores(self, targets: Sequence[Buffer], roots: Sequence[Scalar]) -> list[Statement]:
-        """Make stores: per target an index, a value and a guard."""
-        nothing = self.const(True, _BOOL)
-        stores: list[Statement] = []
-        for i, buffer in enumerate(targets):
-            index, value, guard = roots[3 * i : 3 * i + 3]
-            kept = None if guard is nothing else guard
-            stores.append(Store(buffer, self.affine(index), value, kept))
-        return stores
+        before = loops_around(variables, sizes, first)
+        return [*before, *by_phases(self, variables, sizes, targets, roots)]
 
     def _reduced_first(
         self, variables: Sequence[Index], sizes: Sequence[int], roots: Sequence[Scalar]
@@ -682,32 +632,6 @@ class KernelBuilder(FoldNodes):
         copy = self.buffer(value.aval)
         self.assign(copy, value)
         return copy
-
-
-def _loops(
-    variables: Sequence[Index], sizes: Sequence[int], body: list[Statement]
-) -> list[Statement]:
-    """Put loops around statements, if there are any."""
-    for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
-        body = [Loop(var, extent, tuple(body))] if body else []
-    return body
-
-
-def _period(var: Index, roots: Sequence[Scalar]) -> int:
-    """Return after how many elements along an axis the kind of element is the same; 1 if it is one.
-
-    Kinds are told apart by whether an index is a multiple of a small number.
-    """
-    found = 1
-    for node in walk(roots):
-        if not (isinstance(node, Op) and node.name == "eq" and var in node.free):
-            continue
-        index = node.args[0]
-        terms = index.terms if isinstance(index, Affine) else ((index, 1),)
-        for term, _ in terms:
-            if isinstance(term, Op) and term.name == "rem" and isinstance(term.args[1], Const):
-                found = math.lcm(found, int(term.args[1].value))
-    return found if found <= SHORT_AXIS else 1
 
 
 def _reduces_along(var: Index, roots: Sequence[Scalar]) -> bool:
