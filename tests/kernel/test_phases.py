@@ -1,0 +1,44 @@
+"""Stores whose elements alternate: one of each kind in an iteration, and a tail."""
+
+from __future__ import annotations
+
+from tapeless.core.aval import ShapedArray
+from tapeless.kernel.build import KernelBuilder
+from tapeless.kernel.ir import Block, Loop, Store
+from tapeless.kernel.pprint import listing
+from tests.kernel.test_nodes import F32
+
+
+def alternating(n: int, period: int) -> tuple[Block, str]:
+    """Store 1 at every multiple of a number, and 0 elsewhere."""
+    b = KernelBuilder()
+    aval = ShapedArray((n,), F32)
+
+    def pull(index: tuple) -> object:
+        """Choose one element."""
+        multiple = b.eq(b.index_mod(index[0], period), 0)
+        return b.select(multiple, b.const(1.0, F32), b.const(0.0, F32))
+
+    b.stored(b.virtual(aval, pull))
+    body = b.finish()
+    return body, listing(body)
+
+
+def test_an_iteration_stores_one_element_of_each_kind() -> None:
+    (loop,), text = alternating(40, 2)
+    assert isinstance(loop, Loop)
+    assert (loop.extent, len(loop.body)) == (20, 2)
+    assert "select" not in text
+
+
+def test_what_is_left_is_stored_behind_the_loop() -> None:
+    (loop, *tail), text = alternating(44, 3)
+    assert (loop.extent, len(loop.body)) == (14, 3)
+    assert [type(store) for store in tail] == [Store, Store]
+    assert "select" not in text
+
+
+def test_long_periods_are_chosen_element_by_element() -> None:
+    (loop,), text = alternating(50, 5)
+    assert loop.extent == 50
+    assert "select" in text
