@@ -22,6 +22,7 @@ update of one element costs one element.  Derivatives keep that property:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,6 +61,7 @@ from tapeless.prims.indexing import (
     window_start,
 )
 from tapeless.prims.rules import is_complex, scalar_program
+from tapeless.prims.runs import Runs, in_long_runs
 from tapeless.prims.select import clamp, select
 from tapeless.prims.structural import broadcast_in_dim, reshape
 from tapeless.prims.unary import neg
@@ -81,6 +83,8 @@ __all__ = [
 
 Mode = str | GatherScatterMode | None
 Params = dict[str, Any]
+MANY = 512  # updates; from here on, runs of updates of one element are looked for
+_INT32 = np.dtype(np.int32)
 
 
 def _check(x: ShapedArray, indices: ShapedArray, updates: ShapedArray, n: Any) -> None:
@@ -138,9 +142,10 @@ class ScatterOp(Primitive):
     """x, indices, updates -> x with windows combined; see the module's docstring.
 
     combines: the binary operation that combines, by the name of its primitive; "" to overwrite.
+    accumulate: the same by its name in the loop language; "" if it has none.
     """
 
-    combines = ""
+    combines = accumulate = ""
     ufunc: Callable
 
     def abstract(
@@ -206,7 +211,7 @@ class ScatterOp(Primitive):
         target = b.writable(x)
         combine = self._combiner(b, target, update_jaxpr)
 
-        def write(index: Sequence[Any]) -> None:
+        def write(index: Sequence[Any], combine: Callable = combine) -> None:
             """Combine one element of the updates into the target."""
             batch, place = window_place(n, index, len(x.shape))
             vector = [indices.at(*batch, c) for c in range(len(n.start_index_map))]
@@ -215,7 +220,24 @@ class ScatterOp(Primitive):
                 place[axis] = b.iadd(place[axis], start)
             combine(place, updates.at(*index), inside)
 
-        _each_update(b, updates.shape, n, unique_indices, write)
+        def plainly() -> None:
+            """Combine every update in memory."""
+            _each_update(b, updates.shape, n, unique_indices, write)
+
+        def in_runs() -> None:
+            """Combine the updates of an element that follow each other in a register."""
+            runs = Runs(b, target, self.accumulate)
+            _each_update(b, updates.shape, n, False, lambda index: write(index, runs.combine))
+            runs.end()
+
+        in_turn = not unique_indices and not n.start_indices_batching_dims
+        one_by_one = in_turn and len(indices.shape) == 2 and math.prod(sizes) == 1
+        wide = target.dtype.kind in "iuf" and target.dtype.itemsize >= 4
+        if self.accumulate and one_by_one and wide and indices.shape[0] >= MANY:
+            which = b.convert(in_long_runs(b, indices), _INT32)
+            b.switch(which, (plainly, in_runs))
+        else:
+            plainly()
         return (target,)
 
     def decompose(self, *args: Value, mode: Any, **params: Any) -> tuple:

@@ -43,6 +43,7 @@ kernel_parts = lazy.load("tapeless.kernel.parts")
 SHORT = 48  # up to this length insertion is faster than counting
 LONG = 1 << 14  # from this length digits of 11 bits pay
 KEPT = 64  # up to this k top_k keeps its candidates in order
+SKIPPED = 64  # elements that are compared with the worst candidate at once
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
 _BOOL = ShapedArray((), np.bool_)
@@ -569,7 +570,10 @@ class TopK(Primitive):
 
 
 def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> None:
-    """Walk every line once, and keep the best k of it in the results, in order."""
+    """Walk every line once, and keep the best k of it in the results, in order.
+
+    Few elements are better than the best k before them, so that most blocks are passed over.
+    """
     shape = x.shape
     values = targets[0]
 
@@ -599,7 +603,25 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
 
             b.when(b.or_(b.lt(position, k), before(k - 1)), insert)
 
-        b.loop(shape[axis], step, independent=False)
+        def block(number: Any) -> None:
+            """Insert elements of a block, unless none is better than the worst kept."""
+            first = b.imul(number, SKIPPED)
+            worst = b.let(ordered(b, values.at(*place(k - 1))))
+
+            def better(inner: Sequence[Any]) -> Any:
+                """Tell whether an element is better."""
+                return b.gt(ordered(b, x.at(*place(b.iadd(first, inner[0])))), worst)
+
+            some = b.fold((SKIPPED,), better, "or", False)
+            some = b.or_(b.lt(b.convert(first, _I64), k), some)
+            walk = lambda j: step(b.iadd(first, j))  # noqa: E731
+            b.when(some, lambda: b.loop(SKIPPED, walk, independent=False))
+
+        n_blocks = shape[axis] // SKIPPED
+        b.loop(n_blocks, block, independent=False)
+        done = n_blocks * SKIPPED
+        rest = lambda j: step(b.iadd(j, done))  # noqa: E731
+        b.loop(shape[axis] - done, rest, independent=False)
 
     b.nest((*shape[:axis], *shape[axis + 1 :]), run)
 

@@ -134,3 +134,22 @@ def test_dimension_numbers_that_do_not_fit_are_refused(numbers, rows, shape, tex
 def test_dtypes_must_agree():
     with pytest.raises(TypeError, match="requires arguments to have the same dtypes"):
         scatter.scatter_add(X, np.zeros((2, 1), np.int32), np.ones((2, 4), np.float16), ROWS)
+
+
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+@pytest.mark.parametrize("segments", [1, 20, 300])
+def test_long_and_short_runs_of_updates_are_combined_in_order(segments, mode):
+    # 300 segments of 2,000 updates are combined in memory, 20 and one of them in a register.
+    draw = np.random.default_rng(0)
+    places = np.sort(draw.integers(-2, segments + 2, 2000))
+    values = draw.normal(size=2000).astype(np.float32)
+    expected = np.ones(segments, np.float32)
+    for place, value in zip(places, values, strict=True):
+        inside = place + segments if place < 0 else place
+        if mode == "clip":
+            inside = min(max(inside, 0), segments - 1)
+        if 0 <= inside < segments:
+            expected[inside] += value
+    start = np.ones(segments, np.float32)
+    add = jax.jit(lambda x, i, v: x.at[i].add(v, mode=mode))
+    np.testing.assert_array_equal(expected, add(jax.numpy.asarray(start), places, values))

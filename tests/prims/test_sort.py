@@ -87,3 +87,16 @@ def test_top_k_takes_the_first_of_equal_elements(k):
 def test_wrong_operands_are_refused(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
+@pytest.mark.parametrize("size", [63, 64, 65, 1000])
+def test_top_k_passes_over_no_block_that_has_better_elements(size, order):
+    x = np.random.default_rng(0).normal(size=size).astype(np.float32)
+    x[size // 2] = np.nan
+    if order != "mixed":
+        x = np.sort(x)[:: 1 if order == "rising" else -1]
+    values, places = sort.top_k(x, 7)
+    expected = np.argsort(-np.where(np.isnan(x), np.inf, x), kind="stable")[:7]
+    np.testing.assert_array_equal(expected, places)
+    np.testing.assert_array_equal(x[expected], values)
