@@ -41,6 +41,7 @@ from tapeless.prims.indexing import (
 )
 from tapeless.prims.join import concatenate
 from tapeless.prims.reduce import (
+    check_axes,
     reduce_and,
     reduce_max,
     reduce_min,
@@ -430,6 +431,7 @@ def reduce(
     inits = tuple(init_values) if several else (init_values,)
     avals = [typeof(x) for x in xs]
     axes = tuple(map(int, dimensions))
+    check_axes(avals[0], axes)
     if not several and _is_neutral(computation, inits[0], avals[0].dtype):
         function = _NAMED[computation][1]
         if not (avals[0].dtype == np.bool_ and function in (reduce_sum, reduce_prod)):

@@ -55,6 +55,7 @@ __all__ = [
     "argmax_p",
     "argmin",
     "argmin_p",
+    "check_axes",
     "reduce_and",
     "reduce_and_p",
     "reduce_max",
@@ -75,7 +76,7 @@ Axes = Sequence[int]
 _BOOL = ShapedArray((), np.bool_)
 
 
-def _check_axes(aval: ShapedArray, axes: Axes) -> None:
+def check_axes(aval: ShapedArray, axes: Axes) -> None:
     """Raise ValueError for axes that repeat or that the operand does not have."""
     if len(axes) != len(set(axes)):
         raise ValueError(f"duplicate value in 'axes' of reduction: {tuple(axes)}")
@@ -141,7 +142,7 @@ class Reduction(Primitive):
 
     def abstract(self, x: ShapedArray, *, axes: Axes, **params: Any) -> tuple[ShapedArray, ...]:
         self.check_dtype(x.dtype)
-        _check_axes(x, axes)
+        check_axes(x, axes)
         return (ShapedArray(_without(x.shape, axes), x.dtype, x.weak_type),)
 
     def batch(

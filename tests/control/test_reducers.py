@@ -95,3 +95,8 @@ def test_functions_that_return_something_else_are_refused() -> None:
         jax.lax.reduce(x, 0.0, lambda a, b: a > b, (0,))
     with pytest.raises(ValueError, match=r"\(f32\[\]\), but it returned \(f32\[\], f32\[\]\)"):
         jax.lax.reduce(x, 0.0, lambda a, b: (a, b), (0,))
+
+
+def test_axes_that_operands_do_not_have_are_refused():
+    with pytest.raises(ValueError, match=r"reduction axes \(2,\) contains out-of-bounds indices"):
+        jax.lax.reduce(np.ones((2, 3), np.float32), 0.0, lambda a, b: a - b, (2,))

@@ -189,8 +189,8 @@ MUTATIONS = [
     Mutation(
         "checkify tells of the first check that fails",
         "tapeless/control/discharge.py",
-        "first = bitwise_and(bitwise_not(fine), eq(code, np.int32(0)))",
-        "first = bitwise_not(fine)",
+        "first = bitwise_and(bitwise_not(all_hold(fine)), eq(code, np.int32(0)))",
+        "first = bitwise_not(all_hold(fine))",
         DISCHARGE + "test_a_record_that_tells_of_something_stays",
     ),
     Mutation(
@@ -206,6 +206,108 @@ MUTATIONS = [
         "if _mark(value) != variable.mark:",
         "if False:",
         "tests/runtime/test_captures.py::test_a_change_names_the_variable_and_both_values",
+    ),
+    Mutation(
+        "long calls of libraries do not keep signals waiting",
+        "tapeless/runtime/executable.py",
+        "self.is_apart = not any(donated) and _waits_for_libraries(program)",
+        "self.is_apart = False",
+        SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[eigh_eagerly]",
+    ),
+    Mutation(
+        "no block that dies swallows an exception of a handler",
+        "tapeless/runtime/memory.py",
+        "if size > _LARGEST_POOLED:",
+        "if True:",
+        "tests/runtime/test_memory.py::test_a_block_that_dies_runs_no_python_code",
+    ),
+    Mutation(
+        "the function and the shapes of its arguments are named",
+        "tapeless/util/frames.py",
+        "_tell_call(error, called)",
+        "pass",
+        "tests/util/test_frames.py::"
+        "test_a_note_tells_the_function_and_its_arguments_unless_the_message_does",
+    ),
+    Mutation(
+        "internal frames are filtered",
+        "tapeless/util/frames.py",
+        "error.__traceback__ = kept",
+        "pass",
+        "tests/util/test_frames.py",
+    ),
+    Mutation(
+        "indices are checked in the loop that reads them",
+        "tapeless/compiler/fuse.py",
+        "if eqn.primitive is check_p:",
+        "if False:",
+        CHECKING + "test_indices_are_checked_in_the_loop_that_reads_them",
+    ),
+    Mutation(
+        "a check tells the indices before they are overwritten",
+        "tapeless/compiler/lower.py",
+        "if _any_reads(self.wanted_by_checks(), buffer):",
+        "if False:",
+        CHECKING
+        + "test_an_error_tells_the_index_though_the_result_is_written_over_the_indices[0-4097]",
+    ),
+    Mutation(
+        "damaged files of the cache are misses",
+        "tapeless/compiler/objects.py",
+        "if _checksum(key, found) != digest:",
+        "if False:",
+        "tests/safety/test_fuzz.py::test_nothing_that_a_user_can_pass_crashes_the_process[cache]",
+    ),
+    Mutation(
+        "damaged exports are refused",
+        "tapeless/stablehlo/exporting.py",
+        "if not _is_call(called):",
+        "if False:",
+        "tests/stablehlo/test_exporting.py::test_other_bytes_are_refused",
+    ),
+    Mutation(
+        "trees that are too deep give an error",
+        "tapeless/tree/flatten.py",
+        "if depth > MOST_LEVELS:",
+        "if False:",
+        VIEWS + "test_trees_that_are_too_deep_give_an_error",
+    ),
+    Mutation(
+        "a forked child has its own workers",
+        "tapeless/compiler/linker.py",
+        "after_in_child=_after_fork,",
+        "after_in_child=LLVM_LOCK.release,",
+        "tests/safety/test_processes.py::"
+        "test_a_forked_child_runs_compiles_and_uses_its_own_workers",
+    ),
+    Mutation(
+        "ordered callbacks are not mapped",
+        "tapeless/control/callback.py",
+        'if params["ordered"]:',
+        "if False:",
+        CALLBACKS[:-2],
+    ),
+    Mutation(
+        "jit can be disabled",
+        "tapeless/api/jit.py",
+        "        if config.current.jax_disable_jit:\n            return self.__wrapped__",
+        "        if False:\n            return self.__wrapped__",
+        "tests/api/test_jit.py::test_disable_jit_calls_the_function",
+    ),
+    Mutation(
+        "leaks are looked for where that is asked for",
+        "tapeless/core/leaks.py",
+        "if not config.current.jax_check_tracer_leaks:",
+        "if True:",
+        "tests/parity/errors/test_messages.py::"
+        "test_class_and_meaning_are_those_of_jax[checked leak]",
+    ),
+    Mutation(
+        "cache misses are explained",
+        "tapeless/runtime/cache.py",
+        "if found is None and config.current.jax_explain_cache_misses:",
+        "if False:",
+        "tests/runtime/test_cache.py",
     ),
 ]
 

@@ -61,6 +61,18 @@ def test_expressions_depend_on_the_seed_alone() -> None:
         assert first != list(itertools.islice(fuzz.expressions(4, kind), 50))
 
 
+def test_what_is_known_to_differ_is_read_from_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert r"segment_" in fuzz.excluded()
+    assert len(fuzz.excluded()) >= 8
+    ours = fuzz.names_for(tapeless, tapeless.numpy)
+    theirs = {
+        **ours,
+        "jnp": types.SimpleNamespace(sin=tapeless.numpy.cos, angle=tapeless.numpy.cos),
+    }
+    assert "difference" in fuzz.compare("jnp.sin(np.ones(3))", ours, theirs)
+    assert fuzz.compare("jnp.angle(np.ones(3))", ours, theirs) is None
+
+
 TOO_LARGE = """
 for n in (2**61, 2**62, 2**63 - 1, 2**63, 2**64, 2**65 + 3):
     for make in (
