@@ -111,8 +111,8 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
             f"primal and tangent arguments to jax.jvp must be tuples or lists; found "
             f"{type(primals).__name__} and {type(tangents).__name__}."
         )
-    leaves, tree = tree_flatten(tuple(primals))
-    tangent_leaves, tangent_tree = tree_flatten(tuple(tangents))
+    leaves, tree = tree_flatten(primals)
+    tangent_leaves, tangent_tree = tree_flatten(tangents)
     if tree != tangent_tree:
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals "
@@ -121,6 +121,7 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
     for primal, tangent in zip(leaves, tangent_leaves, strict=True):
         check_value(primal)
         _check_tangent(typeof(primal), _type_of(tangent))
+    _, tree = tree_flatten(tuple(primals))
     flat = FlatFunction(fun, tree, has_aux)
     given = [
         Zero(typeof(p).tangent()) if _is_float0(t) else t
@@ -159,7 +160,7 @@ def _check_tangent(primal: ShapedArray, tangent: ShapedArray) -> None:
             "case "
             "of int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
             f"{dtypes.dtype_name(primal.dtype)} and so expected tangent dtype "
-            f"{dtypes.dtype_name(wanted)}, but got tangent dtype "
+            f"{wanted}, but got tangent dtype "
             f"{dtypes.dtype_name(tangent.dtype)} instead."
         )
     if tangent.shape != primal.shape:
@@ -464,6 +465,8 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x**2)(3.0)
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes argument to grad is deprecated")
     check_callable(fun)
 
     @functools.wraps(fun)
@@ -485,7 +488,7 @@ def value_and_grad(
             check_grad_input(leaf, holomorphic, allow_int, "grad")
         value, pullback, aux = linearized(_renamed(partial, fun), chosen, has_aux)
         grads = pullback(_seed(value, pullback, holomorphic))
-        result = grads[0] if isinstance(argnums, int) else grads
+        result = grads[0] if isinstance(argnums, (int, np.integer)) else grads
         return ((value, aux), result) if has_aux else (value, result)
 
     return wrapped
@@ -504,7 +507,7 @@ def grad(
     >>> grad(lambda x: x**3)(2.0)
     Array(12., dtype=float32, weak_type=True)
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @functools.wraps(fun)
     @api_boundary
@@ -523,7 +526,11 @@ def _renamed(function: Callable, like: Callable) -> Callable:
 
 def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
     """Raise TypeError if a call of a gradient has too few arguments."""
-    numbers = [argnums] if isinstance(argnums, int) else [operator.index(n) for n in argnums]
+    numbers = (
+        [int(argnums)]
+        if isinstance(argnums, (int, np.integer))
+        else [operator.index(n) for n in argnums]
+    )
     if numbers and max(numbers) >= n_args:
         raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "
@@ -534,8 +541,8 @@ def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
 
 def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
     """Return argnums as positions, or raise ValueError if there is no such argument."""
-    one = isinstance(argnums, int)
-    numbers = (argnums,) if one else tuple(operator.index(number) for number in argnums)
+    one = isinstance(argnums, (int, np.integer))
+    numbers = (int(argnums),) if one else tuple(operator.index(number) for number in argnums)
     for number in numbers:
         if not -n_args <= number < n_args:
             raise ValueError(
@@ -583,10 +590,12 @@ def _seed(value: Any, pullback: VJP, holomorphic: bool) -> Any:
         raise TypeError(f"Gradient only defined for scalar-output functions. Output was {value}.")
     aval = typeof(value)
     if aval.shape:
+        is_one = aval.size == 1
+        first = "extract the scalar with output.reshape(()) or output[0], " if is_one else ""
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output had shape: "
             f"{aval.shape}. To "
-            f"get the gradient, reduce the output to a scalar with output.sum(), or use "
+            f"get the gradient, {first}reduce the output to a scalar with output.sum(), or use "
             f"jax.jacobian to differentiate a function with a non-scalar output."
         )
     check_grad_output(aval.dtype, holomorphic, "grad")

@@ -12,6 +12,7 @@ from tapeless.control.remat import remat_p
 from tapeless.core.aval import typeof
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.trace import Value
+from tapeless.prims.convert import reduce_precision_p
 from tapeless.prims.naming import name, name_p
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
@@ -34,11 +35,18 @@ def checkpoint(
 
     policy: which of them to store all the same, see `checkpoint_policies`.
     """
-    spec = StaticSpec(fun, static_argnums or None, static_argnames or None)
+    numbers = None if static_argnums == () else static_argnums
+    spec = StaticSpec(fun, numbers, static_argnames or None, None)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         """Bind the function as one `remat2` equation."""
+        if static_argnums != () and not all(-len(args) <= i < len(args) for i in spec.argnums):
+            raise ValueError(
+                "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take "
+                "integer values greater than or equal to `-len(args)` and less than `len(args)`, "
+                f"but got {spec.argnums}, while `len(args)` = {len(args)}"
+            )
         dynamic, named, static = spec.separate(args, kwargs)
         leaves, tree = flatten_values((dynamic, named))
 
@@ -48,7 +56,7 @@ def checkpoint(
             full, keywords = join_static(args_in, kwargs_in, static)
             return fun(*full, **keywords)
 
-        traced = trace_body(body, tree, [typeof(leaf) for leaf in leaves], "checkpoint")
+        traced = trace_body(body, tree, [typeof(leaf) for leaf in leaves], "checkpoint / remat")
         outs = remat_p.bind(
             *traced.consts,
             *leaves,
@@ -105,8 +113,12 @@ def _with_origins(jaxpr: Jaxpr, names: Sequence[str]) -> list[tuple[Any, str]]:
     ]
     found += [(var.aval, "from a constant") for var in jaxpr.constvars if var in wanted]
     found += [(a.aval, "from a literal") for a in jaxpr.outvars if type(a) is Literal]
+    makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     for eqn in jaxpr.eqns:
-        found += [(var.aval, _origin(eqn)) for var in eqn.outvars if var in wanted]
+        # What a policy keeps is rounded to the precision that it has; that says nothing.
+        rounds = eqn.primitive is reduce_precision_p
+        maker = makers.get(eqn.invars[0], eqn) if rounds else eqn
+        found += [(var.aval, _origin(maker)) for var in eqn.outvars if var in wanted]
     return found
 
 

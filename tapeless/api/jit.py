@@ -60,9 +60,12 @@ class StaticSpec:
     """
 
     def __init__(
-        self, function: Callable, argnums: Any, argnames: Any, what: str = "static"
+        self, function: Callable, argnums: Any, argnames: Any, what: str | None = "static"
     ) -> None:
-        """argnums: None, an int or a sequence; argnames: None, a string or strings."""
+        """argnums: None, an int or a sequence; argnames: None, a string or strings.
+
+        what: the arguments' name in messages; None if the caller checks them.
+        """
         self.argnums = _as_tuple(argnums, int)
         self.argnames = _as_tuple(argnames, str)
         if not self.argnums and not self.argnames:
@@ -75,7 +78,8 @@ class StaticSpec:
             p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self._check(parameters, positional, open_ended, what)
+        if what is not None:
+            self._check(parameters, positional, open_ended, what)
         if argnames is None and argnums is not None:
             n = len(positional)
             self.argnames = tuple(positional[i] for i in self.argnums if -n <= i < n)

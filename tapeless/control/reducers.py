@@ -341,7 +341,7 @@ class ReduceWindowProgram(_Folding):
         n = len(primals) // 2
         jaxpr = params.pop("jaxpr")
         if not all(isinstance(tangent, Zero) for tangent in tangents[n:]):
-            raise NotImplementedError("Gradient of reduction with respect to initial values.")
+            raise TypeError("reduce_window jvp does not support non-zero init_value_tangent.")
         types = [ShapedArray((), typeof(x).dtype) for x in primals[:n]]
 
         def paired(*scalars: Value) -> list[Value]:

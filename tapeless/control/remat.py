@@ -152,7 +152,14 @@ def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
     saved: list[Var] = []
     for eqn in jaxpr.eqns:
         avals = [atom.aval for atom in eqn.invars]
-        if policy(eqn.primitive, *avals, **eqn.params):
+        answer = policy(eqn.primitive, *avals, **eqn.params)
+        if not isinstance(answer, bool):
+            raise TypeError(
+                "Value returned by a remat policy should be a bool or `ad_checkpoint.Recompute`, "
+                "`ad_checkpoint.Saveable` or `ad_checkpoint.Offloadable(...)`. Got "
+                f"{answer} of type {type(answer)}."
+            )
+        if answer:
             saved.extend(eqn.outvars)
     return saved
 

@@ -8,6 +8,7 @@ The maximum over the axes is subtracted before `exp`; its gradient is zero, so i
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -165,7 +166,7 @@ def logmeanexp(
     if where is None:
         shape = np.shape(x)
         count: Any = np.prod([shape[i] for i in canonicalize_axes(axis, len(shape))], dtype=int)
-        return lax.sub(total, const(total, np.log(count)))
+        return lax.sub(total, const(total, math.log(count)))
     count = reductions.sum(where, axis, keepdims=keepdims)
     return lax.sub(total, lax.log(lax.convert_element_type(count, typeof(total).dtype)))
 

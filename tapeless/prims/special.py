@@ -30,6 +30,7 @@ from tapeless.prims.common import (
     apply,
     broadcast_elements,
     const,
+    dtype_of,
     full_like,
     ones_like,
     shape_of,
@@ -37,7 +38,7 @@ from tapeless.prims.common import (
 )
 from tapeless.prims.compare import eq, le, lt
 from tapeless.prims.convert import convert
-from tapeless.prims.exponential import exp
+from tapeless.prims.exponential import exp, log
 from tapeless.prims.join import unstack
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_shapes
@@ -208,6 +209,10 @@ class Zeta(Elementwise):
 
     name = "zeta"
     accepts = (FLOAT, FLOAT)
+    partials = (
+        lambda t, out, x, q: mul(t, _zeta_slope(x, q)),
+        lambda t, out, x, q: mul(t, mul(neg(x), zeta(add(x, const(x, 1)), q))),
+    )
     hlo_name = "chlo.zeta"
 
     @staticmethod
@@ -238,6 +243,34 @@ class Zeta(Elementwise):
 
 
 zeta_p = Zeta()
+
+
+def _zeta_slope(x: Value, q: Value) -> Value:
+    """Return the derivative of zeta by x: that of its terms, one by one."""
+    dtype = dtype_of(x)
+    x, q = _aligned((x, q))
+    total, place, one = full_like(x, 0), q, const(x, 1)
+    for _ in range(_SHIFT - 1):
+        total = sub(total, mul(log(place), pow(place, neg(x))))
+        place = add(place, one)
+    total = sub(total, mul(log(place), pow(place, neg(x))))
+    place = add(place, one)
+    power, turn = pow(place, neg(x)), neg(log(place))
+    rest = div(mul(power, place), sub(x, one))
+    total = add(total, mul(rest, sub(turn, div(one, sub(x, one)))))
+    total = add(total, mul(mul(power, turn), const(x, 0.5)))
+    # Each correction is a product, and its derivative it times those of the logarithms.
+    factor, share, inverse = (
+        div(mul(x, power), place),
+        add(div(one, x), turn),
+        integer_pow(place, -2),
+    )
+    for k, number in enumerate(_BERNOULLI, 1):
+        total = add(total, mul(mul(factor, share), const(x, number)))
+        low, high = add(x, const(x, 2 * k - 1)), add(x, const(x, 2 * k))
+        factor = mul(mul(factor, mul(low, high)), inverse)
+        share = add(share, add(div(one, low), div(one, high)))
+    return convert(total, dtype)
 
 
 def zeta(x: Value, q: Value) -> Value:

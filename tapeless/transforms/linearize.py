@@ -155,6 +155,12 @@ def linearize_flat(
     try:
         trace = LinearizeTrace(splitter)
         outs, out_tangents = jvp_flat(function, primals, tangents, trace)
+        if any(map(staged.owns, outs)):
+            raise ValueError(
+                "Linearization failed to produce known values for all output primals. This is "
+                "typically caused by attempting to differentiate a function uses an operation that "
+                "does not support reverse-mode autodiff."
+            )
         nonzero = tuple(type(tangent) is not Zero for tangent in out_tangents)
         atoms = [staged.atom(tangent) for tangent in select(out_tangents, nonzero)]
     finally:

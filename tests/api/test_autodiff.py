@@ -256,3 +256,22 @@ def test_the_64_bit_mode_is_toggled_between_calls_of_one_function():
             tolerance = 1e-15 if wide else 1e-6
             exact = np.sin(np.asarray(x)) + np.asarray(x) * np.cos(np.asarray(x))
             np.testing.assert_allclose(np.asarray(f(x)), exact, rtol=tolerance, atol=tolerance)
+
+
+def test_argnums_may_be_integers_of_numpy():
+    assert float(jax.grad(lambda x, y: x * y, np.int64(1))(2.0, 3.0)) == 2.0
+
+
+def test_an_output_of_one_element_is_told_how_to_become_a_scalar():
+    with pytest.raises(TypeError, match=r"extract the scalar with output.reshape\(\(\)\)"):
+        jax.grad(lambda x: x)(jnp.ones(1))
+
+
+def test_primals_and_tangents_are_in_the_same_kind_of_sequence():
+    with pytest.raises(TypeError, match=r"PyTreeDef\(\(\*,\)\) whereas .* PyTreeDef\(\[\*\]\)"):
+        jax.jvp(jnp.sin, (1.0,), [1.0])
+
+
+def test_reduce_axes_are_refused():
+    with pytest.raises(NotImplementedError, match="reduce_axes argument to grad is deprecated"):
+        jax.grad(jnp.sin, reduce_axes=("i",))

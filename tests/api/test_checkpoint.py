@@ -117,3 +117,16 @@ COUNTS = {
 @pytest.mark.parametrize("function", COUNTS, ids=lambda f: f.__name__)
 def test_no_more_is_saved_than_by_jax(capsys, function):
     assert len(report(capsys, function, jnp.asarray(W), jnp.asarray(X))) <= COUNTS[function]
+
+
+@pytest.mark.parametrize("numbers", [(5,), -5, 2])
+def test_static_arguments_that_are_not_there_are_refused(numbers):
+    f = jax.checkpoint(lambda x, y: x, static_argnums=numbers)
+    with pytest.raises(ValueError, match=r"greater than or equal to `-len\(args\)`.* = 2"):
+        f(1.0, 2)
+
+
+def test_a_policy_answers_with_a_bool():
+    f = jax.checkpoint(jnp.sin, policy=lambda *args, **params: 3)
+    with pytest.raises(TypeError, match=r"should be a bool .* Got 3 of type <class 'int'>"):
+        jax.grad(f)(1.0)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
 from tapeless.control import reducers
 from tapeless.prims import binary, compare, trig
 from tapeless.prims.indexing import ScatterDimensionNumbers
@@ -100,3 +102,14 @@ def test_functions_that_return_something_else_are_refused() -> None:
 def test_axes_that_operands_do_not_have_are_refused():
     with pytest.raises(ValueError, match=r"reduction axes \(2,\) contains out-of-bounds indices"):
         jax.lax.reduce(np.ones((2, 3), np.float32), 0.0, lambda a, b: a - b, (2,))
+
+
+@pytest.mark.parametrize("operation", [lambda a, b: a * b + a, lax.mul])
+def test_windows_of_other_operations_have_forward_mode_only(operation):
+    f = lambda x: lax.reduce_window(x, 1.0, operation, (2,), (1,), "VALID").sum()  # noqa: E731
+    x = jnp.arange(1.0, 4.0)
+    _, tangent = jax.jvp(f, (x,), (x,))
+    ahead, back = f(x * 1.01), f(x * 0.99)
+    np.testing.assert_allclose(float(tangent), float(ahead - back) / 0.02, rtol=1e-3)
+    with pytest.raises(ValueError, match="Linearization failed to produce known values"):
+        jax.grad(f)(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -35,7 +36,6 @@ RECORDS = [
         special.zeta,
         (between(1.5, 4, 2, 3), between(0.5, 4, 2, 3)),
         FLOATS,
-        dict.fromkeys(("jvp", "transpose", "second"), "zeta has no derivative in JAX either"),
         ulps=16,
     ),
     Record(
@@ -94,3 +94,18 @@ def test_polygamma_has_no_derivative_by_its_order() -> None:
     """As in JAX, that is an error of the user's."""
     with pytest.raises(ValueError, match="polygamma gradient with respect to m is not supported"):
         jax.grad(lambda m: special.polygamma(m, np.float32(1)))(np.float32(1))
+
+
+@pytest.mark.parametrize(("x", "q"), [(2.0, 1.0), (3.5, 0.7), (1.2, 5.0), (12.0, 0.3)])
+def test_derivatives_of_zeta(x: float, q: float) -> None:
+    """The first two are sums of logarithms, as mpmath has them."""
+    mpmath.mp.dps = 30
+    with jax.enable_x64(True):
+        by_x = jax.grad(special.zeta)
+        slopes = (by_x(x, q), jax.grad(special.zeta, 1)(x, q), jax.grad(by_x)(x, q))
+    wanted = (
+        mpmath.zeta(x, q, 1),
+        -x * mpmath.zeta(x + 1, q),
+        mpmath.zeta(x, q, 2),
+    )
+    np.testing.assert_allclose(np.array(slopes, float), np.array(wanted, float), rtol=1e-11)

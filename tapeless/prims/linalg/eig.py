@@ -28,7 +28,7 @@ from tapeless.prims.common import dtype_of, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.linalg.calls import Calls
 from tapeless.prims.linalg.lapack import Lapack
-from tapeless.prims.linalg.lu import lu, permuted_rows
+from tapeless.prims.linalg.lu import solve_square
 from tapeless.prims.linalg.matrices import (
     Factorisation,
     adjoint,
@@ -40,7 +40,6 @@ from tapeless.prims.linalg.matrices import (
     matmul,
     transposed,
 )
-from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import conj, real
 from tapeless.prims.unary import reciprocal
 from tapeless.util import lazy
@@ -70,19 +69,6 @@ class EigImplementation(enum.Enum):
 def _complex_of(dtype: Any) -> np.dtype:
     """Return the complex dtype of the same precision."""
     return np.result_type(np.dtype(dtype), np.complex64)
-
-
-def _solve(a: Value, y: Value) -> Value:
-    """Return a^-1 y."""
-    factors, _, order = lu(a)
-    inner = triangular_solve(
-        factors,
-        permuted_rows(y, order),
-        left_side=True,
-        lower=True,
-        unit_diagonal=True,
-    )
-    return triangular_solve(factors, inner, left_side=True, lower=False)
 
 
 class Eig(Factorisation):
@@ -123,7 +109,7 @@ class Eig(Factorisation):
             "compute_right_eigenvectors": True,
         }
         w, *_, v = self.bind(*primals, **whole)
-        inner = matmul(_solve(v, convert(tangents[0], dtype_of(v))), v)
+        inner = matmul(solve_square(v, convert(tangents[0], dtype_of(v))), v)
         results = [diagonal(inner)]
         if left:
             results.append(_left_vectors(w, outs[1], tangents[0]))
@@ -218,7 +204,7 @@ def _wanted(params: dict[str, Any]) -> tuple[bool, bool]:
 def _left_vectors(w: Value, u: Value, da: Value) -> Value:
     """Return the tangent of left eigenvectors: those of the adjoint, with conjugate values."""
     change = convert(adjoint(da), dtype_of(u))
-    return _vectors(conj(w), u, matmul(_solve(u, change), u))
+    return _vectors(conj(w), u, matmul(solve_square(u, change), u))
 
 
 def _vectors(w: Value, v: Value, inner: Value) -> Value:

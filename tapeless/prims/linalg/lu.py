@@ -46,6 +46,7 @@ __all__ = [
     "lu_pivots_to_permutation",
     "lu_pivots_to_permutation_p",
     "permuted_columns",
+    "solve_square",
 ]
 
 _I32 = np.dtype(np.int32)
@@ -187,6 +188,19 @@ def _tangent(factors: Value, order: Value, da: Value) -> Value:
         matmul(left, tril(inner, -1)),
         matmul(triu(inner), right),
     )
+
+
+def solve_square(a: Value, y: Value) -> Value:
+    """Return a^-1 y.  a: (..., n, n), y: (..., n, m) -> (..., n, m)"""
+    factors, _, order = lu(a)
+    inner = triangular_solve(
+        factors,
+        permuted_rows(y, order),
+        left_side=True,
+        lower=True,
+        unit_diagonal=True,
+    )
+    return triangular_solve(factors, inner, left_side=True, lower=False)
 
 
 def permuted_rows(x: Value, order: Value) -> Value:

@@ -8,7 +8,9 @@ With pivoting, the columns A[:, p] are factored, and p (..., m) is the third res
 multiplies by it.
 
 For n >= m, with C = dA R^-1 and D = Q' C: dQ = Q (W - D) + C and dR = (D - W) R, where W is the
-skew-Hermitian matrix with the lower triangle of D.
+skew-Hermitian matrix with the lower triangle of D.  For n < m that is so of the first n columns,
+and dR = Q' (dA - dQ R) of the others.  Columns of Q beyond the m-th are what the
+reflectors of the factorisation make of the identity.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, mul, sub
-from tapeless.prims.common import dtype_of, shape_of
+from tapeless.prims.common import dtype_of, full_like, shape_of
 from tapeless.prims.convert import convert
+from tapeless.prims.join import concatenate
 from tapeless.prims.linalg.calls import Calls, upper_triangle
 from tapeless.prims.linalg.lapack import Lapack
-from tapeless.prims.linalg.lu import permuted_columns
+from tapeless.prims.linalg.lu import permuted_columns, solve_square
 from tapeless.prims.linalg.matrices import (
     Factorisation,
     adjoint,
@@ -39,7 +42,10 @@ from tapeless.prims.linalg.matrices import (
 from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import real
 from tapeless.prims.rules import is_complex
+from tapeless.prims.select import select_n
+from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.structural import array_text
+from tapeless.prims.unary import abs, is_finite
 
 __all__ = [
     "geqrf",
@@ -131,25 +137,10 @@ class QR(Factorisation):
         outs = self.bind(*primals, **params)
         if isinstance(tangents[0], Zero):
             return outs, tuple(Zero(typeof(out).tangent()) for out in outs)
-        n, m = shape_of(primals[0])[-2:]
-        if n < m or (params["full_matrices"] and n != m):
-            raise NotImplementedError("Unimplemented case of QR decomposition derivative")
         q, r, *order = outs
         da = permuted_columns(tangents[0], order[0]) if order else tangents[0]
-        right = triangular_solve(r, da, left_side=False, lower=False)
-        inner = matmul(adjoint(q), right)
-        low = tril(inner, -1)
-        skew = sub(low, adjoint(low))
-        if is_complex(dtype_of(inner)):
-            phase = sub(inner, convert(real(inner), dtype_of(inner)))
-            skew = add(
-                skew,
-                mul(eye(shape_of(inner), dtype_of(inner)), phase),
-            )
-        dq = add(matmul(q, sub(skew, inner)), right)
-        dr = matmul(sub(inner, skew), r)
         rest = tuple(Zero(typeof(x).tangent()) for x in order)
-        return outs, (dq, dr, *rest)
+        return outs, (*_tangents(q, r, da), *rest)
 
     def lower(
         self,
@@ -216,6 +207,55 @@ class QR(Factorisation):
 
     def reference(self, a: np.ndarray, *, full_matrices: bool, **params: Any) -> tuple:
         return tuple(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
+
+
+def _tangents(q: Value, r: Value, da: Value) -> tuple[Value, Value]:
+    """Return the tangents of Q (..., n, k) and R (..., k, m)."""
+    if not typeof(da).size:
+        return full_like(q, 0), full_like(r, 0)
+    (n, m), columns, axis = shape_of(da)[-2:], shape_of(q)[-1], typeof(da).ndim - 1
+    size = min(n, m)
+    triangle = slice_in_dim(slice_in_dim(r, 0, size, axis=axis - 1), 0, size, axis=axis)
+    right = triangular_solve(
+        triangle, slice_in_dim(da, 0, size, axis=axis), left_side=False, lower=False
+    )
+    turned = matmul(adjoint(q), right)
+    inner = slice_in_dim(turned, 0, size, axis=axis - 1)
+    low = tril(inner, -1)
+    skew = sub(low, adjoint(low))
+    if is_complex(dtype_of(inner)):
+        phase = sub(inner, convert(real(inner), dtype_of(inner)))
+        skew = add(skew, mul(eye(shape_of(inner), dtype_of(inner)), phase))
+    dr = matmul(sub(inner, skew), triangle)
+    dq = add(matmul(slice_in_dim(q, 0, size, axis=axis), sub(skew, inner)), right)
+    if columns > size:
+        dq = concatenate([dq, _turn_of_the_rest(q, dq)], axis)
+        below = slice_in_dim(turned, size, n, axis=axis - 1)
+        dr = concatenate([dr, full_like(below, 0)], axis - 1)
+    if m > n:
+        others = slice_in_dim(da, n, m, axis=axis)
+        moved = sub(others, matmul(dq, slice_in_dim(r, n, m, axis=axis)))
+        dr = concatenate([dr, matmul(adjoint(q), moved)], axis)
+    return dq, dr
+
+
+def _turn_of_the_rest(q: Value, dq: Value) -> Value:
+    """Return the tangent of the last columns of Q (..., n, n), given that of the first k.
+
+    Q is a product of k reflectors, I - V T V'.  Its first columns are E - V M, with a unit lower
+    triangle on top of V and M an upper triangle, and its last ones F - V M X' with X = B2 B1^-1,
+    where E and F are columns of the identity and B = V M = (B1 over B2).
+    """
+    size, n, axis = shape_of(dq)[-1], shape_of(q)[-1], typeof(q).ndim - 1
+    columns = slice_in_dim(eye(shape_of(q), dtype_of(q)), 0, size, axis=axis)
+    moved = sub(columns, slice_in_dim(q, 0, size, axis=axis))
+    top, low = (slice_in_dim(moved, i, j, axis=axis - 1) for i, j in ((0, size), (size, n)))
+    dtop, dlow = (slice_in_dim(dq, i, j, axis=axis - 1) for i, j in ((0, size), (size, n)))
+    ratio = adjoint(solve_square(adjoint(top), adjoint(low)))
+    change = adjoint(solve_square(adjoint(top), adjoint(sub(matmul(ratio, dtop), dlow))))
+    turn = sub(matmul(dq, adjoint(ratio)), matmul(moved, adjoint(change)))
+    # A column without a reflector leaves the basis of the rest open: then it does not turn.
+    return select_n(is_finite(abs(turn)), full_like(turn, 0), turn)
 
 
 def _orthogonal(b: Any, calls: Calls, packed: Any, taus: Any, out: ShapedArray) -> Any:

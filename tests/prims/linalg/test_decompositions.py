@@ -130,6 +130,27 @@ def test_tangents_are_differences(name, shape):
         np.testing.assert_allclose(np.asarray(tangent), slope, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(2, 4), (4, 2), (5, 2), (2, 4, 3), (3, 3), (0, 2), (2, 0)])
+def test_tangents_of_qr_are_differences(shape, full, dtype):
+    x, t = draw(shape, dtype), draw(shape, dtype, 1)
+    function = lambda x: tuple(linalg.qr(x, full_matrices=full))  # noqa: E731
+    _, tangents = jax.jvp(function, (x,), (t,))
+    for high, low, tangent in zip(
+        function(x + STEP * t), function(x - STEP * t), tangents, strict=True
+    ):
+        slope = (np.asarray(high) - np.asarray(low)) / (2 * STEP)
+        np.testing.assert_allclose(np.asarray(tangent), slope, rtol=1e-4, atol=1e-4)
+
+
+def test_a_triangle_keeps_the_basis_of_what_is_left():
+    x = np.array([[1.0, 2.0], [0.0, 3.0], [0.0, 0.0]], "float32")
+    _, (dq, dr) = jax.jvp(lambda x: tuple(linalg.qr(x)), (x,), (x,))
+    np.testing.assert_array_equal(np.asarray(dq), np.zeros((3, 3)))
+    np.testing.assert_allclose(np.asarray(dr), x)
+
+
 def test_tangents_of_eigenvalues_are_differences():
     x, t = draw((4, 4), "complex128"), draw((4, 4), "complex128", 1)
 
@@ -146,8 +167,6 @@ def test_what_has_no_derivative_says_so():
     x = draw((3, 3), "float64")
     with pytest.raises(NotImplementedError, match="Derivatives of non-symmetric eigenvectors"):
         jax.jvp(lambda x: linalg.eig(x)[2], (x,), (x,))
-    with pytest.raises(NotImplementedError, match="Unimplemented case of QR decomposition"):
-        jax.jvp(lambda x: linalg.qr(x)[0], (x[:2],), (x[:2],))
     with pytest.raises(NotImplementedError, match="not implemented for full matrices"):
         jax.jvp(lambda x: linalg.svd(x)[0], (x[:2],), (x[:2],))
 
