@@ -270,6 +270,7 @@ _ROWS = [
         "draws",
         ulps=8,
         law=stats.gamma(2.5),
+        exact=HALVES[1:],
     ),
     Row("gamma-half", lambda r, k, s, d: r.gamma(k, A, s, d), ("float16",), "draws", apart=2e-3),
     Row(
@@ -279,6 +280,7 @@ _ROWS = [
         "draws",
         ulps=8,
         law=stats.gamma(0.3),
+        exact=HALVES[1:],
     ),
     Row(
         "loggamma",
@@ -287,6 +289,7 @@ _ROWS = [
         "draws",
         ulps=8,
         law=stats.loggamma(0.3),
+        exact=HALVES[1:],
     ),
     Row(
         "beta",
@@ -294,6 +297,7 @@ _ROWS = [
         FLOATS[1:],
         "draws",
         law=stats.beta(2.5, 0.3),
+        exact=HALVES[1:],
     ),
     Row(
         "chisquare",
@@ -302,6 +306,7 @@ _ROWS = [
         "draws",
         ulps=8,
         law=stats.chi2(2.5),
+        exact=HALVES[1:],
     ),
     Row(
         "f",
