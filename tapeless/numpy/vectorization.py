@@ -161,7 +161,7 @@ def _checked(
         results = result if isinstance(result, (tuple, list)) else (result,)
         if len(outputs) > 1 and not isinstance(result, tuple):
             raise TypeError(
-                f"output must be a tuple when multiple outputs are expected, got: {result!r} "
+                f"output must be a tuple when multiple outputs are expected, got: {result!r}\n"
                 f"{context}"
             )
         if len(results) != len(outputs):

@@ -56,3 +56,9 @@ def test_wrong_calls(signature, shapes, kind, message):
     f = jnp.vectorize(lambda *args: args[0], signature=signature)
     with pytest.raises(kind, match=message):
         f(*map(jnp.ones, shapes))
+
+
+def test_one_result_for_two_outputs_is_refused():
+    double = jnp.vectorize(lambda x: x, signature="(n)->(n),(n)")
+    with pytest.raises(TypeError, match=r"multiple outputs are expected, got: .*\non vectorized"):
+        double(jnp.ones(3))
