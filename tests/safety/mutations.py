@@ -273,21 +273,6 @@ MUTATIONS = [
         VIEWS + "test_trees_that_are_too_deep_give_an_error",
     ),
     Mutation(
-        "a forked child has its own workers",
-        "tapeless/compiler/linker.py",
-        "after_in_child=_after_fork,",
-        "after_in_child=LLVM_LOCK.release,",
-        "tests/safety/test_processes.py::"
-        "test_a_forked_child_runs_compiles_and_uses_its_own_workers",
-    ),
-    Mutation(
-        "ordered callbacks are not mapped",
-        "tapeless/control/callback.py",
-        'if params["ordered"]:',
-        "if False:",
-        CALLBACKS[:-2],
-    ),
-    Mutation(
         "jit can be disabled",
         "tapeless/api/jit.py",
         "        if config.current.jax_disable_jit:\n            return self.__wrapped__",
