@@ -151,6 +151,12 @@ def _rows(x: Value, n: int, first: Any) -> Value:
     return lax.dynamic_slice_in_dim(x, first, n, 3)
 
 
+def _of_four_axes(x: Value) -> Value:
+    """Return a bias or a mask with axes of length 1 in front: (t, s) -> (1, 1, t, s)."""
+    missing = range(4 - typeof(x).ndim)
+    return lax.expand_dims(x, tuple(missing)) if missing else x
+
+
 def _check_array(
     x: Any,
     name: str,
@@ -227,7 +233,7 @@ def dot_product_attention(
     has_batch = typeof(query).ndim != 3
     if not has_batch:
         query, key, value = (lax.expand_dims(x, (0,)) for x in (query, key, value))
-    bias, mask = (lax.expand_dims(asarray(x), (0,)) if np.ndim(x) == 3 else x for x in (bias, mask))
+    bias, mask = (None if x is None else _of_four_axes(asarray(x)) for x in (bias, mask))
     query = _check_array(query, "query", (None,) * 4)
     b, t, n, h = typeof(query).shape
     key = _check_array(key, "key", (b, None, None, h))

@@ -168,3 +168,18 @@ def test_misuse_is_refused(operands: tuple, options: dict, kind: type, text: str
     with pytest.raises(kind) as caught:
         nn.dot_product_attention(*operands, **options)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_a_bias_and_a_mask_are_stretched_from_the_right(rank: int) -> None:
+    place = (0,) * (4 - rank)
+    bias, mask = BIAS[place], MASK[place]
+    want = nn.dot_product_attention(
+        QUERY,
+        KEY,
+        VALUE,
+        bias=np.broadcast_to(bias, BIAS.shape),
+        mask=np.broadcast_to(mask, MASK.shape),
+    )
+    found = nn.dot_product_attention(QUERY, KEY, VALUE, bias=bias, mask=mask)
+    np.testing.assert_allclose(found, want, rtol=1e-6)
