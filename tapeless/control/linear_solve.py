@@ -206,7 +206,7 @@ def custom_linear_solve(
     product = _traced(matvec, tree, avals, "matvec", False)
     solution = traced_solver(solve, matvec, "solve")
     bodies = LinearSolve(product, None, solution, None)
-    if symmetric:
+    if symmetric and transpose_solve is None:
         other = traced_solver(solve, matvec, "transpose_solve")
         bodies = LinearSolve(product, product, solution, other)
     elif transpose_solve is not None:

@@ -90,3 +90,11 @@ def test_shapes_are_checked():
     assert str(caught.value) == "matvec() output shapes must match b, got [(2,)] and [(3,)]"
     with pytest.raises(ValueError, match=r"^solve\(\) output shapes must match b"):
         lax.custom_linear_solve(lambda x: x, B, lambda mv, b: b[:2])
+
+
+def test_a_transposed_solver_is_used_where_it_is_given_for_a_symmetric_system_too():
+    a = jnp.array([[2.0, 1.0], [0.0, 3.0]])
+    back = lambda _, b: jnp.linalg.solve(a.T, b)  # noqa: E731
+    solve = lambda _, b: jnp.linalg.solve(a, b)  # noqa: E731
+    f = lambda b: lax.custom_linear_solve(lambda v: a @ v, b, solve, back, symmetric=True).sum()  # noqa: E731
+    np.testing.assert_allclose(np.asarray(jax.grad(f)(jnp.ones(2))), [1 / 2, 1 / 6], rtol=1e-6)
