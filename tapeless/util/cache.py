@@ -11,7 +11,8 @@ all. Two threads may compute the same entry at once; the first to finish wins, a
 result, so that a key never has two results.
 
 A result that refers strongly to the first argument keeps it alive: results must not do that,
-unless they are stored on objects that may live as long.
+unless they are stored on objects that may live as long. A result that is the first argument, as of
+a pass that had nothing to do, is remembered without a reference.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache | BoundedTable] = wea
 
 # Stands for any result that is not there.
 _MISSING: Any = object()
+
+# Stands for a result that is the first argument itself, which must not be kept alive.
+_ITSELF: Any = object()
 
 
 class CacheInfo:
@@ -114,9 +118,12 @@ class WeakIdentityCache(Generic[T, P, R]):
         entry = self._tables.get(id(subject))
         table = self._new_table(subject) if entry is None else entry[1]
         found = table.get(key, _MISSING)
-        if found is not _MISSING:
-            return found
-        return table.setdefault(key, self._function(subject, *args, **kwargs))
+        if found is _MISSING:
+            result: Any = self._function(subject, *args, **kwargs)
+            found = table.setdefault(key, _ITSELF if result is subject else result)
+        # A function that returns its argument has results of the argument's type.
+        itself: Any = subject
+        return itself if found is _ITSELF else found
 
     def _new_table(self, subject: T) -> Table[R]:
         """Return a table for ``subject`` that goes when it does."""

@@ -32,6 +32,19 @@ def counted():
     return function, calls
 
 
+def test_a_result_that_is_the_argument_does_not_keep_it_alive():
+    same = cache.weak_identity_cache(lambda subject: subject)
+    subject = Subject()
+    assert same(subject) is subject
+    assert same(subject) is subject
+    assert same.cache_size() == 1
+    watch = weakref.ref(subject)
+    del subject
+    gc.collect()
+    assert watch() is None
+    assert same.cache_size() == 0
+
+
 def test_results_are_remembered_by_identity_and_parameters(counted):
     function, calls = counted
     one, other = Subject(), Subject()
