@@ -250,3 +250,14 @@ def test_arguments_that_do_not_fit_the_signature_are_refused():
         "to positional-only arguments. Binding failed with the error:\nmissing a required "
         "argument: 'y'"
     )
+
+
+def test_custom_gradient_calls_the_function_once():
+    calls = []
+
+    def square(x):
+        calls.append(x)
+        return x * x, lambda ct: 3.0 * x * ct
+
+    assert jax.grad(jax.custom_gradient(square))(2.0) == 6.0
+    assert len(calls) == 1

@@ -142,3 +142,9 @@ def test_blocks_of_no_rows_are_single_rows() -> None:
     np.testing.assert_array_equal(lax.map(lambda x: 2 * x, x, batch_size=0), 2 * x)
     with pytest.raises(TypeError, match="batch_size must be a positive integer or None, got -2"):
         lax.map(lambda x: x, x, batch_size=-2)
+
+
+def test_the_counter_of_a_loop_from_a_python_number_takes_the_dtype_of_what_it_meets():
+    small = np.int8(1)
+    found = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x + i, small))(np.int32(4))
+    assert (found.dtype, int(found)) == (np.int8, 7)
