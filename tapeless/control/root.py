@@ -51,6 +51,11 @@ def custom_root(
     solution = trace_body(lambda x: solve(f, x), tree, avals, "custom_root")
     root_tree = solution.out_tree
     if has_aux:
+        if len(root_tree.children()) != 2:
+            raise ValueError(
+                f"solve() produced a pytree with structure {root_tree}, but a pytree tuple with "
+                "auxiliary output was expected because has_aux was set to True."
+            )
         root_tree = root_tree.children()[0]
     _check("solve", root_tree, x_tree, "initial_guess")
     root = Root(function, solution, x_tree, tangent_solve)

@@ -66,3 +66,8 @@ def test_trees_are_checked():
         lax.custom_root(lambda x: (x, x), 1.0, newton, divide)
     with pytest.raises(TypeError, match=r"^solve\(\) output pytree structure must match"):
         lax.custom_root(lambda x: x, 1.0, lambda f, x: (x, x), divide)
+
+
+def test_a_solver_with_has_aux_returns_a_pair():
+    with pytest.raises(ValueError, match=r"structure PyTreeDef\(\*\), but .* has_aux was set"):
+        lax.custom_root(lambda x: x, 1.0, lambda f, x: x, lambda g, y: y, has_aux=True)
