@@ -122,3 +122,12 @@ def test_a_call_that_returns_its_input_or_a_constant_is_renamed_away() -> None:
 
 def test_inputs_stay_even_if_nothing_uses_them() -> None:
     assert len(simplify(staged(lambda x, y: (y,), aval(3), aval(4))).invars) == 2
+
+
+def test_a_rounding_to_the_precision_that_is_there_goes() -> None:
+    def function(x: object) -> tuple:
+        kept = bind("reduce_precision", x, exponent_bits=8, mantissa_bits=23)
+        return (bind("reduce_precision", kept, exponent_bits=5, mantissa_bits=10),)
+
+    (eqn,) = simplify(staged(function, aval(3))).eqns
+    assert eqn.params["exponent_bits"] == 5
