@@ -10,6 +10,7 @@ import pytest
 
 import tapeless as jax
 import tapeless.numpy as jnp
+from tapeless.core.jaxpr import Jaxpr
 from tapeless.runtime import eager
 from tapeless.util.cache import BoundedTable
 
@@ -72,11 +73,27 @@ def compile_another(number: int) -> None:
     jax.jit(lambda x: jnp.sin(x) * (number + 0.5) + number)(X)
 
 
+def programs_alive() -> int:
+    """Return the number of programs that something refers to."""
+    gc.collect()
+    return sum(isinstance(each, Jaxpr) for each in gc.get_objects())
+
+
 def test_code_of_dead_functions_is_freed(monkeypatch):
-    # A program takes some 50 kilobytes, and these are remembered; 5 of them are machine code, of
-    # which more is.
+    # A program with its code takes some 50 kilobytes. Of some thousands machine code is kept as
+    # data, 5 kilobytes each.
     monkeypatch.setattr(eager, "templates", BoundedTable(16))
-    assert growth(compile_another, 60) < 60 * 10_000
+    assert growth(compile_another, 60) < 60 * 20_000
+
+
+def test_dead_programs_are_freed(monkeypatch):
+    monkeypatch.setattr(eager, "templates", BoundedTable(16))
+    for number in range(20):
+        compile_another(number)
+    before = programs_alive()
+    for number in range(20, 50):
+        compile_another(number)
+    assert programs_alive() <= before
 
 
 @pytest.mark.slow
