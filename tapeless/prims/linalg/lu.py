@@ -33,6 +33,7 @@ from tapeless.prims.linalg.matrices import (
     tril,
     triu,
 )
+from tapeless.prims.linalg.small import is_small, small_lu
 from tapeless.prims.linalg.triangular import (
     triangular_solve,
 )
@@ -123,7 +124,9 @@ class LU(Factorisation):
                 lambda j: b.store(steps, (i, j), b.sub(raw.at(j), 1)),
             )
 
-        if outs[0].size:
+        if is_small(outs[0]):
+            small_lu(b, source, flat, steps)
+        elif outs[0].size:
             routines.each(count, factor)
         if outs[2].size:
             _permute(b, steps, places, count)

@@ -32,6 +32,7 @@ from tapeless.prims.linalg.matrices import (
     tril,
     triu,
 )
+from tapeless.prims.linalg.small import is_small, small_solve
 from tapeless.prims.parts import conj
 from tapeless.prims.rules import is_complex
 from tapeless.prims.structural import expand_dims, reshape, squeeze
@@ -113,6 +114,9 @@ class TriangularSolve(Factorisation):
         a_flat, x_flat = routines.flat(a), routines.flat(target)
         count, rows, columns = x_flat.shape
         n = a_flat.shape[1]
+        if is_small(args[0].aval, outs[0]):
+            _solve_small(b, a_flat, x_flat, **params)
+            return (target,)
         side = "R" if params["left_side"] else "L"
         triangle = "U" if params["lower"] else "L"
         adjoint = params["conjugate_a"] and is_complex(outs[0].dtype)
@@ -183,6 +187,30 @@ def _trsm(
         "trans_x": ("C" if conjugate_a else "T") if transpose_a else "N",
     }
     return Calls(b, outs[0].dtype, ()).call("trsm", args, outs, config, {0: 1})
+
+
+def _solve_small(
+    b: Any,
+    a: Any,
+    x: Any,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    unit_diagonal: bool,
+    **params: Any,
+) -> None:
+    """Solve with small matrices a (count, n, n); the vectors of x are its columns, or its rows."""
+    turned = transpose_a is left_side  # x a = y is a' x' = y'
+    if turned:
+        old = a
+        a = b.virtual(old.aval, lambda index: old.at(index[0], index[2], index[1]))
+
+    def entry(i: Any, vector: Any, position: Any) -> tuple[Any, ...]:
+        """Return the index of an element of a vector."""
+        return (i, position, vector) if left_side else (i, vector, position)
+
+    small_solve(b, a, x, entry, lower=lower is not turned, unit=unit_diagonal)
 
 
 triangular_solve_p = TriangularSolve()
