@@ -285,7 +285,7 @@ MUTATIONS = [
         "if not config.current.jax_check_tracer_leaks:",
         "if True:",
         "tests/parity/errors/test_messages.py::"
-        "test_class_and_meaning_are_those_of_jax[checked leak]",
+        "test_class_and_meaning_are_those_of_jax[the page of errors: checked leak]",
     ),
     Mutation(
         "cache misses are explained",
