@@ -10,7 +10,7 @@ from tapeless.api.jit import StaticSpec, join_static
 from tapeless.control.bodies import flatten_values, trace_body
 from tapeless.control.remat import remat_p
 from tapeless.core.aval import typeof
-from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.trace import Value
 from tapeless.prims.convert import reduce_precision_p
 from tapeless.prims.naming import name, name_p
@@ -113,7 +113,7 @@ def _with_origins(jaxpr: Jaxpr, names: Sequence[str]) -> list[tuple[Any, str]]:
     ]
     found += [(var.aval, "from a constant") for var in jaxpr.constvars if var in wanted]
     found += [(a.aval, "from a literal") for a in jaxpr.outvars if type(a) is Literal]
-    makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
+    makers: dict[Atom, Eqn] = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     for eqn in jaxpr.eqns:
         # What a policy keeps is rounded to the precision that it has; that says nothing.
         rounds = eqn.primitive is reduce_precision_p
