@@ -244,14 +244,6 @@ MUTATIONS = [
         CHECKING + "test_indices_are_checked_in_the_loop_that_reads_them",
     ),
     Mutation(
-        "a check tells the indices before they are overwritten",
-        "tapeless/compiler/lower.py",
-        "if _any_reads(self.wanted_by_checks(), buffer):",
-        "if False:",
-        CHECKING
-        + "test_an_error_tells_the_index_though_the_result_is_written_over_the_indices[0-4097]",
-    ),
-    Mutation(
         "damaged files of the cache are misses",
         "tapeless/compiler/objects.py",
         "if _checksum(key, found) != digest:",
