@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
@@ -74,7 +74,7 @@ class _Scan:
             debug,
         )
 
-    def for_all_steps(self, rows: Sequence[Var], outs: Sequence[Var], eqns: Sequence[Eqn]) -> Jaxpr:
+    def for_all_steps(self, rows: Sequence[Var], outs: Sequence, eqns: Sequence[Eqn]) -> Jaxpr:
         """Return the program (*consts, *stacked rows) -> stacked results of a part of the body."""
         inputs = (*self.consts, *rows)
         part = self.program(inputs, outs, eqns)
@@ -169,7 +169,7 @@ def _variables(eqn: Eqn) -> list[Var]:
 
 
 def _with_factors_apart(
-    step: Eqn, joined: dict[Var, Eqn], fixed: set[Var], sliced: set[Var]
+    step: Eqn, joined: Mapping[Any, Eqn], fixed: set[Var], sliced: set[Var]
 ) -> list[Eqn]:
     """Return [x, h] @ w as x @ w[:k] + h @ w[k:] if x is a slice, and h is not."""
     maker = None
@@ -300,7 +300,7 @@ def sums_after(eqn: Eqn, body: Jaxpr) -> list[Eqn] | None:
     if not sums:
         return None
     stacked = dict(zip(scan.xs, scan.x_args, strict=True))
-    factors = dict.fromkeys(atom for found in sums for atom in found.product.invars)
+    factors = dict.fromkeys(var for found in sums for var in _variables(found.product))
     rows = [atom for atom in factors if atom not in stacked]
     stacked.update((var, scan.stacked(var)) for var in rows)
     gone = {found.number for found in sums}
@@ -335,9 +335,9 @@ def sums_after(eqn: Eqn, body: Jaxpr) -> list[Eqn] | None:
 def _sums(scan: _Scan) -> list[_Sum]:
     """Return the carries that do nothing but sum products that pay outside of the loop."""
     body = scan.body
-    uses = Counter(var for step in body.eqns for var in _variables(step))
+    uses: Counter[Any] = Counter(var for step in body.eqns for var in _variables(step))
     uses.update(atom for atom in body.outvars if type(atom) is Var)
-    makers = {var: step for step in body.eqns for var in step.outvars}
+    makers: dict[Any, Eqn] = {var: step for step in body.eqns for var in step.outvars}
     found = []
     for number, out in enumerate(body.outvars[: scan.n_carry]):
         carry = scan.carry[number]

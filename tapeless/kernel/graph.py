@@ -12,6 +12,7 @@ array of any rank runs in one flat loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from tapeless.kernel.ir import Affine, Const, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
@@ -38,7 +39,7 @@ def walk(
     """Return all nodes of the DAG, operands before their users; `below` gives the operands."""
     order: list[Scalar] = []
     done: set[Scalar] = set()  # nodes are equal if they are one
-    stack: list[Scalar | None] = [*roots]
+    stack: list[Any] = [*roots]
     while stack:
         node = stack.pop()
         if node is None:  # what it stands on has all its operands in the list
