@@ -246,7 +246,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     kind = dtype_of(x)
     wide, word, mantissa, bias = _words(kind)
     value = convert(x, wide)
-    tiny = lax.lt(lax.abs(value), const(value, dtypes.finfo(wide).tiny))
+    tiny = lax.lt(lax.abs(value), const(value, float(dtypes.finfo(wide).tiny)))
     shift = mantissa + 2
     scaled = lax.select_n(tiny, value, lax.mul(value, const(value, 2.0**shift)))
     bits = lax.bitcast_convert_type(scaled, word)
