@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import runpy
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
         print(USAGE)
         return 0 if arguments else 2
     install_as_jax()
+    # What is loaded now lives as long as the process: the collector need not look at it again.
+    gc.freeze()
     if arguments[0] == "-m":
         if len(arguments) < 2:
             print(USAGE, file=sys.stderr)

@@ -65,6 +65,12 @@ def test_a_script_beside_its_own_modules(tmp_path):
     assert run(str(tmp_path / "script.py")).stdout == "3.0\n"
 
 
+def test_the_collector_does_not_look_at_this_package_while_a_script_runs(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import gc, jax\nprint(gc.isenabled(), gc.get_freeze_count() > 10_000)\n")
+    assert run(str(script)).stdout == "True True\n"
+
+
 @pytest.mark.parametrize("arguments", [[], ["-m"], ["nothing.py"]])
 def test_a_wrong_call(arguments):
     assert run(*arguments).returncode == 2
