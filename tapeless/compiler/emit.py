@@ -65,7 +65,7 @@ class Emitted:
 def emit_program(program: Program, target: Target) -> Emitted:
     """Give the LLVM text of a program; its entry function is called `entry`."""
     module = Module(target, "entry")
-    emitter = _Emitter(module, program.body)
+    emitter = _Emitter(module, program)
     sections = sections_of(program.body)
     if len(sections) == 1:
         _write_function(emitter, program, "entry", program.body)
@@ -107,10 +107,11 @@ def _finish(root: Region, name: str) -> None:
 class _Emitter:
     """Emits statements into regions."""
 
-    def __init__(self, module: Module, body: Block) -> None:
-        """Start with nothing computed; `body` is the whole program."""
+    def __init__(self, module: Module, program: Program) -> None:
+        """Start with nothing computed of the program."""
         self.module = module
-        self._body = body
+        self._body = program.body
+        self._given = frozenset((*program.inputs, *program.outputs))
         self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
 
@@ -370,7 +371,7 @@ class _Emitter:
         """Return what each chunk of a loop must have for itself; None if it cannot be shared."""
         written = [b for b in plan.writes(loop.body) if b.space in ("local", "temp")]
         outside = plan.buffers_of(_without(self._body, loop)) if written else set()
-        return private_buffers(loop, frozenset(outside))
+        return private_buffers(loop, self._given.union(outside))
 
     # Control
 

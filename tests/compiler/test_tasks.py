@@ -77,3 +77,13 @@ def test_a_carry_keeps_a_loop_on_one_core() -> None:
     xs = np.ones((3000, 20), np.float32)
     running = lambda xs: lax.scan(lambda c, x: (c + sorting(x), c), xs[0], xs)[1]  # noqa: E731
     assert not shared(running, xs)
+
+
+@pytest.mark.parametrize("sizes", [(8, 32, 8192), (1, 64, 65536), (1, 512, 512)])
+def test_results_that_library_calls_write_are_no_temporaries(sizes: tuple[int, ...]) -> None:
+    count, n, k = sizes
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(count, n, k)).astype(np.float32)
+    y = rng.normal(size=(count, k, n)).astype(np.float32)
+    assert shared(lambda x, y: x @ y, x, y)
+    np.testing.assert_allclose(jax.jit(lambda x, y: x @ y)(x, y), x @ y, rtol=1e-3, atol=1e-2)
