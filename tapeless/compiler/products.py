@@ -9,7 +9,8 @@ gradient of the first does.  The products of all steps are one product that read
     for t:  dw += x[t]^T g[t]              for t:  y[t] = g[t];  dw += sum over t of x[t]^T y[t]
 
 This is done where a step has few rows, so that its own product would be bound by memory, and where
-what is stacked is small.  Sums are taken in another order; everything else has the same bits.
+what is stacked is small.  A loop without a carry keeps its products: who writes `lax.map`, and not
+`vmap`, wants little stored.  Sums are taken in another order; everything else has the same bits.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ class _Scan:
         batched = (False,) * len(self.consts) + (True,) * len(rows)
         return batch_jaxpr(part, Axis(self.length), batched, all_outs)[0]
 
+    def is_recurrence(self) -> bool:
+        """Tell whether there is a carry, and steps enough."""
+        return self.n_carry > 0 and self.length >= _FEW_STEPS
+
     def stacked(self, var: Var) -> Var:
         """Return a variable for the values of all steps."""
         aval = var.aval
@@ -134,7 +139,7 @@ class _Scan:
 def products_ahead(eqn: Eqn, body: Jaxpr) -> Moved | None:
     """Return a loop without its products of slices by constants, and these; None without any."""
     scan = _Scan(eqn, body)
-    if scan.length < _FEW_STEPS:
+    if not scan.is_recurrence():
         return None
     fixed, sliced = scan.fixed, set(scan.xs)
     ahead: list[Eqn] = []
@@ -230,7 +235,7 @@ def _apart(product: Eqn, joined: Eqn) -> list[Eqn] | None:
 def products_after(eqn: Eqn, body: Jaxpr) -> Moved | None:
     """Return a loop without the products that only its stacked results need; None without any."""
     scan = _Scan(eqn, body)
-    moved = _late_products(scan) if scan.length >= _FEW_STEPS else []
+    moved = _late_products(scan) if scan.is_recurrence() else []
     made = {var for step in moved for var in step.outvars}
     known = made.union(scan.fixed)
     read: dict[Var, None] = {}
@@ -296,7 +301,7 @@ class _Sum:
 def sums_after(eqn: Eqn, body: Jaxpr) -> list[Eqn] | None:
     """Return equations for a loop whose sums of products are taken after it; None without any."""
     scan = _Scan(eqn, body)
-    sums = _sums(scan) if scan.length >= _FEW_STEPS else []
+    sums = _sums(scan) if scan.is_recurrence() else []
     if not sums:
         return None
     stacked = dict(zip(scan.xs, scan.x_args, strict=True))

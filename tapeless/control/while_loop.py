@@ -100,15 +100,18 @@ class While(ProgramPrimitive):
         return outs[:n_carry], join_tangents(outs[n_carry:], nz_carry, body.out_avals)
 
     def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
-        """Refuse, in JAX's words, and say what to use instead."""
-        raise ValueError(
+        """Refuse, in JAX's words, and add what to use instead."""
+        error = ValueError(
             "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
             "dynamic start/stop values. "
-            "Try using lax.scan, or using fori_loop with static start/stop. "
+            "Try using lax.scan, or using fori_loop with static start/stop."
+        )
+        error.add_note(
             "A lax.scan up to a bound that freezes its carry once the condition is false has the "
             "same values and can be differentiated; "
             "jax.custom_vjp can give the loop a gradient."
         )
+        raise error
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Run until all rows are done; a batched condition makes the whole carry batched."""

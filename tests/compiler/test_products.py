@@ -173,3 +173,13 @@ def test_large_stacks_and_short_loops_stay_as_they_are():
     assert products_in_loops(function, w, few) == (1, 0)
     assert products_in_loops(function, w, rows) == (1, 0)
     assert products_in_loops(function, w, jnp.zeros((STEPS, INPUTS))) == (0, 1)
+
+
+def test_a_map_keeps_its_products_and_stores_one_row():
+    w, xs = arrays((INPUTS, INPUTS), (STEPS, INPUTS))
+    function = lambda w, xs: lax.map(lambda x: jnp.tanh(w @ x) @ w, xs)  # noqa: E731
+    assert products_in_loops(function, w, xs) == (2, 0)
+    memory = jax.jit(function).lower(w, xs).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < STEPS * INPUTS * 4
+    w, xs = np.asarray(w, np.float64), np.asarray(xs, np.float64)
+    np.testing.assert_allclose(function(w, xs), np.tanh(xs @ w.T) @ w, atol=1e-5)

@@ -435,7 +435,7 @@ class TestLoops:
             "dynamic start/stop values. Try using lax.scan, or using fori_loop with static "
             "start/stop."
         )
-        assert message(ValueError, jax.grad(f), 1.0).startswith(wanted)
+        assert message(ValueError, jax.grad(f), 1.0) == wanted
 
     def test_a_batch_runs_until_all_are_done_and_freezes_those_that_are(self):
         def f(n):
