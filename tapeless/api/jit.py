@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config
+from tapeless import config, dtypes
 from tapeless.api.checking import checks_named
 from tapeless.control.common import lift_tracers
 from tapeless.control.jit import jit_p
@@ -30,7 +30,7 @@ from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value, context
 from tapeless.runtime import fastcall
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array
 from tapeless.runtime.cache import TraceCache, TracedProgram
 from tapeless.runtime.captures import snapshot
 from tapeless.runtime.eager import checked_program, executable_of
@@ -164,10 +164,6 @@ class JitFunction:
         """Call the compiled function; where it has a route, native code stands in for this."""
         recent = self._recent
         try:
-            if np.ndarray in map(type, args) and not self.is_static:
-                converted = _on_device(args)
-                if converted is not args:
-                    return self(*converted, **kwargs)
             if recent is not None and context.trace is context.base:
                 outs = recent.attempt(args, kwargs)
                 if outs is not NotImplemented:
@@ -272,7 +268,7 @@ class JitFunction:
             return leaf.aval
         if isinstance(leaf, ShapeDtypeStruct):
             return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)
-        if is_value(leaf):
+        if is_value(leaf) and (type(leaf) is not np.ndarray or dtypes.is_supported(leaf.dtype)):
             return typeof(leaf)
         if hasattr(leaf, "__jax_array__"):
             return typeof(leaf.__jax_array__())
@@ -400,8 +396,6 @@ class _Expected:
             if tree is not self.tree:
                 return NotImplemented
         outs = self.run(*leaves)
-        if outs is NotImplemented:
-            outs = self.run(*_on_device(leaves))
         return outs if outs is NotImplemented else self.join(outs)
 
 
@@ -409,22 +403,6 @@ def _counts_keys(jaxpr: Jaxpr) -> bool:
     """Tell whether calls of a program use keys, and are to say so each time."""
     types = [*map(typeof, jaxpr.consts), *jaxpr.in_avals]
     return bool(config.current.jax_debug_key_reuse) and any(map(has_keys, types))
-
-
-def _on_device(args: Sequence[Any]) -> Sequence[Any]:
-    """Return arguments with Arrays in place of NumPy arrays of numbers; the same if there is none.
-
-    Inside a transformation, and without jit, arguments stay as they are.
-    """
-    if context.trace is not context.base or config.current.jax_disable_jit:
-        return args
-    known = [array_from_numpy(x) if _is_plain(x) else x for x in args]
-    return args if all(map(operator.is_, known, args)) else known
-
-
-def _is_plain(x: Any) -> bool:
-    """Tell whether `x` is a NumPy array of numbers as the machine has them."""
-    return type(x) is np.ndarray and x.dtype.kind in "biufc" and x.dtype.isnative
 
 
 def trace_program(

@@ -8,7 +8,8 @@ in for, which does the same for everything.
 
 The vocabulary:
 
-    token    what decides a program of an argument: the aval of an Array, the type of anything else
+    token    what decides a program of an argument: the aval of an Array, the type of anything else;
+             a NumPy array is made an Array first, which `kept` keeps alive
     key      the tuple (settings, token, ...); for an eager operation (operation, settings, token,
              ..., name, value, ...)
     route    what a table has under a key: (address of a plan, what keeps the plan alive, function
@@ -31,7 +32,8 @@ __all__ = ["OBJECTS", "stub_text"]
 OBJECTS = (
     "array_type", "aval", "place", "block", "current", "values", "epoch", "stamped", "context",
     "trace", "base", "mask", "allocate", "address", "routes", "operations",
-    "call_slowly", "process_slowly", "not_implemented",
+    "call_slowly", "process_slowly", "not_implemented", "ndarray", "shape", "dtype", "tobytes",
+    "small_types", "array_of_numbers", "none",
 )  # fmt: skip
 
 _SMALL = 1 << 15
@@ -43,6 +45,7 @@ declare i32 @PyObject_SetAttr(ptr, ptr, ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyLong_FromVoidPtr(ptr)
@@ -55,6 +58,8 @@ declare ptr @PyTuple_New(i64)
 declare i64 @PyTuple_Size(ptr)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyList_New(i64)
+declare i32 @PyList_Append(ptr, ptr)
 declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
@@ -123,19 +128,96 @@ nothing:
   ret ptr null
 }
 
-; The token of an argument, a new reference; null if it has none.
-define internal ptr @token(ptr %x) {
+; The Array with the elements of a NumPy array, a new reference; null if it has none.
+define internal ptr @from_numpy(ptr %x) {
+entry:
+  %n_shape = load ptr, ptr OBJECT.shape
+  %n_dtype = load ptr, ptr OBJECT.dtype
+  %shape = call ptr @PyObject_GetAttr(ptr %x, ptr %n_shape)
+  %dtype = call ptr @PyObject_GetAttr(ptr %x, ptr %n_dtype)
+  %key = call ptr @PyTuple_New(i64 2)
+  %k0 = call i32 @PyTuple_SetItem(ptr %key, i64 0, ptr %shape)
+  %k1 = call i32 @PyTuple_SetItem(ptr %key, i64 1, ptr %dtype)
+  %types = load ptr, ptr OBJECT.small_types
+  %aval = call ptr @find(ptr %types, ptr %key)
+  %unknown = icmp eq ptr %aval, null
+  br i1 %unknown, label %ask, label %copy
+copy:
+  %self = alloca ptr
+  store ptr %x, ptr %self
+  %n_tobytes = load ptr, ptr OBJECT.tobytes
+  %data = call ptr @PyObject_VectorcallMethod(ptr %n_tobytes, ptr %self, i64 1, ptr null)
+  %no_data = icmp eq ptr %data, null
+  br i1 %no_data, label %failed, label %wrap
+failed:
+  call void @PyErr_Clear()
+  call void @Py_DecRef(ptr %aval)
+  ret ptr null
+wrap:
+  %start = call ptr @PyBytes_AsString(ptr %data)
+  %place = call ptr @PyLong_FromVoidPtr(ptr %start)
+  %array = call ptr @array(ptr %aval, ptr %data, ptr %place)
+  call void @Py_DecRef(ptr %place)
+  call void @Py_DecRef(ptr %data)
+  call void @Py_DecRef(ptr %aval)
+  ret ptr %array
+ask:
+  %python = load ptr, ptr OBJECT.array_of_numbers
+  %made = call ptr @PyObject_CallOneArg(ptr %python, ptr %x)
+  %raised = icmp eq ptr %made, null
+  br i1 %raised, label %clear, label %look
+clear:
+  call void @PyErr_Clear()
+  ret ptr null
+look:
+  %none = load ptr, ptr OBJECT.none
+  %is_none = icmp eq ptr %made, %none
+  br i1 %is_none, label %nothing, label %done
+nothing:
+  call void @Py_DecRef(ptr %made)
+  ret ptr null
+done:
+  ret ptr %made
+}
+
+; The token of the argument in `slot`, a new reference; null if it has none.  A NumPy array gives
+; its slot to an Array, which goes into the list `kept`.
+define internal ptr @token(ptr %slot, ptr %kept) {
+  %x = load ptr, ptr %slot
   %type = call ptr @PyObject_Type(ptr %x)
   %array = load ptr, ptr OBJECT.array_type
   %is = icmp eq ptr %type, %array
   br i1 %is, label %typed, label %other
 typed:
+  %y = phi ptr [%x, %0], [%made, %put]
   call void @Py_DecRef(ptr %type)
   %name = load ptr, ptr OBJECT.aval
-  %aval = call ptr @attribute(ptr %x, ptr %name)
+  %aval = call ptr @attribute(ptr %y, ptr %name)
   ret ptr %aval
 other:
+  %ndarray = load ptr, ptr OBJECT.ndarray
+  %is_numpy = icmp eq ptr %type, %ndarray
+  br i1 %is_numpy, label %convert, label %done
+done:
   ret ptr %type
+convert:
+  %made = call ptr @from_numpy(ptr %x)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %done, label %keep
+keep:
+  %list = load ptr, ptr %kept
+  %first = icmp eq ptr %list, null
+  br i1 %first, label %start, label %put
+start:
+  %new = call ptr @PyList_New(i64 0)
+  store ptr %new, ptr %kept
+  br label %put
+put:
+  %all = phi ptr [%list, %keep], [%new, %start]
+  %a = call i32 @PyList_Append(ptr %all, ptr %made)
+  call void @Py_DecRef(ptr %made)
+  store ptr %made, ptr %slot
+  br label %typed
 }
 
 ; The settings that staging may read, a new reference; null if they may have changed.
@@ -165,7 +247,8 @@ nothing:
 
 ; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; what
 ; the mask names is static: its own token, and no leaf.
-define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves) {
+define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves,
+    ptr %kept) {
 entry:
   br label %test
 test:
@@ -188,7 +271,7 @@ static:
 dynamic:
   %leaf = getelementptr ptr, ptr %leaves, i64 %m
   store ptr %x, ptr %leaf
-  %token = call ptr @token(ptr %x)
+  %token = call ptr @token(ptr %leaf, ptr %kept)
   %none = icmp eq ptr %token, null
   br i1 %none, label %bad, label %put
 put:
@@ -237,16 +320,22 @@ entry:
   %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
   %wanted = load i64, ptr FIELD.n_args
   %tokens = load ptr, ptr FIELD.tokens
+  %kept = alloca ptr
+  store ptr null, ptr %kept
   %complete = icmp eq i64 %n, %wanted
-  br i1 %complete, label %test, label %declined
+  br i1 %complete, label %begin, label %declined
+begin:
+  %leaves = alloca ptr, i64 %n
+  %bytes = mul i64 %n, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %leaves, ptr %args, i64 %bytes, i1 false)
+  br label %test
 test:
-  %i = phi i64 [0, %entry], [%next, %step]
+  %i = phi i64 [0, %begin], [%next, %step]
   %more = icmp slt i64 %i, %n
   br i1 %more, label %one, label %good
 one:
-  %at = getelementptr ptr, ptr %args, i64 %i
-  %x = load ptr, ptr %at
-  %token = call ptr @token(ptr %x)
+  %slot = getelementptr ptr, ptr %leaves, i64 %i
+  %token = call ptr @token(ptr %slot, ptr %kept)
   call void @Py_DecRef(ptr %token)
   %t = getelementptr ptr, ptr %tokens, i64 %i
   %expected = load ptr, ptr %t
@@ -256,12 +345,14 @@ step:
   %next = add i64 %i, 1
   br label %test
 good:
-  %value = call ptr @execute(ptr %plan, ptr %args, i64 0)
+  %value = call ptr @execute(ptr %plan, ptr %leaves, i64 0)
   %refused = icmp eq ptr %value, DECLINED
   br i1 %refused, label %declined, label %done
 done:
+  call void @release(ptr %kept)
   ret ptr %value
 declined:
+  call void @release(ptr %kept)
   %none = load ptr, ptr OBJECT.not_implemented
   call void @Py_IncRef(ptr %none)
   ret ptr %none
@@ -274,6 +365,8 @@ entry:
   %position = alloca i64
   %name = alloca ptr
   %value = alloca ptr
+  %kept = alloca ptr
+  store ptr null, ptr %kept
   store ptr %self, ptr %all
   %rest = getelementptr ptr, ptr %all, i64 1
   %three = icmp eq i64 %n, 3
@@ -323,7 +416,7 @@ copy_one:
   br label %copy
 tokens:
   %typed = call i1 @put_tokens(ptr %k, i64 2, ptr %operand_array, i64 %n_operands, i64 0,
-    ptr %xs)
+    ptr %xs, ptr %kept)
   br i1 %typed, label %named, label %drop
 drop:
   call void @Py_DecRef(ptr %k)
@@ -358,8 +451,10 @@ call:
   %refused = icmp eq ptr %out, DECLINED
   br i1 %refused, label %slow, label %done
 done:
+  call void @release(ptr %kept)
   ret ptr %out
 slow:
+  call void @release(ptr %kept)
   %fallback = load ptr, ptr OBJECT.process_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 4, ptr null)
   ret ptr %slowly
@@ -385,6 +480,8 @@ entry:
   %n_names = call i64 @count(ptr %names)
   %n_values = add i64 %n, %n_names
   %leaves = alloca ptr, i64 %n_values
+  %kept = alloca ptr
+  store ptr null, ptr %kept
   %here = load ptr, ptr OBJECT.context
   %n_trace = load ptr, ptr OBJECT.trace
   %base = load ptr, ptr OBJECT.base
@@ -407,7 +504,8 @@ add_names:
   %k1 = call i32 @PyTuple_SetItem(ptr %k, i64 %front, ptr %names)
   br label %tokens
 tokens:
-  %typed = call i1 @put_tokens(ptr %k, i64 1, ptr %args, i64 %n_values, i64 %mask, ptr %leaves)
+  %typed = call i1 @put_tokens(ptr %k, i64 1, ptr %args, i64 %n_values, i64 %mask, ptr %leaves,
+    ptr %kept)
   br i1 %typed, label %look, label %drop
 drop:
   call void @Py_DecRef(ptr %k)
@@ -440,9 +538,11 @@ join:
   br label %done
 done:
   %value = phi ptr [%out, %whole], [%joined, %join]
+  call void @release(ptr %kept)
   call void @Py_DecRef(ptr %route)
   ret ptr %value
 slow:
+  call void @release(ptr %kept)
   %n_all = add i64 %n_values, 1
   %all = alloca ptr, i64 %n_all
   store ptr %self, ptr %all
@@ -453,6 +553,13 @@ slow:
   %fallback = load ptr, ptr OBJECT.call_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
   ret ptr %slowly
+}
+
+; Drop the Arrays that were made of NumPy arrays.
+define internal void @release(ptr %kept) {
+  %list = load ptr, ptr %kept
+  call void @Py_DecRef(ptr %list)
+  ret void
 }
 
 define internal i64 @count(ptr %names) {

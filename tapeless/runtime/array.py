@@ -25,8 +25,12 @@ from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
 from tapeless.runtime.topology import cpu_device
+from tapeless.util.cache import BoundedTable
 
-__all__ = ["Array", "array_from_numpy", "array_of", "as_array", "physical"]
+__all__ = [
+    "Array", "array_from_numpy", "array_of", "array_of_numbers", "as_array", "physical",
+    "small_types",
+]  # fmt: skip
 
 
 def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
@@ -303,6 +307,8 @@ def _references_of_one_owner() -> int:
     return sys.getrefcount(held)
 
 
+# (shape, dtype) of NumPy arrays that are Arrays as they are, of a few bytes -> the type.
+small_types = BoundedTable(1024)
 _NEVER_NARROWED = 4  # bytes of a dtype, up to which the 64-bit switch does not touch it
 _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
@@ -333,13 +339,24 @@ def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
     """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
     own = value.dtype
+    known = None if weak_type else small_types.get((value.shape, own))
+    if known is not None:
+        data = value.tobytes()
+        return Array(known, data, memory.bytes_address(data))
     short = own.itemsize <= _NEVER_NARROWED
     dtype = own if short else dtypes.canonicalize_dtype(own)
     aval = ShapedArray(value.shape, dtype, weak_type)
     if dtype is own and value.nbytes <= memory.SMALL:
         data = _own_bytes(value)
+        if short and value.nbytes > 1 and not weak_type and dtypes.is_supported(own):
+            small_types.put((value.shape, own), aval)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)
+
+
+def array_of_numbers(value: np.ndarray) -> Array | None:
+    """Return an Array with a copy of the elements; None if arrays have no such dtype."""
+    return array_from_numpy(value) if dtypes.is_supported(value.dtype) else None
 
 
 def as_array(x: Any) -> Array:

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config
-from tapeless.core.aval import ShapedArray
+from tapeless import config, dtypes
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.trace import Context, context
 from tapeless.runtime import memory
-from tapeless.runtime.array import Array
+from tapeless.runtime.array import Array, array_of_numbers, small_types
 from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable
 
@@ -142,6 +142,10 @@ def _objects() -> ctypes.Array:
         "call_slowly": slow["call"],
         "process_slowly": slow["process"],
         "not_implemented": NotImplemented,
+        "ndarray": np.ndarray,
+        "small_types": small_types,
+        "array_of_numbers": array_of_numbers,
+        "none": None,
     }
     listed = [objects.get(name, sys.intern(name)) for name in callstub.OBJECTS]
     _kept.append(listed)
@@ -166,6 +170,8 @@ def token_of(x: Any) -> Token | None:
     """Return what decides a program of an argument; None if it can have no route."""
     if type(x) is Array:
         return x.aval
+    if type(x) is np.ndarray:
+        return typeof(x) if dtypes.is_supported(x.dtype) else None
     return type(x) if type(x) in _PLAIN else None
 
 

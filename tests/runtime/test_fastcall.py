@@ -44,6 +44,9 @@ def test_the_stub_is_in_place_and_can_be_switched_off():
         lambda x: (10**6,),
         lambda x: (np.float32(2.5),),
         lambda x: ({"a": x, "b": 1.5},),
+        lambda x: (np.arange(5.0, dtype=np.float32),),
+        lambda x: (np.arange(5.0),),
+        lambda x: ({"a": x, "b": np.arange(5, dtype=np.int32)},),
     ],
 )
 def test_references_are_balanced(args):
@@ -54,6 +57,7 @@ def test_references_are_balanced(args):
     for _ in range(200):
         f(*given)
     watched = (x, x.aval, x.block, jax.config.trace_context(), f, f.routes, Array, float)
+    watched = (*watched, np.ndarray, None, *jax.tree.leaves(given))
     before = counts(*watched)
     for _ in range(10_000):
         f(*given)
@@ -117,3 +121,62 @@ def test_many_leaves():
     for _ in range(3):
         outs = f(*xs)
     assert [float(out) for out in outs] == [k + 1.0 for k in range(1000)]
+
+
+_NUMPY_ARGUMENTS = {
+    "small": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "transposed": np.arange(6, dtype=np.float32).reshape(2, 3).T,
+    "strided": np.arange(12, dtype=np.int32)[::-2],
+    "narrowed": np.arange(6.0),
+    "large": np.arange(1 << 15, dtype=np.float32),
+    "empty": np.zeros((0, 3), np.float32),
+    "one byte": np.array(7, np.int8),
+    "complex": np.array([1 + 2j, 3j], np.complex64),
+}
+
+
+@pytest.mark.parametrize("name", _NUMPY_ARGUMENTS)
+def test_numpy_arrays_are_arguments_by_value(name):
+    """Native and Python calls agree; results share no memory with the argument."""
+    x = _NUMPY_ARGUMENTS[name].copy()
+    want = x.astype(jax.dtypes.canonicalize_dtype(x.dtype))
+    f = jax.jit(lambda x, tree: (x, x + 1, tree["b"]))
+    for _ in range(3):
+        native = f(x, {"b": x})
+    with fastcall.switched_off():
+        python = f(x, {"b": x})
+    x[...] = 0
+    for outs in (native, python):
+        for out, expected in zip(outs, (want, want + 1, want), strict=True):
+            assert out.dtype == want.dtype
+            np.testing.assert_array_equal(out, expected)
+
+
+def test_numpy_arrays_have_routes(monkeypatch):
+    """A second call with a NumPy array, alone or in a tree, runs no Python code of ours."""
+    x = np.arange(4, dtype=np.float32)
+    f = jax.jit(lambda x: x * 2)
+    f(x)
+    monkeypatch.setattr(type(f), "_find_and_call", None)
+    np.testing.assert_array_equal(f(x), x * 2)
+    np.testing.assert_array_equal(f(x + 1), (x + 1) * 2)
+
+
+def test_numpy_arrays_follow_the_64_bit_switch():
+    """The same argument has another type under `enable_x64`."""
+    x = np.arange(3.0) + 1e-12
+    f = jax.jit(lambda x: x)
+    for _ in range(2):
+        assert f(x).dtype == np.float32
+        with jax.enable_x64(True):
+            assert f(x).dtype == np.float64
+            np.testing.assert_array_equal(f(x), x)
+
+
+@pytest.mark.parametrize("x", [np.array([object()]), np.array(["a"]), np.arange(3, dtype=">f4")])
+def test_numpy_arrays_of_other_elements_are_refused(x):
+    """The error names the argument, by the native way as well."""
+    f = jax.jit(lambda x: x)
+    f(np.arange(3, dtype=np.float32))
+    with pytest.raises(TypeError, match=r"as an abstract array[\s\S]*at path x"):
+        f(x)
