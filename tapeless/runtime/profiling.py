@@ -92,7 +92,7 @@ class ProgramTimes:
         return sum(kernel.seconds for kernel in self.kernels)
 
 
-@dataclass
+@dataclass(repr=False)
 class Profile:
     """What a profile has seen."""
 
@@ -145,9 +145,18 @@ class Profile:
                 found.append((*first, quantity(kernel.seconds, "s"), share, kernel.head))
         return found
 
+    def __repr__(self) -> str:
+        """Return the sums, and how to see the rest."""
+        return f"<Profile: {self._sums()}; .show() prints a table>"
+
+    def _sums(self) -> str:
+        """Return the time in kernels and the number of programs, in words."""
+        count = len(self._programs)
+        return f"{quantity(self.seconds, 's')} in {count} program{'s' if count != 1 else ''}"
+
     def show(self) -> None:
         """Print a table of the kernels; it needs the package rich, of the extra `inspect`."""
-        title = f"{quantity(self.seconds, 's')} in {len(self._programs)} programs"
+        title = self._sums()
         print_table(title, ("program", "calls ", "time ", "share ", "kernel"), self.rows())
 
 

@@ -133,3 +133,12 @@ def test_a_table_is_printed(capsys):
     printed = capsys.readouterr().out
     assert "product" in printed
     assert "gemm" in printed
+
+
+def test_a_profile_says_its_sums_and_how_to_see_more():
+    with jax.profile() as p:
+        pass
+    assert repr(p) == "<Profile: 0 s in 0 programs; .show() prints a table>"
+    with jax.profile() as p:
+        jax.jit(lambda x: x + 1.0)(1.0)
+    assert " in 1 program; " in repr(p)
