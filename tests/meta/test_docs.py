@@ -7,6 +7,7 @@ and `np`.
 import doctest
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,37 @@ def test_documents_print_what_they_say(name, tmp_path, monkeypatch):
     failed, tried = doctest.testfile(path, module_relative=False, optionflags=OPTIONS)
     assert tried
     assert not failed
+
+
+def blocks(name: str) -> list[str]:
+    """Return the Python code in a document."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
+
+
+def lines_of(text: str) -> str:
+    """Return code without indentation and empty lines."""
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def test_operations_are_shown_as_they_are():
+    files = ("tapeless/prims/unary.py", "tapeless/prims/structural.py", "tests/prims/test_unary.py")
+    code = "\n".join(lines_of((ROOT / file).read_text()) for file in files)
+    shown = blocks("adding-a-primitive.md")
+    assert len(shown) == 4
+    for block in shown:
+        assert lines_of(block) in code, block
+
+
+def test_the_transformation_that_is_shown_works():
+    names: dict = {}
+    for block in blocks("adding-a-transformation.md"):
+        exec(block, names)
+    count = names["count_multiplications"]
+    x = jax.numpy.arange(3.0)
+    out, number = count(lambda x: x * x * jax.numpy.sin(x), x)
+    assert number == 2
+    np.testing.assert_allclose(out, x * x * np.sin(x), rtol=1e-6)
+    assert count(jax.jit(lambda x: x * x), x)[1] == 0
 
 
 def test_every_document_is_in_the_contents():
