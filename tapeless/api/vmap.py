@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapeless.core.aval import is_value, typeof
+from tapeless.core.linear import Zero
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, batch_dim_to
 from tapeless.transforms.batch import batch_flat
@@ -79,7 +80,7 @@ def vmap(
             outs, out_tree = tree_flatten(fun(*row_args, **row_kwargs))
             out_trees.append(out_tree)
             for out in outs:
-                if not is_value(out):
+                if not is_value(out) and type(out) is not Zero:
                     raise TypeError(
                         f"Output from batched function {out!r} with type {type(out)} is not a "
                         "valid JAX type"
@@ -195,7 +196,9 @@ def _inconsistent(
 
 
 def _placed(out: Value, dim: int | None, place: Any, size: int, sum_match: bool) -> Value:
-    """Move the mapped axis of a result to where `out_axes` wants it."""
+    """Move the mapped axis of a result to where `out_axes` wants it; a Zero has none, as in JAX."""
+    if type(out) is Zero:
+        return out
     if place is None:
         if dim is None:
             return out

@@ -72,6 +72,11 @@ class Tag:
         self.what = what
         self.alive = True
 
+    @property
+    def main(self) -> Tag:
+        """Itself: what JAX's libraries compare of `tracer._trace` and of a trace."""
+        return self
+
 
 class Trace:
     """One interpretation of operations, above the interpretation `parent`."""
@@ -101,6 +106,11 @@ class Trace:
         """Return a concrete value as an Array or, while a program is written, a tracer for it."""
         return self.parent.constant(x)
 
+    @property
+    def main(self) -> Tag:
+        """The tag, by JAX's name."""
+        return self.tag
+
     def owns(self, x: object) -> bool:
         """Tell whether `x` is a tracer of this trace."""
         return isinstance(x, Tracer) and x.tag is self.tag
@@ -121,6 +131,11 @@ class Tracer(AnyArray):
     def __repr__(self) -> str:
         """Return the kind of tracer and its type."""
         return f"{type(self).__name__}<{self.aval.str_short(True)}>"
+
+    @property
+    def _trace(self) -> Tag:
+        """What tells the tracers of one trace from those of others, by JAX's name."""
+        return self.tag
 
     def origin(self) -> str:
         """Return words on where the value comes from, for messages."""

@@ -10,6 +10,7 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.interpreters import ad
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -138,3 +139,14 @@ def test_results_and_their_axes_are_checked() -> None:
         jax.vmap(lambda x: "s")(jnp.ones(3))
     with pytest.raises(TypeError, match="vmap out_axes must be an int, None, or .* but got 1.5"):
         jax.vmap(lambda x: x, out_axes=1.5)(jnp.ones(3))
+
+
+def test_a_symbolic_zero_comes_out_as_it_is() -> None:
+    zeros = []
+
+    def rows(x, t):
+        zeros.append(ad.Zero(jax.typeof(x)))
+        return x + 0 * t, zeros[0]
+
+    out, zero = jax.vmap(rows, out_axes=(0, 1))(jnp.ones(3), jnp.ones(3))
+    assert (out.shape, zero is zeros[0], repr(zero)) == ((3,), True, "Zero(float32[])")

@@ -104,3 +104,16 @@ def test_tracers_say_what_they_are():
     assert texts == ["JitTracer(float32[3])"]
     with pytest.raises(AttributeError, match="StageTracer has no attribute missing"):
         jax.jit(lambda x: x.missing)(X)
+
+
+def test_libraries_compare_traces_by_main():
+    found = []
+
+    def f(x):
+        inner = lambda y: found.append((y._trace.main, x._trace.main, current_trace().main)) or y  # noqa: E731
+        return jax.jvp(inner, (x,), (x,))[0]
+
+    jax.jvp(f, (X,), (X,))
+    ((inner, outer, current),) = found
+    assert inner is current
+    assert inner is not outer
