@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import llvmlite.binding as llvm
 
-from tapeless.compiler.emit import Emitted, emit_program
 from tapeless.compiler.host import take_exception
 from tapeless.compiler.interrupts import raise_interruption
 from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
@@ -27,12 +27,38 @@ from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 from tapeless.core.forms import show
+from tapeless.util import lazy
+from tapeless.util.records import record
 
-__all__ = ["NativeProgram", "compile_program", "generate_object", "link_emitted", "optimise"]
+__all__ = [
+    "NativeProgram",
+    "Parts",
+    "compile_program",
+    "generate_object",
+    "link_emitted",
+    "link_parts",
+    "optimise",
+]
+
+emit = lazy.load("tapeless.compiler.emit")  # a program whose objects are known is not emitted
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_extras: dict[tuple[str, Target], Linked] = {}
+_extra_keys: dict[tuple[str, Target], str] = {}
+_extras: dict[str, Linked] = {}
 _linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
+
+
+@record
+class Parts:
+    """What a program is linked of.
+
+    key: of its object; needs: the foreign symbols; extras: pairs of a symbol, which is a module of
+    ours, and the key of its object.
+    """
+
+    key: str
+    needs: tuple[str, ...]
+    extras: tuple[tuple[str, str], ...]
 
 
 def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
@@ -81,9 +107,9 @@ def assembly(text: str, target: Target, effort: int) -> str:
 
 
 def link_emitted(
-    emitted: Emitted, target: Target, effort: int, given: Mapping[str, int], name: str = ""
+    emitted: Any, target: Target, effort: int, given: Mapping[str, int], name: str = ""
 ) -> Linked:
-    """Compile and link an emitted program, and the extras that this process lacks.
+    """Compile and link an `Emitted` program, and the extras that this process lacks.
 
     name: the program's, for those who ask to see its text.
     """
@@ -95,17 +121,48 @@ def link_emitted(
         return found
     show("llvm", name, lambda: emitted.text)
     show("asm", name, lambda: assembly(emitted.text, target, effort))
+    extras = [(symbol, _extra_key(symbol, text, target)) for symbol, text in emitted.extras.items()]
+    _object(key, emitted.text, target, effort)
+    found = link_parts(Parts(key, emitted.needs, tuple(extras)), given)
+    if found is None:
+        raise RuntimeError(f"{name}: an object was lost at once; this is a bug in tapeless")
+    return found
+
+
+def _extra_key(symbol: str, text: Callable[[], str], target: Target) -> str:
+    """Return the key of an extra's object, which is made if need be; its text is made once."""
+    key = _extra_keys.get((symbol, target))
+    if key is None:
+        written = text()
+        key = _extra_keys[symbol, target] = object_key(written, target, 1)
+        _object(key, written, target, 1)
+    return key
+
+
+def link_parts(parts: Parts, given: Mapping[str, int]) -> Linked | None:
+    """Link a program whose objects are in the cache; None if one is missing.
+
+    given: the addresses of what the program brings. Without any, copies of the code are shared.
+    """
+    found = _linked.get(parts.key) if not given else None
+    if found is not None:
+        return found
     known = dict(given)
-    for symbol, text in emitted.extras.items():
-        extra = _extras.get((symbol, target))
+    for symbol, key in parts.extras:
+        extra = _extras.get(key)
         if extra is None:
-            written = text()
-            code = _object(object_key(written, target, 1), written, target, 1)
-            extra = _extras[symbol, target] = link(code, symbol, (), {})
+            code = objects().load(key)
+            if code is None:
+                return None
+            extra = _extras[key] = link(code, symbol, (), {})
         known[symbol] = extra.address(symbol)
-    found = link(_object(key, emitted.text, target, effort), "entry", emitted.needs, known)
+    code = objects().load(parts.key)
+    if code is None:
+        return None
+    found = link(code, "entry", parts.needs, known)
+    found.parts = parts
     if not given:
-        _linked[key] = found
+        _linked[parts.key] = found
     return found
 
 
@@ -118,13 +175,15 @@ class NativeProgram:
 
     __slots__ = ("__weakref__", "_call", "_code", "_kept", "address", "arena_size", "name")
 
-    def __init__(self, program: Program, code: Linked) -> None:
-        """Wrap linked code."""
-        self.name = program.name
-        self.arena_size = program.arena_size
+    def __init__(
+        self, code: Linked, name: str, arena_size: int, kept: tuple[object, ...] = ()
+    ) -> None:
+        """Wrap linked code; kept: what must live as long."""
+        self.name = name
+        self.arena_size = arena_size
         self.address = code.address("entry")
         self._code = code
-        self._kept = program.kept
+        self._kept = kept
         self._call = _ENTRY(self.address)
 
     def run(self, pointers: Sequence[int]) -> None:
@@ -135,6 +194,11 @@ class NativeProgram:
             arena = ctypes.create_string_buffer(self.arena_size + 64)
             place = -(-ctypes.addressof(arena) // 64) * 64
         self.enter(ctypes.addressof(buffers), place)
+
+    @property
+    def parts(self) -> Parts:
+        """What the program is linked of."""
+        return self._code.parts
 
     @property
     def code_bytes(self) -> int:
@@ -166,6 +230,6 @@ def compile_program(program: Program, effort: int = 1) -> NativeProgram:
     effort: 0 to compile fast, 1 to run fast.
     """
     target = host_target()
-    emitted = emit_program(program, target)
+    emitted = emit.emit_program(program, target)
     code = link_emitted(emitted, target, effort, program.symbols, program.name)
-    return NativeProgram(program, code)
+    return NativeProgram(code, program.name, program.arena_size, program.kept)

@@ -27,6 +27,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -64,12 +65,16 @@ def machine(target: Target, level: int) -> llvm.TargetMachine:
 
 
 class Linked:
-    """Code in memory; it is freed when this object dies.  size: the bytes of its object file."""
+    """Code in memory; it is freed when this object dies.
+
+    size: the bytes of its object file.  parts: what a program was linked of, for `engine.py`.
+    """
 
     def __init__(self, tracker: llvm.ResourceTracker, size: int) -> None:
         """Hold on to what LLVM linked."""
         self._tracker = tracker
         self.size = size
+        self.parts: Any = None
         _live.add(self)
 
     def address(self, name: str) -> int:

@@ -100,6 +100,11 @@ class ObjectCache:
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._written = _MOST_BYTES
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether there are files, which other processes will find."""
+        return self._directory is not None
+
     def load(self, key: str) -> bytes | None:
         """Return the object stored under `key`, or None."""
         found = self._memory.get(key)

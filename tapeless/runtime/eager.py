@@ -9,6 +9,7 @@ Python functions (custom derivatives that have not been staged) are evaluated by
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -84,7 +85,8 @@ def one_operation(
     context: object,
 ) -> Executable:
     """Return the compiled program of one operation on operands of these types."""
-    return compiled(_program_of(prim, avals, dict(params)))
+    jaxpr = _program_of(prim, avals, dict(params))
+    return compiled(jaxpr, source=lambda: jaxpr)
 
 
 def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> Jaxpr:
@@ -104,16 +106,23 @@ def _operation_with_programs(
         return one_operation(prim, avals, tuple(params.items()), config.trace_context())
     places = [sources_of(x) for x in subjaxprs(params)] if checked_kinds() else ()
     key = (prim, avals, found[0], config.trace_context(), *places)
-    return _shared(key, found[1], lambda: compiled(_program_of(prim, avals, params)))
+    jaxpr = _program_of(prim, avals, params)
+    source = lambda: jaxpr  # noqa: E731 - nothing else holds it
+    return _shared(key, found[1], source, lambda: compiled(jaxpr, source=source, captured=found[1]))
 
 
-def _shared(key: Hashable, captured: list, make: Callable[[], Executable]) -> Executable:
+def _shared(
+    key: Hashable,
+    captured: list,
+    source: Callable[[], Jaxpr | None],
+    make: Callable[[], Executable],
+) -> Executable:
     """Return the compiled form of a program that differs from earlier ones in captured arrays."""
     template = templates.get(key)
     if template is not None:
-        return template.filled(captured)
+        return template.filled(captured, source)
     executable = make()
-    templates.put(key, Template(executable, captured))
+    templates.put(key, Template(executable))
     return executable
 
 
@@ -143,7 +152,8 @@ def _executable_of(
         return compiled(jaxpr, donated, effort)
     places = sources_of(jaxpr) if kinds else ()
     key = (found[0], donated, effort, config.trace_context(), places)
-    return _shared(key, found[1], lambda: compiled(jaxpr, donated, effort))
+    make = lambda: compiled(jaxpr, donated, effort, captured=found[1])  # noqa: E731
+    return _shared(key, found[1], weakref.ref(jaxpr), make)
 
 
 def checked_program(jaxpr: Jaxpr) -> Jaxpr:
@@ -157,9 +167,16 @@ def _checked_program(jaxpr: Jaxpr, kinds: frozenset[str]) -> Jaxpr:
     return checked(jaxpr, Executable)
 
 
-def compiled(jaxpr: Jaxpr, donated: tuple[bool, ...] = (), effort: int | None = None) -> Executable:
-    """Compile a program, with the checks that are asked for."""
-    return Executable(checked(jaxpr, Executable), donated, effort)
+def compiled(
+    jaxpr: Jaxpr,
+    donated: tuple[bool, ...] = (),
+    effort: int | None = None,
+    source: Callable[[], Jaxpr | None] | None = None,
+    captured: list[Any] | None = None,
+) -> Executable:
+    """Compile a program, with the checks that are asked for; the rest is as of `Executable`."""
+    program = checked(jaxpr, Executable)
+    return Executable(program, donated, effort, source=source, captured=captured)
 
 
 install_base_trace(EvalTrace(None, Tag("evaluation")))

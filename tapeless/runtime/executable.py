@@ -13,6 +13,7 @@ import copy
 import ctypes
 import math
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,8 +25,9 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
-from tapeless.runtime import memory
+from tapeless.runtime import callrecords, memory
 from tapeless.runtime.array import Array, as_array
+from tapeless.runtime.callrecords import CallRecord, record_key
 from tapeless.util import events, lazy
 from tapeless.util.apart import apart
 from tapeless.util.cache import clear_caches
@@ -69,39 +71,105 @@ class Executable:
         donated: tuple[bool, ...] = (),
         effort: int | None = None,
         builder: Any = None,
+        source: Callable[[], Jaxpr | None] | None = None,
+        captured: list[Any] | None = None,
     ) -> None:
-        """Compile `jaxpr`.
+        """Compile `jaxpr`, or take what an earlier process made of the same program.
 
         donated: per argument, whether its memory may be overwritten; see `usable_donations`.
         effort: 0 to compile fast, 1 or 2 to run fast; None to judge by how much there is to do.
         builder: what lowers the program, if it is to record more than others do.
+        source: returns the program, if somebody asks for its loops; it must not be held here when
+        it is what this is remembered under, and is not unless this says so.
+        captured: the values that a `Template` changes, in its order.
         """
         start = time.perf_counter()
         name = jaxpr.debug.function or "program"
-        program = lower.lower_jaxpr(jaxpr, donated=donated, name=name, builder=builder)
-        self.program = program
+        self.source = source or weakref.ref(jaxpr)
+        self._donations = donated
+        self._program: Any = None
+        self.in_avals = jaxpr.in_avals
+        self.out_avals = jaxpr.out_avals
+        self.donated = tuple(i for i, flag in enumerate(donated) if flag)
+        if linker.is_full():
+            clear_caches()
+        key, own = (builder is None and record_key(jaxpr, donated, effort)) or ("", [])
+        captured = own if captured is None else captured
+        if list(map(id, own)) != list(map(id, captured)):  # a program with checks has others
+            key = ""
+        if not (key and self._recall(key, name, captured)):
+            found = self._compile(jaxpr, name, effort, builder, captured)
+            if key and found is not None:
+                callrecords.save(key, found)
+        seconds = time.perf_counter() - start
+        events.record_event_duration_secs(events.COMPILED, seconds, fun_name=name)
+
+    def _recall(self, key: str, name: str, captured: list) -> bool:
+        """Take the code that an earlier process made; tell whether it is there."""
+        found = callrecords.load(key)
+        code = found and engine.link_parts(engine.Parts(*found.parts), {})
+        if not code:
+            return False
+        self._set(found, engine.NativeProgram(code, name, found.arena_size), captured)
+        return True
+
+    def _compile(
+        self, jaxpr: Jaxpr, name: str, effort: int | None, builder: Any, captured: list
+    ) -> CallRecord | None:
+        """Compile the program; return what a later process needs, if it can do with plain data."""
+        program = lower.lower_jaxpr(jaxpr, donated=self._donations, name=name, builder=builder)
         work = _work(program)
         if effort is None:
             effort = 0 if work < _TINY else 1
-        if linker.is_full():
-            clear_caches()
-        self.effort = effort
-        self.native = engine.compile_program(program, effort)
-        seconds = time.perf_counter() - start
-        events.record_event_duration_secs(events.COMPILED, seconds, fun_name=name)
-        consts = [as_array(x) for x in program.consts]
+        native = engine.compile_program(program, effort)
+        numbers = {id(value): number for number, value in enumerate(captured)}
+        places = tuple([numbers.get(id(value)) for value in program.consts])
+        pairs = zip(places, program.consts, strict=True)
+        parts = native.parts
+        found = CallRecord(
+            parts=(parts.key, parts.needs, parts.extras),
+            places=places,
+            made=tuple([value for place, value in pairs if place is None]),
+            n_inputs=len(program.inputs),
+            output_bytes=tuple([buffer.size * buffer.dtype.itemsize for buffer in program.outputs]),
+            arena_size=program.arena_size,
+            results=program.results,
+            effort=effort,
+            is_long=work > _SHORT,
+            is_apart=not self.donated and _waits_for_libraries(program),
+        )
+        self._program = program
+        self._set(found, native, captured)
+        return None if program.symbols or program.kept else found
+
+    def _set(self, found: CallRecord, native: Any, captured: list) -> None:
+        """Become what calls the native program."""
+        self.native = native
+        self.effort = found.effort
+        self.places = found.places
+        made = iter(found.made)
+        values = [next(made) if place is None else captured[place] for place in found.places]
+        consts = list(map(as_array, values))
         self.consts: list[Array | None] = list(consts)
         self.const_addresses = [x.address for x in consts]
-        self.in_avals = jaxpr.in_avals
-        self.out_avals = jaxpr.out_avals
-        self.results = program.results
-        sizes = [buffer.size * buffer.dtype.itemsize for buffer in program.outputs]
-        self.output_bytes = list(map(memory.check_size, sizes))
-        self.temp_bytes = memory.check_size(program.arena_size)
-        self.donated = tuple(i for i, flag in enumerate(donated) if flag)
-        self.is_long = work > _SHORT
-        self.is_apart = not any(donated) and _waits_for_libraries(program)
-        self._table_type = ctypes.c_void_p * (len(program.inputs) + len(program.outputs))
+        self.results = found.results
+        self.output_bytes = list(map(memory.check_size, found.output_bytes))
+        self.temp_bytes = memory.check_size(found.arena_size)
+        self.is_long = found.is_long
+        self.is_apart = found.is_apart
+        self._table_type = ctypes.c_void_p * (found.n_inputs + len(found.output_bytes))
+
+    @property
+    def program(self) -> Any:
+        """The loops; they are made when they are asked for if the code is of an earlier process."""
+        if self._program is None:
+            jaxpr = self.source()
+            if jaxpr is None:
+                raise ReferenceError("the program of this executable has been freed")
+            name = self.native.name
+            found = lower.lower_jaxpr(jaxpr, donated=self._donations, name=name)
+            self._program = replace(found, consts=())
+        return self._program
 
     def with_consts(self, consts: Sequence[Array | None]) -> Executable:
         """Return the same code with other captured arrays; None for those that are to come."""
@@ -109,6 +177,12 @@ class Executable:
         other.consts = list(consts)
         other.const_addresses = [0 if x is None else x.address for x in consts]
         return other
+
+    def forget_arrays(self) -> None:
+        """Drop what holds captured arrays."""
+        self.source = lambda: None
+        if self._program is not None:
+            self._program = replace(self._program, consts=())
 
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Run on Arrays, or scalars and NumPy arrays of the right types; return the results."""
@@ -238,21 +312,21 @@ def usable_donations(jaxpr: Jaxpr, donated: tuple[bool, ...]) -> tuple[bool, ...
 class Template:
     """The code of programs that differ in their captured arrays only."""
 
-    __slots__ = ("_bare", "_places")
+    __slots__ = ("_bare",)
 
-    def __init__(self, executable: Executable, captured: Sequence[Any]) -> None:
-        """captured: the arrays that change; others, made by the compiler, are kept."""
-        numbers = {id(value): number for number, value in enumerate(captured)}
-        self._places = [numbers.get(id(value)) for value in executable.program.consts]
-        consts = zip(self._places, executable.consts, strict=True)
+    def __init__(self, executable: Executable) -> None:
+        """The captured arrays change; others, made by the compiler, are kept."""
+        consts = zip(executable.places, executable.consts, strict=True)
         self._bare = executable.with_consts([x if place is None else None for place, x in consts])
-        self._bare.program = replace(executable.program, consts=())
+        self._bare.forget_arrays()
 
-    def filled(self, captured: Sequence[Any]) -> Executable:
-        """Return the executable for other captured arrays."""
-        consts = zip(self._places, self._bare.consts, strict=True)
+    def filled(self, captured: Sequence[Any], source: Callable[[], Jaxpr | None]) -> Executable:
+        """Return the executable for other captured arrays; source: returns its program."""
+        consts = zip(self._bare.places, self._bare.consts, strict=True)
         arrays = [x if place is None else as_array(captured[place]) for place, x in consts]
-        return self._bare.with_consts(arrays)
+        filled = self._bare.with_consts(arrays)
+        filled.source = source
+        return filled
 
 
 def _work(program: Any) -> float:

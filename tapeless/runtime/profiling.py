@@ -48,7 +48,7 @@ class ClockedExecutable(Executable):
         """Compile the program of `base` again, with clocks; origins: of its buffers, if known."""
         self.__dict__.update(vars(base))
         self.kernels = kernels.kernels_of(base.program, origins)
-        self.program = kernels.clocked(base.program)
+        self._program = kernels.clocked(base.program)
         self.native = engine.compile_program(self.program, self.effort)
         times = self.program.outputs[-1]
         self.output_bytes = [*base.output_bytes, times.size * times.dtype.itemsize]

@@ -107,5 +107,5 @@ class Work(Nodes):
     def run_for(self, target: Target) -> tuple[np.ndarray, ...]:
         """Compile for a target that this machine can run, and run."""
         code = link_emitted(self.emit(target), target, 1, self.symbols)
-        NativeProgram(self.program(), code).run(self.pointers())
+        NativeProgram(code, "program", self.program().arena_size).run(self.pointers())
         return tuple(a for b, a in self.arrays.items() if b.space == "output")

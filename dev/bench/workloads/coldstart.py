@@ -1,9 +1,12 @@
 """Whole processes, from start to end. The workloads return program text."""
 
+from pathlib import Path
+
 from dev.bench.registry import workload
 
 __all__ = []
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "gru.py"
 MLP = """
 import {jax} as jax
 import {jax}.numpy as jnp
@@ -61,3 +64,9 @@ def mlp_step(module: str) -> str:
 def mlp_step_second_process(module: str) -> str:
     """Do the same in a second process, with the compile cache on disk."""
     return MLP.format(jax=module)
+
+
+@workload(family="training", kind="cached")
+def gru_training_second_process(module: str) -> str:
+    """Run the training example a second time, with the compile cache on disk."""
+    return EXAMPLE.read_text().replace("tapeless", module)
