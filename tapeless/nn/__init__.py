@@ -3,6 +3,7 @@
 from tapeless.nn import initializers as initializers
 from tapeless.nn.activations import *
 from tapeless.nn.attention import *
+from tapeless.nn.block_scales import *
 from tapeless.nn.normalization import *
 from tapeless.util.names import close_module
 
