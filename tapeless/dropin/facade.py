@@ -13,14 +13,18 @@ __all__ = ["Facade", "Table", "missing"]
 
 _NOTE = (
     "tapeless runs this program in the place of JAX. If JAX 0.12 has this name, it is not here: "
-    "dir({module}) lists what is here, tests/meta/names_absent.json what is left out and why."
+    "dir({module}) lists what is here, docs/differences.md what is left out and why."
 )
 
 
-def missing(module: str, name: str) -> AttributeError:
-    """Return the error for a name that a module does not have, in JAX's words, with a note."""
-    error = AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=None)
-    error.add_note(_NOTE.format(module=module))
+def missing(module: types.ModuleType, name: str) -> AttributeError:
+    """Return the error for a name that a module does not have, in JAX's words, with a note.
+
+    Python looks among the names of the module for one that may have been meant.
+    """
+    shown = module.__name__
+    error = AttributeError(f"module {shown!r} has no attribute {name!r}", name=name, obj=module)
+    error.add_note(_NOTE.format(module=shown))
     return error
 
 
@@ -34,6 +38,8 @@ class Facade(types.ModuleType):
         """name: the full name, `jax.numpy`."""
         super().__init__(name, getattr(target, "__doc__", None))
         self.__dict__["_target"] = target
+        if hasattr(target, "__file__"):
+            self.__dict__["__file__"] = target.__file__
         listed = public_names(name)
         if listed is None:
             listed = frozenset(getattr(target, "__all__", ()))
@@ -42,11 +48,11 @@ class Facade(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         """Return a public attribute of the target, and keep it."""
         if name not in self._public or name.startswith("_src"):
-            raise missing(self.__name__, name)
+            raise missing(self, name)
         try:
             value = getattr(self._target, name)
         except AttributeError:
-            raise missing(self.__name__, name) from None
+            raise missing(self, name) from None
         if isinstance(value, types.ModuleType) and public_names(f"{self.__name__}.{name}"):
             return lazy.now(f"{self.__name__}.{name}")
         self.__dict__[name] = value
@@ -71,7 +77,7 @@ class Table(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         """Return an attribute, and keep it."""
         if name not in self._entries:
-            raise missing(self.__name__, name)
+            raise missing(self, name)
         value = self._entries[name]
         if isinstance(value, str) and ":" in value:
             module, _, attribute = value.partition(":")

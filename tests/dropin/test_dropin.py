@@ -88,6 +88,22 @@ def test_a_missing_name_is_reported_in_jaxs_words(module):
     assert "tapeless" in note
 
 
+def test_a_misspelt_name_is_told_with_the_one_that_may_be_meant():
+    printed = statements(
+        "import jax.numpy, traceback\n"
+        "try:\n    jax.numpy.reshap\n"
+        "except AttributeError:\n    print(traceback.format_exc())\n"
+    )
+    if sys.version_info >= (3, 12):  # before, format_exc makes no suggestions
+        assert "Did you mean: 'reshape'?" in printed
+    assert "Did you mean: '__" not in printed
+
+
+def test_modules_say_which_file_they_forward_to():
+    file = statements("import jax.numpy\nprint(jax.numpy.__file__)")
+    assert file.strip().endswith("tapeless/numpy/__init__.py")
+
+
 @pytest.mark.parametrize("name", ["jax.nothing", "jax.numpy.nothing", "jax._src.nothing"])
 def test_a_missing_module(name):
     printed = statements(
