@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tapeless.dropin.facade import Facade, Table
 from tapeless.dropin.private import TABLES
+from tapeless.numpy.array_api import present_as
 from tapeless.util import lazy
 from tapeless.util.names import public_names
 
@@ -92,3 +93,4 @@ def install_as_jax() -> None:
             f"{loaded[0]} is imported already: call tapeless.install_as_jax() before that"
         )
     sys.meta_path.insert(0, Finder())
+    present_as("jax.numpy")

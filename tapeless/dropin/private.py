@@ -34,6 +34,8 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     "jax.example_libraries.stax": ("Conv", "Conv1DTranspose", "ConvTranspose"),
     "jax.experimental.pjit": ("pjit",),
     "jax.experimental.shard_map": ("shard_map",),
+    # SciPy and scikit-learn
+    "jax.numpy": ("__array_api_version__", "__array_namespace_info__"),
     "jax.version": ("__version__", "__version_info__"),
 }
 

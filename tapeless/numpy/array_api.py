@@ -6,7 +6,6 @@ what it can do by `jax.numpy.__array_namespace_info__()`.
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -14,8 +13,9 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.runtime.device import devices
+from tapeless.util import lazy
 
-__all__ = ["ArrayNamespaceInfo", "__array_api_version__", "array_namespace"]
+__all__ = ["ArrayNamespaceInfo", "__array_api_version__", "array_namespace", "present_as"]
 
 __array_api_version__ = "2025.12"
 
@@ -29,6 +29,13 @@ _KINDS: dict[str, tuple[str, ...]] = {
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
+_presented = {"name": __name__.rpartition(".")[0]}
+
+
+def present_as(name: str) -> None:
+    """Let arrays name the module `name` as their namespace: libraries tell packages by the name."""
+    _presented["name"] = name
+
 
 def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
     """Return the module `jax.numpy`; raise ValueError for another version of the array API.
@@ -41,7 +48,7 @@ def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleTy
         raise ValueError(
             f"{api_version=} is not available; available versions are: {[__array_api_version__]}"
         )
-    return sys.modules[__name__.rpartition(".")[0]]
+    return lazy.now(_presented["name"])
 
 
 class ArrayNamespaceInfo:
