@@ -89,6 +89,16 @@ class ApproxTopK(Primitive):
         values, places = top_k(x if is_max_k else neg(x), k, axis=axis)
         return values if is_max_k else neg(values), places
 
+    def reference(
+        self, *arrays: Any, k: int, reduction_dimension: int, is_max_k: bool, **params: Any
+    ) -> tuple:
+        """Sort whole lines with NumPy; equal elements keep their order."""
+        (x,) = arrays
+        turned = -x if is_max_k else x
+        order = np.argsort(turned, axis=reduction_dimension, kind="stable")
+        places = np.take(order, range(k), axis=reduction_dimension)
+        return np.take_along_axis(x, places, reduction_dimension), places.astype(_I32)
+
 
 def _same(x: Value | Zero) -> Value | Zero:
     """Return a value or tangent as it is."""

@@ -7,8 +7,20 @@ import pytest
 
 import tapeless as jax
 from tapeless.prims import approx
+from tests.support.harness import laws
+from tests.support.records import FLOATS, Record, fixed
 
 X = np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
+DISTINCT = fixed([[0.5, -1.5, 2.0], [1.0, 3.0, -0.25], [-3.0, 0.25, 0.375]])
+WITHOUT = {
+    "hlo": "top_k is an operation of the CHLO dialect",
+    "empty": "its lines have fewer than k elements",
+}
+RECORDS = [
+    Record("max", lambda x: approx.approx_max_k(x, 2)[0], (DISTINCT,), FLOATS, WITHOUT),
+    Record("min", lambda x: approx.approx_min_k(x, 2, 0)[0], (DISTINCT,), FLOATS, WITHOUT),
+]
+globals().update(laws(RECORDS))
 
 
 def test_largest_and_least():
