@@ -60,9 +60,13 @@ def evaluations(
     an expression that does not need them is not repeated for; base: the count without variables.
     """
     frees, extents = reductions(nodes)
+    known: dict[Free, float] = {}
 
     def times(free: Free) -> float:
         """Take the innermost loop."""
+        found = known.get(free)
+        if found is not None:
+            return found
         counts = [base]
         for var in free:
             if var in extents:
@@ -70,7 +74,8 @@ def evaluations(
                 counts.append(times(outer - {var}) * extents[var])
             else:
                 counts.append(bound.get(var, base))
-        return max(counts)
+        known[free] = found = max(counts)
+        return found
 
     return times
 
@@ -144,12 +149,11 @@ def _add_stores(total: dict[str, float], stores: Sequence[Store], place: _Place)
     nodes = walk(roots)
     count = evaluations(place.bound, nodes, base=place.serial)
     for node in nodes:
-        often = count(node.free)
-        if isinstance(node, Load):
-            total["bytes accessed"] += often * node.dtype.itemsize
-        elif isinstance(node, Reduce) and node.dtype.kind in "fV":
-            total["flops"] += often * node.extent
-        elif isinstance(node, Op) and is_recipe(node):
-            total["transcendentals"] += often
-        elif isinstance(node, Op) and node.name in ARITHMETIC and node.dtype.kind in "fV":
-            total["flops"] += often
+        if type(node) is Load:
+            total["bytes accessed"] += count(node.free) * node.dtype.itemsize
+        elif type(node) is Reduce and node.dtype.kind in "fV":
+            total["flops"] += count(node.free) * node.extent
+        elif type(node) is Op and is_recipe(node):
+            total["transcendentals"] += count(node.free)
+        elif type(node) is Op and node.name in ARITHMETIC and node.dtype.kind in "fV":
+            total["flops"] += count(node.free)

@@ -341,7 +341,7 @@ def _is_across(context: Context) -> bool:
 
 def _is_large(equations: frozenset[int], sizes: Sequence[int]) -> bool:
     """Tell whether an expression of some equations is too long for one loop."""
-    return len(equations) > MAX_EQUATIONS or sum(sizes[i] for i in equations) > MAX_NODES
+    return len(equations) > MAX_EQUATIONS or sum(map(sizes.__getitem__, equations)) > MAX_NODES
 
 
 def _pulls(

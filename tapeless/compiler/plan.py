@@ -76,37 +76,36 @@ def survey(scalars: Iterable[Scalar]) -> Survey:
         if node in seen:
             continue
         seen[node] = None
-        if isinstance(node, Op):
-            stack.extend(node.args)
-        elif isinstance(node, Affine):
-            stack.extend(term for term, _ in node.terms)
-        elif isinstance(node, Load):
-            stack.extend(term for term, _ in node.index.terms)
+        if type(node) is Op:
+            stack += node.args
+        elif type(node) is Affine:
+            stack += [term for term, _ in node.terms]
+        elif type(node) is Load:
+            stack += [term for term, _ in node.index.terms]
             if node.guard is not None:
                 stack.append(node.guard)
-        elif isinstance(node, Reduce):
+        elif type(node) is Reduce:
             extents[node.var] = node.extent
-            stack.extend((*node.elements, *node.inits))
+            stack += (*node.elements, *node.inits)
     return Survey(tuple(seen), extents)
 
 
 def weight(node: Scalar) -> float:
     """The cost of computing a node once, its operands being known."""
-    if isinstance(node, Const | Index):
-        return 0
-    if isinstance(node, Affine):
-        return 0.25
-    if isinstance(node, Op):
+    if type(node) is Op:
         return _WEIGHTS.get(node.name, 1 if is_operation(node.name) else _RECIPE)
-    return 1
+    if type(node) is Affine:
+        return 0.25
+    return 0 if type(node) is Const or type(node) is Index else 1
 
 
 def _times(node: Scalar, extents: dict[Index, int]) -> int:
     """How often a node is computed, given the extents of the variables that matter."""
     times = 1
-    for var in node.free:
-        times *= extents.get(var, 1)
-    if isinstance(node, Reduce):
+    if extents:
+        for var in node.free:
+            times *= extents.get(var, 1)
+    if type(node) is Reduce:
         times *= node.extent
     return times
 
@@ -249,13 +248,17 @@ def vector_lanes(
     stores = tuple(stores)
     widest, heavy, reduces = 1, 0.0, False
     for node in found.nodes:
-        reduces = reduces or isinstance(node, Reduce)
-        if var not in node.free or isinstance(node, Index | Affine):
+        reduces = reduces or type(node) is Reduce
+        if type(node) is Index or type(node) is Affine or var not in node.free:
             continue
         heavy += weight(node)
-        if isinstance(node, Op) and node.name == "convert" and isinstance(node.args[0], Affine):
+        if type(node) is Op and node.name == "convert" and type(node.args[0]) is Affine:
             heavy += 1
-        widest = max(widest, format_of(node.dtype).size if not _is_flag(node) else 1)
+        form = format_of(node.dtype)
+        if form.size > widest and (
+            type(node) is Load or form.kind != "bool"
+        ):  # flags' lanes are bits
+            widest = form.size
     for store in stores:
         widest = max(widest, format_of(store.buffer.dtype).size)
         heavy += 1
@@ -269,11 +272,6 @@ def vector_lanes(
     while lanes > 2 and lanes // 2 >= extent and heavy < _RECIPE:
         lanes //= 2
     return lanes
-
-
-def _is_flag(node: Scalar) -> bool:
-    """Tell whether a node is a bool, whose lanes are bits."""
-    return format_of(node.dtype).kind == "bool" and not isinstance(node, Load)
 
 
 def static_extent(loop: Loop) -> int:

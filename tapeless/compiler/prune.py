@@ -50,16 +50,15 @@ def prune(body: Block, kept: Collection[Buffer]) -> Block:
 def buffers_read(roots: Iterable[Scalar]) -> set[Buffer]:
     """Return the buffers that some expressions load from."""
     found: set[Buffer] = set()
-    seen: set[int] = set()
+    seen: set[Scalar] = set()  # nodes are equal if they are one
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Load):
-            found.add(node.buffer)
-        stack.extend(children(node))
+        if node not in seen:
+            seen.add(node)
+            if type(node) is Load:
+                found.add(node.buffer)
+            stack += children(node)
     return found
 
 

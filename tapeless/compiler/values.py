@@ -41,6 +41,7 @@ from tapeless.compiler.lanes import (
 )
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
 from tapeless.compiler.regions import Region, Value
+from tapeless.kernel.graph import children
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
 
 __all__ = ["Values", "operands"]
@@ -48,14 +49,14 @@ __all__ = ["Values", "operands"]
 
 def operands(scalar: Scalar) -> tuple[Scalar, ...]:
     """List what must be computed before `scalar`, in the same region."""
-    if isinstance(scalar, Op):
+    if type(scalar) is Op:
         if scalar.name == "rare":
             return (scalar.args[0], scalar.args[2])
         return scalar.args
-    if isinstance(scalar, Affine):
-        return tuple(term for term, _ in scalar.terms)
-    if isinstance(scalar, Load):
-        opaque = tuple(t for t, _ in scalar.index.terms if not isinstance(t, Index))
+    if type(scalar) is Affine:
+        return tuple([term for term, _ in scalar.terms])
+    if type(scalar) is Load:
+        opaque = tuple([t for t, _ in scalar.index.terms if type(t) is not Index])
         return opaque if scalar.guard is None else (*opaque, scalar.guard)
     return ()
 
@@ -82,21 +83,22 @@ class Values:
     def reads(self, scalar: Scalar) -> frozenset[Buffer]:
         """The buffers, inputs excepted, whose contents `scalar` depends on."""
         known = self._reads
-        if scalar in known:
-            return known[scalar]
+        found = known.get(scalar)
+        if found is not None:
+            return found
         stack = [scalar]
         while stack:
             node = stack[-1]
-            parts = _parts(node)
+            parts = children(node)
             missing = [part for part in parts if part not in known]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            own = frozenset()
-            if isinstance(node, Load) and node.buffer.space != "input":
-                own = frozenset((node.buffer,))
-            known[node] = own.union(*(known[part] for part in parts))
+            found = _union([known[part] for part in parts])
+            if type(node) is Load and node.buffer.space != "input":
+                found = found | {node.buffer}
+            known[node] = found
         return known[scalar]
 
     def home(self, region: Region, scalar: Scalar) -> Region:
@@ -133,26 +135,23 @@ class Values:
         found = self.find(region, scalar, self.reads(scalar))
         if found is not None:
             return found
-        stack = [scalar]
+        stack: list[Scalar | None] = [scalar]
         while stack:
-            node = stack[-1]
-            if self._known(region, node):
-                stack.pop()
-                continue
-            missing = [part for part in operands(node) if not self._known(region, part)]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            home = self.home(region, node)
-            self.remember(home, node, self.reads(node), self._compute(home, node))
+            node = stack.pop()
+            if node is None:  # what it stands on has operands that are known
+                node = stack.pop()
+                assert node is not None, "a mark stands on a node"
+                home = self.home(region, node)
+                self.remember(home, node, self.reads(node), self._compute(home, node))
+            elif not self._known(region, node):
+                stack += (node, None, *reversed(operands(node)))
         found = self.find(region, scalar, self.reads(scalar))
         assert found is not None, "a value that was just computed is known"
         return found
 
     def _known(self, region: Region, scalar: Scalar) -> bool:
         """Tell whether `value` would find `scalar` at once."""
-        if scalar in region.cache or isinstance(scalar, Const):
+        if scalar in region.cache or type(scalar) is Const:
             return True
         return self.find(region, scalar, self.reads(scalar)) is not None
 
@@ -539,14 +538,12 @@ class Values:
         region.do(f"store {form.memory} {raw}, ptr {pointer}, align {form.size}")
 
 
-def _parts(scalar: Scalar) -> tuple[Scalar, ...]:
-    """List everything that a scalar is made of."""
-    if isinstance(scalar, Op):
-        return scalar.args
-    if isinstance(scalar, Affine):
-        return tuple(term for term, _ in scalar.terms)
-    if isinstance(scalar, Load):
-        return (scalar.index,) if scalar.guard is None else (scalar.index, scalar.guard)
-    if isinstance(scalar, Reduce):
-        return (*scalar.elements, *scalar.inits)
-    return ()
+def _union(sets: list[frozenset[Buffer]]) -> frozenset[Buffer]:
+    """Return the union of some sets, which are the same one more often than not."""
+    if not sets:
+        return frozenset()
+    total = sets[0]
+    for one in sets:
+        if one is not total:
+            total = total | one if total else one
+    return total

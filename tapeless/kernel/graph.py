@@ -25,7 +25,7 @@ def children(node: Scalar) -> tuple[Scalar, ...]:
     if type(node) is Op:
         return node.args
     if type(node) is Affine:
-        return tuple(term for term, _ in node.terms)
+        return tuple([term for term, _ in node.terms])
     if type(node) is Load:
         return (node.index,) if node.guard is None else (node.index, node.guard)
     if type(node) is Reduce:
@@ -46,8 +46,11 @@ def walk(
             order.append(stack.pop())
         elif node not in done:
             done.add(node)
-            stack += (node, None)
-            stack += [child for child in below(node) if child not in done]
+            missing = [child for child in below(node) if child not in done]
+            if missing:
+                stack += (node, None, *missing)
+            else:
+                order.append(node)
     return order
 
 

@@ -366,6 +366,9 @@ class Nodes:
 
     def _operands(self, name: str, args: tuple[Operand, ...]) -> tuple[Scalar, ...]:
         """Turn numbers into constants of the dtype of the first scalar operand."""
+        scalars = [arg for arg in args if isinstance(arg, Scalar)]
+        if len(scalars) == len(args):
+            return tuple(map(self._plain, scalars))
         start = 1 if name in _CHOICE else 0
         dtype = None
         for arg in args[start:]:

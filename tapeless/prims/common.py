@@ -471,6 +471,8 @@ def _element(x: Any, index: tuple) -> Any:
     """Return the scalar of the kernel value `x` that goes with the result's element at `index`."""
     if not x.shape:
         return x.at()
+    if 1 not in x.shape:
+        return x.at(*index)
     return x.at(*(0 if extent == 1 else i for extent, i in zip(x.shape, index, strict=True)))
 
 
