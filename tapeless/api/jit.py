@@ -31,7 +31,7 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value, context
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array
-from tapeless.runtime.cache import TraceCache, TracedProgram
+from tapeless.runtime.cache import TraceCache, TracedProgram, log_compilation
 from tapeless.runtime.captures import snapshot
 from tapeless.runtime.eager import checked_program, executable_of
 from tapeless.runtime.executable import Executable, watchers
@@ -179,6 +179,7 @@ class JitFunction:
             return self.__wrapped__(*args, **kwargs)
         leaves, tree, traced = self.prepare(args, kwargs)
         if context.trace is context.base and not traced.tracers:
+            traced.is_called = True
             donated = self.donated_leaves(args, kwargs)
             executable = executable_of(traced.jaxpr, donated, self.effort, self.options["backend"])
             if config.current.jax_debug_key_reuse:
@@ -318,7 +319,7 @@ class JitFunction:
         traced_programs.forget(self.__wrapped__)
 
     def _cache_size(self) -> int:
-        """Return for how many signatures the function has been traced."""
+        """Return for how many signatures the function has been called, outside transformations."""
         return traced_programs.size(self.__wrapped__)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -436,6 +437,7 @@ def trace_program(
     jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
     seconds = time.perf_counter() - start
     events.record_event_duration_secs(events.TRACED, seconds, fun_name=debug.function)
+    log_compilation("Finished tracing %s for %s in %.9f sec", debug.function, purpose, seconds)
     jaxpr, tracers = lift_tracers(jaxpr)
     return TracedProgram(jaxpr, tuple(tracers), out_trees[0], debug.function)
 

@@ -20,7 +20,7 @@ from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 
-__all__ = ["TraceCache", "TracedProgram"]
+__all__ = ["TraceCache", "TracedProgram", "log_compilation"]
 
 logging = lazy.load("logging")
 misses = lazy.load("tapeless.runtime.misses")
@@ -31,9 +31,10 @@ class TracedProgram:
 
     tracers: what it captured of enclosing transformations; these are leading inputs.
     captured: the variables that it read, where calls shall compare them.
+    is_called: whether it has been called outside any transformation, not only looked at.
     """
 
-    __slots__ = ("__weakref__", "captured", "jaxpr", "name", "out_tree", "tracers")
+    __slots__ = ("__weakref__", "captured", "is_called", "jaxpr", "name", "out_tree", "tracers")
 
     def __init__(
         self, jaxpr: Jaxpr, tracers: tuple[Tracer, ...], out_tree: PyTreeDef, name: str
@@ -44,6 +45,7 @@ class TracedProgram:
         self.out_tree = out_tree
         self.name = name
         self.captured: Snapshot | None = None
+        self.is_called = False
 
     def out_struct(self) -> Any:
         """Return the result with a ShapeDtypeStruct for each leaf."""
@@ -89,9 +91,9 @@ class TraceCache:
         entry[1][key] = program
 
     def size(self, function: Callable) -> int:
-        """Return how many programs a function has."""
+        """Return how many programs of a function have been called."""
         entry = self._tables.get(id(function))
-        return 0 if entry is None else len(entry[1])
+        return 0 if entry is None else sum(found.is_called for found in entry[1].values())
 
     def forget(self, function: Callable) -> None:
         """Drop the programs of one function."""
@@ -100,6 +102,15 @@ class TraceCache:
     def clear(self) -> None:
         """Drop all programs."""
         self._tables.clear()
+
+
+def log_compilation(text: str, *parts: Any) -> None:
+    """Log a step on the way to native code, if `jax_log_compiles` asks for it.
+
+    text: with places for `parts`, as `logging` fills them.
+    """
+    if config.current.jax_log_compiles:
+        logging.getLogger(__name__).warning(text, *parts)
 
 
 def _argument_names(program: TracedProgram) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import callrecords, memory
 from tapeless.runtime.array import Array, as_array
+from tapeless.runtime.cache import log_compilation
 from tapeless.runtime.callrecords import CallRecord, record_key
 from tapeless.util import events, lazy
 from tapeless.util.apart import apart
@@ -93,6 +94,9 @@ class Executable:
         self.donated = tuple(i for i, flag in enumerate(donated) if flag)
         if linker.is_full():
             clear_caches()
+        log_compilation(
+            "Compiling jit(%s) with global shapes and types %s.", name, tuple(jaxpr.in_avals)
+        )
         key, own = (builder is None and record_key(jaxpr, donated, effort)) or ("", [])
         captured = own if captured is None else captured
         if list(map(id, own)) != list(map(id, captured)):  # a program with checks has others
@@ -103,6 +107,7 @@ class Executable:
                 callrecords.save(key, found)
         seconds = time.perf_counter() - start
         events.record_event_duration_secs(events.COMPILED, seconds, fun_name=name)
+        log_compilation("Finished compilation of jit(%s) in %.9f sec", name, seconds)
 
     def _recall(self, key: str, name: str, captured: list) -> bool:
         """Take the code that an earlier process made; tell whether it is there."""

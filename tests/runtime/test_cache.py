@@ -23,6 +23,40 @@ def test_cache_size_counts_signatures():
     assert f._cache_size() == 0
 
 
+def test_what_was_only_looked_at_is_not_counted():
+    """As in JAX, which counts executables that calls have used."""
+    f = jax.jit(lambda x: x * 2)
+    for look in (f.lower, f.eval_shape, f.trace, jax.make_jaxpr(f), jax.vmap(f), jax.jit(f)):
+        look(jnp.ones(3))
+    jax.grad(lambda x: f(x).sum())(jnp.ones(3))
+    assert f._cache_size() == 0
+    f(jnp.ones(3))
+    assert f._cache_size() == 1
+
+
+def test_compilations_are_logged_when_asked(caplog):
+    """Tracing, the types, and the end of it; nothing for a program that is there."""
+
+    @jax.jit
+    def scaled(x, y):
+        return x * y - 0.125
+
+    with caplog.at_level(logging.WARNING):
+        with jax.log_compiles():
+            scaled(np.ones(7, "float32"), 2)
+            lines = [record.getMessage() for record in caplog.records]
+            caplog.clear()
+            scaled(np.ones(7, "float32"), 2)
+        scaled(np.ones(8, "float32"), 2)
+    assert lines[-3].startswith("Finished tracing scaled for jit in 0.0")
+    assert lines[-2] == (
+        "Compiling jit(scaled) with global shapes and types "
+        "(ShapedArray(float32[7]), ShapedArray(int32[], weak_type=True))."
+    )
+    assert lines[-1].startswith("Finished compilation of jit(scaled) in ")
+    assert not caplog.records
+
+
 def test_programs_die_with_their_function():
     """What a dead function captured is freed."""
 
