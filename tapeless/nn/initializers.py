@@ -154,9 +154,15 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
         dtype: Any = None,
         out_sharding: Any = None,
     ) -> Value:
-        """Draw and scale."""
+        """Draw and scale; sqrt(2) stddev is one number, as in JAX, whose last bit it decides."""
         dtype = _dtype(dtype, default)
-        return basic.normal(key, shape, dtype) * common.array(stddev, dtype)
+        scale = common.array(stddev, dtype)
+        if not dtypes.issubdtype(dtype, np.floating):
+            return basic.normal(key, shape, dtype) * scale
+        kind = np.dtype(dtype).type
+        low = np.nextafter(kind(-1), kind(0), dtype=dtype)
+        drawn = basic.uniform(key, shape, dtype, low, kind(1))
+        return (common.array(np.sqrt(2), dtype) * scale) * lax.erf_inv(drawn)
 
     return init
 
@@ -207,7 +213,8 @@ def _fans(
             f"Must be at least 2D."
         )
     inputs, outputs = _axis_product(shape, in_axis), _axis_product(shape, out_axis)
-    field = math.prod(shape) / inputs / outputs / _axis_product(shape, batch_axis)
+    taken = inputs * outputs * _axis_product(shape, batch_axis)
+    field = math.prod(shape) / taken if taken else 1
     return inputs * field, outputs * field
 
 
@@ -300,7 +307,8 @@ def variance_scaling(
         }
         if mode not in fans:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        variance = common.array(scale / fans[mode], dtype)
+        # Without inputs or outputs the array is empty.
+        variance = common.array(scale / (fans[mode] or 1), dtype)
         return _scaled_draw(distribution, key, shape, variance, dtype)
 
     return init

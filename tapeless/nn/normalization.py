@@ -166,7 +166,7 @@ def logmeanexp(
     if where is None:
         shape = np.shape(x)
         count: Any = np.prod([shape[i] for i in canonicalize_axes(axis, len(shape))], dtype=int)
-        return lax.sub(total, const(total, math.log(count)))
+        return lax.sub(total, const(total, math.log(count) if count else -np.inf))
     count = reductions.sum(where, axis, keepdims=keepdims)
     return lax.sub(total, lax.log(lax.convert_element_type(count, typeof(total).dtype)))
 

@@ -68,8 +68,8 @@ def _segment(
     if how["mode"] is None and config.current.tapeless_check_segments and id_aval.size:
         _check_ids(ids, n)
     rest = rows.shape[id_aval.ndim :]
-    # that of complex numbers is real
-    neutral = np.real(reduction.neutral(rows.dtype))
+    # That of complex numbers is real; a Python integer might not fit into the default dtype.
+    neutral = np.asarray(np.real(reduction.neutral(rows.dtype))).astype(rows.dtype)
     start = lax.full((n, *rest), neutral, rows.dtype)
     if bucket_size is None:
         return _scatter_rows(reduction.scatter, start, ids, data, **how)

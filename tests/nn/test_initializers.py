@@ -69,6 +69,21 @@ def test_other_dtypes_agree_with_jax(name: str, dtype: str) -> None:
     np.testing.assert_allclose(found.astype(kind), want.astype(kind), atol=2 * eps)
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_normal_numbers_have_the_bits_of_jax(dtype: str) -> None:
+    oracle = importlib.import_module("jax")
+    found, want = (
+        np.asarray(system.nn.initializers.normal()(system.random.key(7), (64,), dtype))
+        for system in (jax, oracle)
+    )
+    np.testing.assert_array_equal(found.astype("f4"), want.astype("f4"))
+
+
+def test_layers_without_inputs_are_empty() -> None:
+    assert initializers.lecun_normal()(jax.random.key(0), (0, 3)).shape == (0, 3)
+
+
 @pytest.mark.parametrize("distribution", ["normal", "uniform", "truncated_normal"])
 @pytest.mark.parametrize(
     ("mode", "fan"), [("fan_in", 600), ("fan_out", 900), ("fan_avg", 750), ("fan_geo_avg", 734.8)]

@@ -54,6 +54,7 @@ def test_logmeanexp_divides_by_the_count() -> None:
     np.testing.assert_allclose(nn.logmeanexp(X, axis=1), expected, rtol=1e-6)
     expected = np.logaddexp(1, -3) - np.log(2)
     np.testing.assert_allclose(nn.logmeanexp(X, axis=1, where=MASK)[0], expected, rtol=1e-6)
+    assert np.isnan(nn.logmeanexp(np.zeros(0, np.float32)))
 
 
 def test_gradients_are_the_softmax_and_finite() -> None:

@@ -52,6 +52,9 @@ def test_sorted_and_unique_ids_are_promises_only() -> None:
 def test_integers_have_the_ends_of_their_range() -> None:
     empty = ops.segment_max(np.zeros(0, np.int32), np.zeros(0, np.int32), 1)
     assert int(empty[0]) == np.iinfo(np.int32).min
+    for dtype in ("uint8", "int32", "uint32"):
+        found = ops.segment_min(np.array([3], dtype), np.array([1]), 2)
+        np.testing.assert_array_equal(found, np.array([np.iinfo(dtype).max, 3], dtype))
 
 
 def test_gradients_go_to_the_rows_that_count() -> None:
