@@ -309,8 +309,8 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
             start, count = entry, 1
             gone.append(position)
             start = place_in_bounds(start, shape, position) if isinstance(start, int) else start
-        start = _INDEX_DTYPE.type(start) if isinstance(start, int) else _as_index(start)
-        starts.append(_from_front(start, length))
+        start = _INDEX_DTYPE.type(start) if isinstance(start, int) else _as_index(start, shape)
+        starts.append(start if dtype_of(start).kind == "u" else _from_front(start, length))
         sizes.append(count)
     kinds = {typeof(start).dtype for start in starts}
     if len(kinds) > 1:
@@ -321,11 +321,14 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
     return drop_and_add(x, gone, [place for place, entry in enumerate(kept) if entry is None])
 
 
-def _as_index(start: Value) -> Value:
-    """Return a scalar index as a strong integer of 32 or 64 bits."""
+def _as_index(start: Value, shape: Shape) -> Value:
+    """Return a scalar index as a strong integer of 32 or 64 bits.
+
+    One without a sign stays as it is in a vector: it may be past the numbers of 32 bits.
+    """
     kind = dtype_of(start)
-    wide = kind if kind.itemsize == 8 and kind.kind == "i" else _INDEX_DTYPE
-    return convert(start, wide)
+    kept = kind.kind == "i" and kind.itemsize == 8 or kind.kind == "u" and len(shape) == 1
+    return convert(start, kind if kept else _INDEX_DTYPE)
 
 
 def _from_front(place: Value, length: int) -> Value:

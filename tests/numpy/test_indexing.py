@@ -161,3 +161,16 @@ def test_an_empty_axis_has_no_place():
 def test_a_mask_without_elements_chooses_nothing(shape):
     x, mask = np.ones((2, 3)), np.zeros(shape, bool)
     assert jnp.asarray(x)[jnp.asarray(mask)].shape == (0, *x.shape[len(shape) :])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32"])
+def test_an_index_without_a_sign_is_never_counted_from_the_end(dtype):
+    x, last = jnp.arange(7.0), np.iinfo(dtype).max
+    read = jax.jit(lambda index: x[index])
+    index = jnp.asarray(last - 1, dtype)
+    assert read(index) == x[index] == 6.0
+    assert read(jnp.asarray(2, dtype)) == 2.0
+    _, read_counting_down = jax.jit(
+        lambda start: jax.lax.scan(lambda i, _: (i - jnp.ones((), dtype), x[i]), start, length=5)
+    )(jnp.asarray(1, dtype))
+    np.testing.assert_array_equal(read_counting_down, [1, 0, 6, 6, 6])
