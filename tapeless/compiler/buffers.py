@@ -17,8 +17,20 @@ from typing import Any
 
 from tapeless.compiler.host import HostCall, native_callbacks
 from tapeless.compiler.program import Program
-from tapeless.compiler.prune import buffers_read
-from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
+from tapeless.kernel.graph import children, walk
+from tapeless.kernel.ir import (
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    If,
+    Load,
+    Loop,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
 from tapeless.util.records import record
 
 __all__ = ["Memory", "assemble", "describe", "memory"]
@@ -122,6 +134,7 @@ class _Lives:
         self.clock = 0
         self.touches: dict[Buffer, list[tuple[int, tuple[int, ...]]]] = {}
         self.loop_ends: dict[int, int] = {}
+        self._known: dict[Scalar, frozenset[Buffer]] = {}
 
     def block(self, block: Block, path: tuple[int, ...]) -> None:
         """Walk the statements of a block inside the loops `path`, named by their first numbers."""
@@ -129,14 +142,14 @@ class _Lives:
             self.clock += 1
             start = self.clock
             if isinstance(statement, Loop):
-                self._touch(_reads([statement.extent]), path)
+                self._touch(self._reads([statement.extent]), path)
                 self._loop([statement.body], (*path, start))
             elif isinstance(statement, While):
                 inner = (*path, start)
-                self._touch(_reads([statement.condition]), inner)
+                self._touch(self._reads([statement.condition]), inner)
                 self._loop([statement.before, statement.body], inner)
             elif isinstance(statement, If):
-                self._touch(_reads([statement.which]), path)
+                self._touch(self._reads([statement.which]), path)
                 for branch in statement.branches:
                     self.block(branch, path)
             else:
@@ -172,24 +185,35 @@ class _Lives:
     def _operands(self, statement: Statement) -> set[Buffer]:
         """Return the buffers that a simple statement touches."""
         if isinstance(statement, Store):
-            return {statement.buffer} | _reads([statement.index, statement.value, statement.guard])
+            return {statement.buffer} | self._reads(
+                [statement.index, statement.value, statement.guard]
+            )
         if isinstance(statement, Call):
             found = {*statement.reads, *statement.writes}
             for arg in statement.args:
                 if isinstance(arg, Buffer):
                     found.add(arg)
                 elif isinstance(arg, tuple):
-                    found |= {arg[0]} | _reads([arg[1]])
+                    found |= {arg[0]} | self._reads([arg[1]])
                 else:
-                    found |= _reads([arg])
+                    found |= self._reads([arg])
             return found
         assert isinstance(statement, Alloc), "a statement is one of six"
         return {statement.buffer}
 
-
-def _reads(roots: Iterable[object]) -> set[Buffer]:
-    """Return the buffers that the expressions among `roots` load from."""
-    return buffers_read([root for root in roots if isinstance(root, Scalar)])
+    def _reads(self, roots: Iterable[object]) -> set[Buffer]:
+        """Return the buffers that the expressions among `roots` load from."""
+        known, found = self._known, set()
+        for root in roots:
+            if not isinstance(root, Scalar):
+                continue
+            new = walk((root,), lambda node: () if node in known else children(node))
+            for node in new:
+                if node not in known:
+                    own = {node.buffer} if isinstance(node, Load) else ()
+                    known[node] = frozenset(own).union(*map(known.__getitem__, children(node)))
+            found |= known[root]
+        return found
 
 
 def _common_prefix(paths: Sequence[tuple[int, ...]]) -> int:

@@ -136,10 +136,15 @@ def _expensive_parts(
 def _own_nodes(side: Scalar, users: dict[int, list[Scalar | None]]) -> dict[int, Scalar]:
     """Return the nodes that nothing but the side needs, users first."""
     own: dict[int, Scalar] = {id(side): side}
-    for node in reversed(walk((side,))):
-        around = users[id(node)]
-        if all(user is not None and id(user) in own for user in around):
-            own[id(node)] = node
+    others: dict[int, int] = {}
+    stack = [side]
+    while stack:
+        for child in children(stack.pop()):
+            key = id(child)
+            others[key] = others.get(key, len(users[key])) - 1
+            if others[key] == 0:
+                own[key] = child
+                stack.append(child)
     return own
 
 

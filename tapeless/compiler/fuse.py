@@ -364,14 +364,12 @@ def _pulls(
 
 
 def _statement_pulls(position: int, number: int, found: Probe) -> list[tuple[Context, float]]:
-    """Return the contexts in which statements pull an operand."""
-    return [
-        (
-            ("statements", position, number, which),
-            access.evaluations * (SERIAL_PENALTY if access.serial else 1.0),
-        )
-        for which, access in enumerate(found.reads[number])
+    """Return the context in which statements pull an operand, if they do."""
+    counts = [
+        access.evaluations * (SERIAL_PENALTY if access.serial else 1.0)
+        for access in found.reads[number]
     ]
+    return [(("statements", position, number), sum(counts))] if counts else []
 
 
 def describe(plan: Plan) -> str:

@@ -132,10 +132,21 @@ class Costs:
     def __init__(self) -> None:
         """Start without estimates."""
         self._known: dict[Statement, float] = {}
+        self._blocks: dict[Block, float] = {}
 
     def block(self, block: Block) -> float:
-        """The cost of running a block once."""
-        return sum(map(self.statement, block))
+        """The cost of running a block once; what several of its stores use is computed once."""
+        found = self._blocks.get(block)
+        if found is None:
+            stores = [statement for statement in block if isinstance(statement, Store)]
+            parts = [
+                part for s in stores for part in (s.value, s.index, s.guard) if part is not None
+            ]
+            found = len(stores) + total_weight(survey(parts))
+            others = (statement for statement in block if not isinstance(statement, Store))
+            found += sum(map(self.statement, others))
+            self._blocks[block] = found
+        return found
 
     def statement(self, statement: Statement) -> float:
         """The cost of a statement, about the number of operations on elements."""
@@ -147,8 +158,7 @@ class Costs:
     def _estimate(self, statement: Statement) -> float:
         """Estimate; loops of unknown length count as 1000 iterations."""
         if isinstance(statement, Store):
-            parts = (statement.value, statement.index, statement.guard)
-            return 1 + total_weight(survey(part for part in parts if part is not None))
+            return self.block((statement,))
         if isinstance(statement, Loop):
             extent = statement.extent if isinstance(statement.extent, int) else 1000
             return extent * (1 + self.block(statement.body))

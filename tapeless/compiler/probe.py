@@ -176,12 +176,11 @@ class _Survey:
     def block(self, block: Block, times: float, serial: bool, bound: dict | None = None) -> None:
         """Survey statements that run `times` times."""
         bound = bound or {}
+        roots: list[Scalar] = []
         for statement in block:
             if isinstance(statement, Store):
-                # Accesses in statements have no position to compare with.
-                roots = [statement.index, statement.value]
+                roots += [statement.index, statement.value]
                 roots += [] if statement.guard is None else [statement.guard]
-                self.expressions(roots, dict(bound), frozenset(), None, serial)
             elif isinstance(statement, Loop):
                 extent = statement.extent
                 inner = times * (extent if isinstance(extent, int) else _UNKNOWN_EXTENT)
@@ -193,6 +192,9 @@ class _Survey:
             elif isinstance(statement, While):
                 inner = times * _UNKNOWN_EXTENT
                 self.block((*statement.before, *statement.body), inner, True, bound)
+        # What several stores of a block use is computed once. Accesses in statements have no
+        # position to compare with.
+        self.expressions(roots, dict(bound), frozenset(), None, serial)
 
     def pull(self, b: KernelBuilder, value: KernelValue) -> float:
         """Survey the expression of a virtual result; return the operations for all elements."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from tapeless.kernel.graph import children
 from tapeless.kernel.ir import Block, Buffer, Call, If, Load, Loop, Scalar, Statement, Store, While
 
-__all__ = ["buffers_read", "prune"]
+__all__ = ["prune"]
 
 
 def prune(body: Block, kept: Collection[Buffer]) -> Block:
@@ -21,6 +21,7 @@ def prune(body: Block, kept: Collection[Buffer]) -> Block:
     readers: dict[Buffer, list[Store]] = {}
     needed: set[Buffer] = set(kept)
     work: list[Buffer] = list(kept)
+    seen: set[Scalar] = set()
 
     def need(buffers: Iterable[Buffer]) -> None:
         """Mark buffers as read."""
@@ -36,21 +37,20 @@ def prune(body: Block, kept: Collection[Buffer]) -> Block:
             readers.setdefault(statement.buffer, []).append(statement)
         elif isinstance(statement, Call):
             need((*statement.reads, *statement.writes))
-            need(buffers_read(_call_scalars(statement)))
+            need(_buffers_read(_call_scalars(statement), seen))
         else:
-            need(buffers_read(_heads(statement)))
+            need(_buffers_read(_heads(statement), seen))
     while work:
         for store in readers.pop(work.pop(), ()):
-            need(buffers_read(_store_scalars(store)))
+            need(_buffers_read(_store_scalars(store), seen))
     if all(not stores for stores in readers.values()):
         return body
     return _without(body, needed)
 
 
-def buffers_read(roots: Iterable[Scalar]) -> set[Buffer]:
-    """Return the buffers that some expressions load from."""
+def _buffers_read(roots: Iterable[Scalar], seen: set[Scalar]) -> set[Buffer]:
+    """Return the buffers that some expressions load from; pass over `seen`, and add to it."""
     found: set[Buffer] = set()
-    seen: set[Scalar] = set()  # nodes are equal if they are one
     stack = list(roots)
     while stack:
         node = stack.pop()

@@ -14,6 +14,7 @@ which needs no division by the last pivot w, the one that is zero for a matrix o
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
 from tapeless.numpy.linalg.factorizations import inexact
 from tapeless.numpy.linalg.solves import lu_solve
-from tapeless.numpy.products import cross
 from tapeless.prims import linalg, parts, structural, unary
 from tapeless.prims.create import iota
 from tapeless.prims.exponential import exp, log
@@ -210,15 +210,26 @@ def det(a: Any) -> Value:
 
 
 def _det_by_formula(x: Value, n: int) -> Value:
-    """Return the determinants of 2 x 2 or 3 x 3 matrices."""
-    rows = [get_item(x, (..., i, slice(None))) for i in range(n)]
-    if n == 3:
-        areas = cross(rows[1], rows[2])
-        return reductions.sum(multiply(rows[0], areas), axis=-1)
-    last = typeof(x).ndim - 2
-    crossed = multiply(rows[0], structural.rev(rows[1], (last,)))
-    down = get_item(crossed, (..., 0))
-    return subtract(down, get_item(crossed, (..., 1)))
+    """Return the determinants of 2 x 2 or 3 x 3 matrices, by the first row and its cofactors."""
+    rows = [[get_item(x, (..., r, c)) for c in range(n)] for r in range(n)]
+    if n == 2:
+        return _area(rows[0], rows[1], 0, 1)
+    first, second, third = rows
+    areas = [_area(second, third, c, (c + 1) % 3) for c in (1, 2, 0)]
+    terms = map(multiply, first, areas)
+    return functools.reduce(arithmetic.add, terms)
+
+
+def _area(
+    above: Sequence[Value],
+    below: Sequence[Value],
+    c: int,
+    d: int,
+) -> Value:
+    """Return the determinants of columns c and d of two rows, given by their elements."""
+    down = multiply(above[c], below[d])
+    up = multiply(above[d], below[c])
+    return subtract(down, up)
 
 
 @custom_jvp

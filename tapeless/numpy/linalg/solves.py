@@ -79,6 +79,9 @@ def _solve_one(a: Value, b: Value) -> Value:
     return _solve_factored(a, factors, order, b)
 
 
+_solve_each = vectorize(_solve_one, signature="(m,m),(m,n)->(m,n)")
+
+
 def _solve_vector(a: Value, b: Value) -> Value:
     """Solve one system: (n, n), (n,) -> (n,)."""
     return get_item(_solve_one(a, get_item(b, (..., None))), (..., 0))
@@ -107,7 +110,7 @@ def solve(a: Any, b: Any) -> Value:
         )
     if len(right) == 1:
         return vectorize(_solve_vector, signature="(m,m),(m)->(m)")(a, b)
-    return vectorize(_solve_one, signature="(m,m),(m,n)->(m,n)")(a, b)
+    return _solve_each(a, b)
 
 
 @jit
@@ -125,7 +128,8 @@ def inv(a: Any) -> Value:
     x = asarray(a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Argument to inv must have shape [..., n, n], got {x.shape}.")
-    return solve(x, eye(x.shape[-1], dtype=inexact("inv", x).dtype))
+    x = inexact("inv", x)
+    return _solve_each(x, eye(x.shape[-1], dtype=x.dtype))
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Value:

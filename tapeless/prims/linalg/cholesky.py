@@ -32,7 +32,7 @@ from tapeless.prims.linalg.matrices import (
     symmetrize,
     tril,
 )
-from tapeless.prims.linalg.small import is_small, small_cholesky
+from tapeless.prims.linalg.small import is_small, small_cholesky, small_operand
 from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.rules import tangent_of
 
@@ -57,13 +57,14 @@ class Cholesky(Factorisation):
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         (a,), (out,) = args, outs
         routines = Lapack(b, out.dtype)
+        if is_small(out):
+            target, flat = routines.out(out)
+            small_cholesky(b, small_operand(b, a), flat)
+            return (target,)
         target = b.writable(a)
         flat = routines.flat(target)
         count, n, _ = flat.shape
         if out.size == 0:
-            return (target,)
-        if is_small(out):
-            small_cholesky(b, flat)
             return (target,)
 
         def factor(i: Any) -> None:

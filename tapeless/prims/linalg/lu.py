@@ -33,7 +33,7 @@ from tapeless.prims.linalg.matrices import (
     tril,
     triu,
 )
-from tapeless.prims.linalg.small import is_small, small_lu
+from tapeless.prims.linalg.small import is_small, small_lu, small_operand
 from tapeless.prims.linalg.triangular import (
     triangular_solve,
 )
@@ -106,11 +106,14 @@ class LU(Factorisation):
     def lower(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         (a,) = args
         routines = Lapack(b, outs[0].dtype)
-        source = routines.flat(a)
         factors, flat = routines.out(outs[0])
         pivots, steps = routines.out(outs[1], 1)
         order, places = routines.out(outs[2], 1)
         count, n, m = flat.shape
+        if is_small(outs[0]):
+            small_lu(b, small_operand(b, a), flat, steps, places)
+            return factors, pivots, order
+        source = routines.flat(a)
         scratch = routines.scratch(m, n)
 
         def factor(i: Any) -> None:
@@ -124,9 +127,7 @@ class LU(Factorisation):
                 lambda j: b.store(steps, (i, j), b.sub(raw.at(j), 1)),
             )
 
-        if is_small(outs[0]):
-            small_lu(b, source, flat, steps)
-        elif outs[0].size:
+        if outs[0].size:
             routines.each(count, factor)
         if outs[2].size:
             _permute(b, steps, places, count)

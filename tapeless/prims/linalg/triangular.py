@@ -32,7 +32,7 @@ from tapeless.prims.linalg.matrices import (
     tril,
     triu,
 )
-from tapeless.prims.linalg.small import is_small, small_solve
+from tapeless.prims.linalg.small import is_small, small_operand, small_solve
 from tapeless.prims.parts import conj
 from tapeless.prims.rules import is_complex
 from tapeless.prims.structural import expand_dims, reshape, squeeze
@@ -105,6 +105,10 @@ class TriangularSolve(Factorisation):
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         a, y = args
         routines = Lapack(b, outs[0].dtype)
+        if is_small(a.aval) and outs[0].size:
+            target, x_flat = routines.out(outs[0])
+            _solve_small(b, small_operand(b, a), small_operand(b, y), x_flat, **params)
+            return (target,)
         target = b.writable(y)
         if outs[0].size == 0:
             return (target,)
@@ -114,9 +118,6 @@ class TriangularSolve(Factorisation):
         a_flat, x_flat = routines.flat(a), routines.flat(target)
         count, rows, columns = x_flat.shape
         n = a_flat.shape[1]
-        if is_small(args[0].aval, outs[0]):
-            _solve_small(b, a_flat, x_flat, **params)
-            return (target,)
         side = "R" if params["left_side"] else "L"
         triangle = "U" if params["lower"] else "L"
         adjoint = params["conjugate_a"] and is_complex(outs[0].dtype)
@@ -192,25 +193,30 @@ def _trsm(
 def _solve_small(
     b: Any,
     a: Any,
+    y: Any,
     x: Any,
     *,
     left_side: bool,
     lower: bool,
     transpose_a: bool,
+    conjugate_a: bool,
     unit_diagonal: bool,
-    **params: Any,
 ) -> None:
-    """Solve with small matrices a (count, n, n); the vectors of x are its columns, or its rows."""
+    """Solve with small matrices a (count, n, n); vectors are columns of x and y, or rows."""
     turned = transpose_a is left_side  # x a = y is a' x' = y'
-    if turned:
-        old = a
-        a = b.virtual(old.aval, lambda index: old.at(index[0], index[2], index[1]))
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Return an element of the matrix whose columns are multiplied by the unknowns."""
+        i, r, c = index
+        element = a.at(i, c, r) if turned else a.at(i, r, c)
+        return b.conj(element) if conjugate_a else element
 
     def entry(i: Any, vector: Any, position: Any) -> tuple[Any, ...]:
         """Return the index of an element of a vector."""
         return (i, position, vector) if left_side else (i, vector, position)
 
-    small_solve(b, a, x, entry, lower=lower is not turned, unit=unit_diagonal)
+    matrix = b.virtual(a.aval, pull)
+    small_solve(b, matrix, y, x, entry, lower=lower is not turned, unit=unit_diagonal)
 
 
 triangular_solve_p = TriangularSolve()
