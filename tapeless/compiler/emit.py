@@ -25,6 +25,7 @@ from tapeless.compiler.interrupts import (
     spend,
 )
 from tapeless.compiler.lanes import add, interleaving, minimum
+from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
@@ -117,8 +118,10 @@ class _Emitter:
 
     def block(self, region: Region, block: Block) -> None:
         """Emit statements in order."""
-        position = 0
+        position = packed = 0
         while position < len(block):
+            if region.lanes == 1 and position >= packed:
+                packed = position + self._pack(region, block[position : position + LONGEST_RUN])
             stores = self._interleaved(region, block[position : position + 4])
             done = block[position : position + max(1, len(stores))]
             if stores:
@@ -127,6 +130,13 @@ class _Emitter:
                 self._statement(region, done[0])
             position += len(done)
             region.forget(plan.writes(done))
+
+    def _pack(self, region: Region, block: Block) -> int:
+        """Compute recipes of the stores that come first together; return how many stores."""
+        stores = leading_stores(block)
+        if len(stores) > 1:
+            pack_recipes(self._values, call_recipe, region, stores)
+        return len(stores)
 
     def _interleaved(self, region: Region, block: Block) -> tuple[Store, ...]:
         """Return the first statements if they store to all sequences of an interleaved buffer."""

@@ -14,12 +14,15 @@ float32 and are rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tapeless.compiler.formats import constant, format_of, typed
 from tapeless.compiler.interrupts import emit_poll
 from tapeless.compiler.lanes import add, multiply
 from tapeless.compiler.operations import identity, operate, round_narrow
+from tapeless.compiler.ordered import from_ordered, ordered_format, to_ordered
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
@@ -84,8 +87,11 @@ class _Fold:
         self.combine = reduce.combine
         self.form = format_of(reduce.dtype)
         self.inner = _FLOAT32 if self.form.narrow else self.form
+        self.ordered = self.combine in ("min", "max") and self.form.kind == "float"
+        if self.ordered:
+            self.inner = ordered_format(self.form)
         self.kind = typed(self.inner.register, lanes)
-        self.neutral = constant(identity(self.combine, self.form), self.form.register, lanes)
+        self.neutral = constant(identity(self.combine, self.inner), self.inner.register, lanes)
 
     def start(self) -> list[str]:
         """Partial results of nothing."""
@@ -93,7 +99,14 @@ class _Fold:
 
     def elements(self, region: Region) -> list[str]:
         """The elements at the position that `region` stands for."""
-        return [self.values.lanes(region, e, self.lanes) for e in self.reduce.elements]
+        return self.partial(region, self.reduce.elements, self.lanes)
+
+    def partial(self, region: Region, scalars: Sequence[Scalar], lanes: int) -> list[str]:
+        """Some scalars as partial results."""
+        texts = [self.values.lanes(region, scalar, lanes) for scalar in scalars]
+        if self.ordered:
+            return [to_ordered(region, self.combine, x, self.form, lanes) for x in texts]
+        return texts
 
     def combined(
         self,
@@ -117,7 +130,9 @@ class _Fold:
         lanes: int,
     ) -> tuple[Value, ...]:
         """Give the results in the reduction's own dtype."""
-        if self.form.narrow:
+        if self.ordered:
+            results = [from_ordered(region, result, self.form, lanes) for result in results]
+        elif self.form.narrow:
             results = [round_narrow(region, result, self.form, lanes) for result in results]
         kind = typed(self.form.register, lanes)
         return tuple(Value(result, lanes, kind) for result in results)
@@ -245,7 +260,7 @@ def _across(
         ]
         totals = fold.combined(region, totals, texts, lanes) if whole else texts
     single = [_horizontal(region, fold, total) for total in totals]
-    inits = [values.lanes(region, init, 1) for init in reduce.inits]
+    inits = fold.partial(region, reduce.inits, 1)
     return fold.rounded(region, fold.combined(region, inits, single, 1), 1)
 
 
@@ -279,7 +294,7 @@ def _stepwise(
 ) -> tuple[Value, ...]:
     """Reduce one position after the other, each lane for itself."""
     fold = _Fold(values, reduce, lanes, 1)
-    totals = [values.lanes(region, init, lanes) for init in reduce.inits]
+    totals = fold.partial(region, reduce.inits, lanes)
     if reduce.extent > _UNROLLED:
         totals = fold.run(region, totals, "0", reduce.extent)
     else:

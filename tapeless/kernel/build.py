@@ -16,7 +16,8 @@ when the nest has been written out: what is computed from checked values joins t
 Nests. `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has
 the same shape; the nest is written out before anything that could observe the difference: another
 statement, or a pull of a value in it at a foreign index. Small arrays (`LOCAL_SIZE`) are local:
-their elements are stored one by one, at constant indices, and end up in registers.
+their elements are stored one by one, at constant indices, and end up in registers; except those
+that are much work, which are made by nests as well (`small.py`).
 
 A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, so that the
 reductions for its elements share their expressions.
@@ -56,6 +57,7 @@ from tapeless.kernel.ir import (
 from tapeless.kernel.parts import Element, Pair, Parts, parts_of, storage
 from tapeless.kernel.phases import by_phases, loops_around
 from tapeless.kernel.rowwise import row_reductions
+from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 
 __all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
@@ -118,8 +120,18 @@ class KernelBuilder(FoldNodes):
     def stored(self, value: KernelValue) -> KernelValue:
         """Force a value into memory; return the value, which is stored from then on."""
         if value.buffer is None:
-            self.store_in(value, self.new_buffer(value.aval))
+            space = "temp" if self.is_for_lanes(value) else ""
+            self.store_in(value, self.new_buffer(value.aval, space))
         return value
+
+    def is_for_lanes(self, value: KernelValue) -> bool:
+        """Tell whether a small value that is virtual had better be made by a nest; see `small`."""
+        if not FEWEST_LANES <= value.aval.size <= LOCAL_SIZE or value.buffer is not None:
+            return False
+        index = self.fresh_index(value.shape, "i")[1]
+        element = value.at(*index)
+        variables = [i for i in index if isinstance(i, Index)]
+        return isinstance(element, Scalar) and is_work_for_lanes(variables, element)
 
     def store_in(self, value: KernelValue, buffer: Buffer) -> None:
         """Store a virtual value in `buffer`, which nothing has read."""
@@ -163,7 +175,7 @@ class KernelBuilder(FoldNodes):
 
         A virtual value is read there from then on, instead of being computed once more.
         """
-        if value.aval.size <= LOCAL_SIZE:
+        if value.aval.size <= LOCAL_SIZE and not self.is_for_lanes(value):
             self.stored(value)
             self.assign(target, value, (i,))
             return
@@ -555,9 +567,13 @@ class KernelBuilder(FoldNodes):
         prefix: tuple[IndexLike, ...],
         target: KernelValue | None = None,
     ) -> None:
-        """Store all elements of a value: one by one if they are few, else by a nest of its own."""
+        """Store all elements of a value: one by one if they are few, else by a nest of its own.
+
+        A copy of what a nest has made is made by a nest.
+        """
         shape = value.shape if target is None else target.shape
-        small = buffer.space == "local" or not value.shape
+        made = value.buffer is not None and value.buffer.space == "temp"
+        small = not value.shape or (buffer.space == "local" and not made)
         if small:
             for position in np.ndindex(*value.shape):
                 element = value.at(*position)

@@ -4,7 +4,8 @@ A carry is memory that starts with the initial value. An iteration reads the old
 its end all new values replace them at once, as in `a, b = b, a + b`. A new value is usually
 virtual, so that storing it into one carry must not destroy what another still reads:
 
-    small carries   all new elements are evaluated first, then stored: registers
+    small carries   all new elements are evaluated first, then stored: registers; those that lanes
+                    make are copied
     large carries   stored in place, in an order in which nobody reads a carry that has
                     been overwritten; what reads its own carry at foreign indices, or a cycle,
                     goes through a temporary
@@ -53,21 +54,26 @@ class _Update:
 
 def update(b: Any, carries: Carries, new: Sequence[KernelValue]) -> None:
     """Replace all carries by their new values at once."""
-    b.flush()
     changed = [
         (buffer, value)
         for buffer, value in zip(carries.buffers, new, strict=True)
         if value.buffer is not buffer and value.aval.size
     ]
     small = [(buffer, value) for buffer, value in changed if buffer.space == "local"]
+    copied = [(buffer, b.stored(value)) for buffer, value in small if b.is_for_lanes(value)]
+    b.flush()
+    done = {buffer for buffer, _ in copied}
     evaluated = [
         (buffer, value.aval, position, b.let(value.at(*position)))
         for buffer, value in small
+        if buffer not in done
         for position in np.ndindex(*value.shape)
     ]
     _update_large(b, [pair for pair in changed if pair[0].space != "local"])
     for buffer, aval, position, element in evaluated:
         b.store(KernelValue(b, aval, buffer=buffer), position, element)
+    for buffer, value in copied:
+        b.assign(KernelValue(b, value.aval, buffer=buffer), value)
 
 
 def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None:

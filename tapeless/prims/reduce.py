@@ -459,10 +459,12 @@ class ArgChoice(WithoutTangent):
 
     combine: the operation of the loop language that gives the extreme element.
     direction: StableHLO's word for what a better element is.
+    worst(dtype): what no element is worse than.
     """
 
     combine: str
     direction: str
+    worst: Callable[[Any], Any]
 
     def abstract(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> tuple[ShapedArray, ...]:
         (axis,) = axes
@@ -508,7 +510,8 @@ class ArgChoice(WithoutTangent):
     ) -> tuple:
         (x,), (out,) = args, outs
         extents = (x.shape[axes[0]],)
-        last = b.const(extents[0] - 1, np.dtype(np.int64))
+        counter = np.dtype(np.int32 if extents[0] < 1 << 31 else np.int64)
+        last = b.const(extents[0] - 1, counter)
 
         def pull(index: Sequence[Any]) -> Any:
             """Find the best element, then the first place that has it, or a NaN."""
@@ -517,7 +520,9 @@ class ArgChoice(WithoutTangent):
                 """Pull one element."""
                 return x.at(*_index_with(index, inner, axes, len(x.shape)))
 
-            best = b.fold(extents, at, self.combine, at((0,)))
+            # A maximum of the same elements starts there, too, and is then the same node.
+            start = b.const(self.worst(x.dtype), x.dtype)
+            best = b.fold(extents, at, self.combine, start)
 
             def place(inner: Sequence[Any]) -> Any:
                 """Return the place of an element, or the last place for a worse one."""
@@ -525,7 +530,7 @@ class ArgChoice(WithoutTangent):
                 hit = b.eq(element, best)
                 if dtypes.issubdtype(x.dtype, np.floating):
                     hit = b.or_(hit, b.ne(element, element))
-                return b.select(hit, b.affine(inner[0]), last)
+                return b.select(hit, b.convert(b.affine(inner[0]), counter), last)
 
             return b.convert(b.fold(extents, place, "min", last), out.dtype)
 
@@ -566,8 +571,7 @@ class ArgChoice(WithoutTangent):
             )
 
         region = b.region([value, place, value, place], better)
-        worst = lowest(value.dtype) if self.direction == "GT" else highest(value.dtype)
-        inits = [b.constant(worst, value), b.constant(0, place)]
+        inits = [b.constant(self.worst(value.dtype), value), b.constant(0, place)]
         kinds = [x.aval.update(shape=out.shape), out]
         axis = {"dimensions": array_text(axes)}
         return b.op(
@@ -586,6 +590,7 @@ class ArgMax(ArgChoice):
     direction = "GT"
 
     combine = "max"
+    worst = staticmethod(lowest)
 
     def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
         return (np.argmax(x, axes[0]).astype(index_dtype),)
@@ -598,6 +603,7 @@ class ArgMin(ArgChoice):
     direction = "LT"
 
     combine = "min"
+    worst = staticmethod(highest)
 
     def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
         return (np.argmin(x, axes[0]).astype(index_dtype),)
