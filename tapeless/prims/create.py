@@ -174,16 +174,14 @@ def full(
 ) -> Value:
     """Return the array of this shape filled with the scalar `fill_value`."""
     sizes = shape_argument(shape)
-    if shape_of(fill_value):
-        raise TypeError(
-            "full must be called with scalar fill_value, "
-            f"got fill_value.shape {shape_of(fill_value)}."
-        )
-    if dtype is not None:
-        wanted = dtypes.check_user_dtype_supported(dtype, "full")
-        return _filled(sizes, fill_value, wanted, False)
     aval = typeof(fill_value)
-    return _filled(sizes, fill_value, aval.dtype, aval.weak_type)
+    if aval.shape:
+        raise TypeError(
+            f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}."
+        )
+    weak = dtype is None and aval.weak_type
+    wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
+    return _filled(sizes, fill_value, wanted, weak)
 
 
 def _filled(sizes: tuple[int, ...], number: Value, wanted: Any, weak: bool) -> Value:
