@@ -384,11 +384,13 @@ class Elementwise(Primitive):
         if loose and all(pair == batched[0] for pair in batched):
             return self.bind(*args, **params), (batched[0][0],)
         rank = max(len(shape_of(x)) + (dim is None) for x, dim in given)
-        # Operands of all rows are brought into shape first, as in JAX.
-        shared = [x if dim is not None else expand_to(x, None, rank) for x, dim in given]
+        # Axes are brought to the front before ranks are made equal, as in JAX.
+        fronted = [
+            expand_to(x, None, rank) if dim is None else move_dim(x, dim, 0) for x, dim in given
+        ]
         args = [
-            x if dim is None else expand_to(x, dim, rank)
-            for x, dim in zip(shared, dims, strict=True)
+            x if dim is None else expand_to(x, 0, rank)
+            for x, dim in zip(fronted, dims, strict=True)
         ]
         return self.bind(*args, **params), (0,)
 
