@@ -104,8 +104,11 @@ def test_time_is_linear_in_the_document(width):
         document = text("x")
         for _ in range(size):
             document = group(document + brk() + "y")
-        start = time.process_time()
-        pretty(document, width=width)
-        return time.process_time() - start
+        taken = []
+        for _ in range(3):
+            start = time.process_time()
+            pretty(document, width=width)
+            taken.append(time.process_time() - start)
+        return min(taken)
 
     assert seconds(32_000) < 40 * seconds(4_000)
