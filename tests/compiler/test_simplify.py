@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+
+import tapeless
 from tapeless.compiler.simplify import simplify
 from tapeless.control.jit import jit_p
 from tapeless.core.jaxpr import Literal
@@ -131,3 +135,31 @@ def test_a_rounding_to_the_precision_that_is_there_goes() -> None:
 
     (eqn,) = simplify(staged(function, aval(3))).eqns
     assert eqn.params["exponent_bits"] == 5
+
+
+@pytest.mark.parametrize(
+    ("axes", "kept"),
+    [((1, 0), True), ((0, 1), False)],
+    ids=["rows and columns", "order of the result"],
+)
+def test_products_take_what_was_not_transposed_yet(axes: tuple[int, int], kept: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(30, 40, 50)).astype(np.float32)
+    y = np.random.default_rng(1).normal(size=(30, 20)).astype(np.float32)
+
+    def function(x: Any, y: Any) -> Any:
+        """Sum over the axis of 30; the two others in this order."""
+        moved = tapeless.numpy.transpose(x, (0, *(1 + axis for axis in axes)))
+        return tapeless.numpy.tensordot(moved, y, ((0,), (0,)))
+
+    program = simplify(tapeless.make_jaxpr(function)(x, y).jaxpr)
+    assert [eqn.primitive.name for eqn in program.eqns].count("transpose") == (1 if kept else 0)
+    wanted = np.tensordot(np.transpose(x, (0, *(1 + axis for axis in axes))), y, ((0,), (0,)))
+    np.testing.assert_allclose(tapeless.jit(function)(x, y), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_matrix_times_its_transpose_is_not_copied() -> None:
+    x = np.random.default_rng(0).normal(size=(500, 32)).astype(np.float32)
+    function = tapeless.jit(lambda x: x.T @ x)
+    assert "transpose" not in str(simplify(tapeless.make_jaxpr(function)(x).jaxpr))
+    assert function.lower(x).compile().memory_analysis().temp_size_in_bytes < x.nbytes
+    np.testing.assert_allclose(function(x), x.T @ x, rtol=1e-4, atol=1e-4)
