@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 import scipy.special
 
 import tapeless as jax
@@ -71,7 +72,17 @@ def run(program: str, path: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("program", "calls"), [(SCIPY, 8), (LEARN, 3)], ids=["scipy", "sklearn"])
+# SciPy before 1.17 assigns to elements of the arrays that it makes, which no JAX allows.
+OLD_SCIPY = pytest.mark.skipif(
+    tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17), reason="assigns in place"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [pytest.param(SCIPY, 7, marks=OLD_SCIPY), (LEARN, 3)],
+    ids=["scipy", "sklearn"],
+)
 def test_packages_for_any_array_compute_with_arrays(program, calls, tmp_path):
     assert run(program, tmp_path / "program.py") == f"{calls}\n"
 
