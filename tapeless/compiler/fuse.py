@@ -49,9 +49,7 @@ STORE_COST = 2.0
 CACHED = 1 << 20  # bytes, up to which memory costs that little
 MEMORY_COST = 6.0  # how many times as much beyond
 STRIDED_COST = 3.0  # what a load down a column costs more
-INDEX_WORK = (
-    2.0  # of what follows from the index alone, up to which it is computed where it is read
-)
+INDEX_WORK = 2.0  # up to which what follows from the index alone is computed where it is read
 LOAD_COST = 1.0
 
 

@@ -54,7 +54,7 @@ class _Scan:
 
     def __init__(self, eqn: Eqn, body: Jaxpr) -> None:
         """Sort the operands."""
-        self.eqn, self.body = eqn, body
+        self.body = body
         self.length = eqn.params["length"]
         self.n_carry = eqn.params["num_carry"]
         sizes = eqn.params["num_consts"], self.n_carry

@@ -13,23 +13,10 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless import lax, random
+from tests.parity.seed import M, V, message, text
 
-V = np.array([1.0, 2.0, 3.0], np.float32)
-M = np.arange(6.0, dtype=np.float32).reshape(2, 3)
 NORMAL = [1.622642159461975, 2.0252647399902344, -0.4335944354534149]  # of key 0
 UNIFORM = [0.48870956897735596, 0.6797971725463867, 0.6162714958190918]  # of key 42
-
-
-def message(error, function, *args, **kwargs):
-    """Return the message of the error that a call raises."""
-    with pytest.raises(error) as caught:
-        function(*args, **kwargs)
-    return str(caught.value)
-
-
-def text(function, *args):
-    """Return a program as text."""
-    return jax.make_jaxpr(function)(*args).pretty_print(use_color=False)
 
 
 class TestTransformations:
