@@ -112,8 +112,10 @@ def resolve(fun: Callable, args: tuple, kwargs: dict, kind: str) -> tuple:
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
-            f"keyword-only arguments of {source_name(fun)} cannot be resolved to positions: "
-            f"{sorted(bound.kwargs)}"
+            f"The input arguments to the {kind}-decorated function {function_name(fun)} could not "
+            "be resolved to positional-only arguments. Binding failed with the error:\nThe "
+            "following keyword arguments could not be resolved to positions: "
+            f"{', '.join(bound.kwargs)}"
         )
     return bound.args
 
@@ -149,9 +151,11 @@ class CustomFunction:
         functools.update_wrapper(self, fun)
         self.fun = fun
         numbers = [nondiff_argnums] if isinstance(nondiff_argnums, int) else list(nondiff_argnums)
+        if not all(isinstance(n, int) for n in numbers):
+            raise TypeError(f"nondiff_argnums must be a sequence of ints, got {nondiff_argnums!r}.")
         if nondiff_argnames:
             names = list(inspect.signature(fun).parameters)
-            numbers += [names.index(name) for name in nondiff_argnames]
+            numbers += [names.index(name) for name in nondiff_argnames if name in names]
         self.nondiff_argnums = tuple(sorted(set(numbers)))
 
     @api_boundary
@@ -165,7 +169,13 @@ class CustomFunction:
 
     def divide(self, args: tuple) -> tuple[list, list[int]]:
         """Return the fixed arguments and the positions of the others."""
-        fixed = [n % len(args) for n in self.nondiff_argnums] if args else []
+        beyond = [n for n in self.nondiff_argnums if not -len(args) <= n < len(args)]
+        if beyond:
+            raise IndexError(
+                f"nondiff_argnums of {function_name(self.fun)} names argument {beyond[0]}, but the "
+                f"function was called with {len(args)} arguments, which are counted from 0."
+            )
+        fixed = [n % len(args) for n in self.nondiff_argnums]
         return [args[i] for i in fixed], [i for i in range(len(args)) if i not in fixed]
 
     def flat(

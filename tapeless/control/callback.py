@@ -170,6 +170,13 @@ class PureCallback(Callback):
             "taking gradients."
         )
 
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
+        """Refuse: Python functions are not known to be linear."""
+        raise ValueError(
+            "Pure callbacks do not support transpose. Please use `jax.custom_vjp` to use callbacks "
+            "while taking gradients."
+        )
+
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Do what `vmap_method` says."""
         method = params["vmap_method"]
@@ -206,6 +213,13 @@ class IOCallback(Callback):
         raise ValueError(
             "IO callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
             "taking gradients."
+        )
+
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
+        """Refuse: Python functions are not known to be linear."""
+        raise ValueError(
+            "IO callbacks do not support transpose. Please use `jax.custom_vjp` to use callbacks "
+            "while taking gradients."
         )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:

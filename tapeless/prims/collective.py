@@ -21,19 +21,23 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import batch_dim, batch_dim_to, move_dim, shape_of
+from tapeless.prims.common import batch_dim, batch_dim_to, instantiate, move_dim, shape_of
+from tapeless.prims.compare import eq
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.named_axes import (
     NO_GROUPS,
     Collective,
+    axis_index,
     axis_size,
     map_leaves,
     names_of,
+    psum,
     times,
 )
 from tapeless.prims.reduce import reduce_sum
 from tapeless.prims.rules import LinearUnary
+from tapeless.prims.select import select_n
 from tapeless.prims.structural import reshape
 
 __all__ = [
@@ -119,6 +123,23 @@ class PBroadcast(LinearUnary, Collective):
 
     def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         return (x,)
+
+    def transpose(
+        self,
+        cotangents: Sequence[Value | Zero],
+        args: Sequence,
+        *,
+        axis_name: Any,
+        source: int,
+        **params: Any,
+    ) -> tuple:
+        """The source collects the cotangents of all rows."""
+        (ct,), (x,) = cotangents, args
+        if isinstance(ct, Zero):
+            return (Zero(x.aval),)
+        collected = psum(ct, axis_name)
+        gives = eq(axis_index(axis_name), np.int32(source))
+        return (select_n(gives, instantiate(Zero(x.aval)), collected),)
 
     def batch(
         self,

@@ -10,15 +10,16 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.primitive import Primitive
-from tapeless.core.trace import Value
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add
 from tapeless.prims.bits import prng_impls, random_bits, random_wrap
+from tapeless.prims.common import batch_dim, move_dim
 from tapeless.prims.compare import lt
 from tapeless.prims.convert import convert
 from tapeless.prims.join import concatenate
 from tapeless.prims.slice import slice_in_dim
-from tapeless.prims.structural import shape_argument
+from tapeless.prims.structural import reshape, shape_argument
 
 __all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p"]
 
@@ -44,6 +45,23 @@ class RngBitGenerator(Primitive):
                 f"rng_bit_generator needs a state of type uint32[4], got {key.str_short(False)}"
             )
         return key, ShapedArray(shape, dtype)
+
+    def batch(
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        algorithm: Any,
+    ) -> tuple:
+        """The first row's state draws for all rows, and is the only one to advance."""
+        states = move_dim(args[0], batch_dim(dims), 0)
+        first = reshape(slice_in_dim(states, 0, 1), (4,))
+        state, bits = self.bind(first, shape=(axis.size, *shape), dtype=dtype, algorithm=algorithm)
+        rest = slice_in_dim(states, 1, axis.size)
+        return (concatenate([reshape(state, (1, 4)), rest], 0), bits), (0, 0)
 
     def decompose(
         self, *args: Value, shape: tuple[int, ...], dtype: np.dtype, algorithm: Any

@@ -47,6 +47,41 @@ def test_arguments_may_be_excluded_by_name():
     assert jax.grad(power)(3.0, n=5) == 50.0
 
 
+@pytest.mark.parametrize("kind", [jax.custom_jvp, jax.custom_vjp])
+@pytest.mark.parametrize("number", [2, -3])
+def test_positions_beyond_the_arguments_are_refused(kind, number):
+    def product(x, y):
+        """Multiply."""
+        return x * y
+
+    f = kind(product, nondiff_argnums=(number,))
+    (f.defjvp if kind is jax.custom_jvp else lambda rule: f.defvjp(rule, rule))(product)
+    text = rf"nondiff_argnums of product names argument {number}, .* called with 2 arguments"
+    with pytest.raises(IndexError, match=text):
+        f(1.0, 2.0)
+    with pytest.raises(TypeError, match=r"must be a sequence of ints, got \('y',\)"):
+        kind(product, nondiff_argnums=("y",))
+
+
+@pytest.mark.parametrize("kind", [jax.custom_jvp, jax.custom_vjp])
+def test_keyword_only_arguments_are_refused(kind):
+    def scaled(x, *, by):
+        """Scale."""
+        return x * by
+
+    f = kind(scaled)
+    (f.defjvp if kind is jax.custom_jvp else lambda rule: f.defvjp(rule, rule))(scaled)
+    text = rf"(?s)the {kind.__name__}-decorated function scaled could not .* to positions: by$"
+    with pytest.raises(TypeError, match=text):
+        f(1.0, by=2.0)
+
+
+def test_a_name_that_no_argument_has_excludes_nothing():
+    f = jax.custom_vjp(lambda x, y: x * y, nondiff_argnames=("z",))
+    f.defvjp(lambda x, y: (x * y, None), lambda _, ct: (3 * ct, 5 * ct))
+    assert jax.grad(f, (0, 1))(1.0, 2.0) == (3.0, 5.0)
+
+
 def test_a_tracer_that_is_not_differentiated_is_refused():
     f = jax.custom_vjp(lambda x, n: x * n, nondiff_argnums=(1,))
     f.defvjp(lambda x, n: (x * n, None), lambda n, res, ct: (ct * n,))

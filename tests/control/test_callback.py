@@ -78,6 +78,10 @@ def test_callbacks_have_no_derivatives():
         jax.grad(pure)(1.0)
     with pytest.raises(ValueError, match="IO callbacks do not support JVP"):
         jax.grad(lambda x: io_callback(lambda x: x, SCALAR, x))(1.0)
+    with pytest.raises(ValueError, match="Pure callbacks do not support transpose"):
+        jax.linear_transpose(pure, 1.0)(1.0)
+    with pytest.raises(ValueError, match="IO callbacks do not support transpose"):
+        jax.linear_transpose(lambda x: io_callback(lambda x: x, SCALAR, x), 1.0)(1.0)
     assert jax.grad(lambda x: x * pure(lax.stop_gradient(x)))(2.0) == 2.0
 
 

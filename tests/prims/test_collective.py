@@ -51,6 +51,17 @@ def test_tiled_pieces_are_joined(split, concat):
     np.testing.assert_array_equal(pieces(x, split, concat), found)
 
 
+@pytest.mark.parametrize("source", range(4))
+def test_gradients_inside_the_axis_collect_at_the_source(source):
+    """Row `source` moves all rows, so that its gradient is the sum of theirs."""
+    pulled = mapped(
+        lambda x: jax.grad(lambda y: (collective.pbroadcast(y, "i", source) * x).sum())(x)
+    )
+    expected = np.zeros_like(X)
+    expected[source] = X.sum(0)
+    np.testing.assert_array_equal(expected, pulled)
+
+
 @pytest.mark.parametrize(("function", "expected"), CASES, ids=range(len(CASES)))
 def test_gradients_are_adjoint(function, expected):
     batched = jax.vmap(function, axis_name="i")

@@ -13,6 +13,7 @@ from tapeless import lax
 from tests.parity.expressions import check_value
 
 STATE = np.array([1, 2, 3, 4], np.uint32)
+ROWS = np.arange(12, dtype=np.uint32).reshape(3, 4)
 
 
 def test_states_follow_each_other():
@@ -46,6 +47,9 @@ VALUES = [
     "jax.lax.rng_bit_generator(s, (3,), np.uint32, jax.lax.RandomAlgorithm.RNG_PHILOX)",
     "jax.lax.rng_bit_generator(np.array([1, 2, 2**32 - 1, 4], np.uint32), (5,))",
     "jax.lax.rng_bit_generator(s, (0,))",
+    "jax.vmap(lambda k: jax.lax.rng_bit_generator(k, (2,)))(rows)",
+    "jax.vmap(lambda k: jax.lax.rng_bit_generator(k, (3,), dtype=np.uint16), 1)(rows.T)",
+    "jax.vmap(jax.vmap(lambda k: jax.lax.rng_bit_generator(k, (2,))), 1)(np.stack([rows, rows]))",
     "jax.lax.rng_bit_generator(s, (3,), dtype=np.float32)",
     "[int(a) for a in jax.lax.RandomAlgorithm]",
 ]
@@ -60,7 +64,7 @@ def oracle() -> ModuleType:
 @pytest.mark.oracle
 @pytest.mark.parametrize("text", VALUES)
 def test_result_is_jaxs(oracle, text):
-    check_value(jax, oracle, text, {"s": STATE})
+    check_value(jax, oracle, text, {"s": STATE, "rows": ROWS})
 
 
 @pytest.mark.oracle
