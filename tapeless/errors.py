@@ -26,7 +26,7 @@ class _Documented(Exception):
     def __init__(self, message: str = "") -> None:
         """Take the finished message; add the hint unless it is there (as after unpickling)."""
         hint = f"See help(jax.errors.{type(self).__name__})."
-        super().__init__(message if message.endswith(hint) else f"{message}\n{hint}")
+        super().__init__(message if hint in message else f"{message}\n{hint}")
 
 
 class JAXTypeError(_Documented, TypeError):

@@ -60,10 +60,19 @@ def check_value(leaf: Any) -> None:
         raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
 
 
+def _has_type(leaf: Any) -> bool:
+    """Tell whether a leaf is a value of a dtype that programs know."""
+    try:
+        typeof(leaf)
+    except TypeError:
+        return False
+    return True
+
+
 class FlatFunction:
     """A function of flat arguments, which remembers the trees of its result and of its auxiliary.
 
-    `aux`: the auxiliary output of the last call, as a tree, when `has_aux`.
+    Leaves of the auxiliary output that are not values, such as strings, are kept aside.
     """
 
     def __init__(self, function: Callable, tree: PyTreeDef, has_aux: bool) -> None:
@@ -74,10 +83,11 @@ class FlatFunction:
         # Known when the function has been called.
         self.out_tree: PyTreeDef
         self.aux_tree: PyTreeDef
+        self.aside: dict[int, Any] = {}
         self.n_outs = 0
 
     def __call__(self, *leaves: Value) -> list[Value]:
-        """Return the leaves of the result, then those of the auxiliary output."""
+        """Return the leaves of the result, then those of the auxiliary output that are values."""
         result = self.function(*tree_unflatten(self.tree, leaves))
         aux_leaves: list[Value] = []
         if self.has_aux:
@@ -87,12 +97,21 @@ class FlatFunction:
                     f"type {type(result)} with value {result!r}"
                 )
             result, aux = result
-            aux_leaves, self.aux_tree = tree_flatten(aux)
+            leaves, self.aux_tree = tree_flatten(aux)
+            self.aside = {k: leaf for k, leaf in enumerate(leaves) if not _has_type(leaf)}
+            aux_leaves = [leaf for k, leaf in enumerate(leaves) if k not in self.aside]
         outs, self.out_tree = tree_flatten(result)
         for out in outs:
             check_value(out)
         self.n_outs = len(outs)
         return [*outs, *aux_leaves]
+
+    def auxiliary(self, values: Sequence[Value]) -> Any:
+        """Return the auxiliary output of the last call, with these values."""
+        rest = iter(values)
+        places = range(self.aux_tree.num_leaves)
+        leaves = [self.aside[k] if k in self.aside else next(rest) for k in places]
+        return tree_unflatten(self.aux_tree, leaves)
 
 
 @api_boundary
@@ -132,7 +151,7 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
     value = tree_unflatten(flat.out_tree, outs[:n])
     tangent = tree_unflatten(flat.out_tree, [materialized(t) for t in out_tangents[:n]])
     if has_aux:
-        return value, tangent, tree_unflatten(flat.aux_tree, outs[n:])
+        return value, tangent, flat.auxiliary(outs[n:])
     return value, tangent
 
 
@@ -330,7 +349,7 @@ def _check_cotangent(leaf: Any, aval: ShapedArray) -> None:
     """Check the type of a cotangent against the output's."""
     got, wanted = _type_of(leaf), aval.tangent()
     # What an integer output is given as its cotangent is not looked at.
-    ignored = is_float0(wanted) and got.dtype == aval.dtype and got.shape == aval.shape
+    ignored = is_float0(wanted) and got.shape == aval.shape
     if (got.shape, got.dtype) != (wanted.shape, wanted.dtype) and not ignored:
         raise ValueError(
             "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
@@ -364,7 +383,7 @@ def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, VJP, 
     linear = linearize_flat(flat, leaves)
     n = flat.n_outs
     value = tree_unflatten(flat.out_tree, linear.outs[:n])
-    aux = tree_unflatten(flat.aux_tree, linear.outs[n:]) if has_aux else None
+    aux = flat.auxiliary(linear.outs[n:]) if has_aux else None
     program = LinearProgram(flat, [typeof(leaf) for leaf in leaves], linear)
     return value, VJP(program, linear.jaxpr.consts), aux
 

@@ -12,6 +12,7 @@ from tapeless.control.remat import remat_p
 from tapeless.core.aval import typeof
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.trace import Value
+from tapeless.errors import ConcretizationTypeError
 from tapeless.prims.convert import reduce_precision_p
 from tapeless.prims.naming import name, name_p
 from tapeless.transforms.linearize import linearize_flat
@@ -21,6 +22,12 @@ from tapeless.tree.flatten import tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 
 __all__ = ["checkpoint", "checkpoint_name", "print_saved_residuals", "remat", "saved_residuals"]
+
+
+_STATIC = (
+    "Consider using the `static_argnums` parameter for `jax.remat` or `jax.checkpoint`: a static "
+    "argument keeps its Python value."
+)
 
 
 def checkpoint(
@@ -56,7 +63,14 @@ def checkpoint(
             full, keywords = join_static(args_in, kwargs_in, static)
             return fun(*full, **keywords)
 
-        traced = trace_body(body, tree, [typeof(leaf) for leaf in leaves], "checkpoint / remat")
+        avals = [typeof(leaf) for leaf in leaves]
+        places = [place for place, _ in static[0]] if static else []
+        names = argument_names(fun, args, named, places)
+        try:
+            traced = trace_body(body, tree, avals, "checkpoint / remat", names)
+        except ConcretizationTypeError as error:
+            error.args = (f"{error}\n\n{_STATIC}",)
+            raise
         outs = remat_p.bind(
             *traced.consts,
             *leaves,

@@ -77,7 +77,7 @@ def jacfwd(
         jacobians = tree_unflatten(flat.out_tree, [_inputs(row, tree, argnums) for row in rows])
         if not has_aux:
             return jacobians
-        return jacobians, tree_unflatten(flat.aux_tree, outs[n:])
+        return jacobians, flat.auxiliary(outs[n:])
 
     return jacobian_of
 

@@ -64,9 +64,16 @@ def flatten_values(tree: Any) -> tuple[list[Value], PyTreeDef]:
 
 
 def trace_body(
-    function: Callable, in_tree: PyTreeDef, avals: Sequence[ShapedArray], purpose: str
+    function: Callable,
+    in_tree: PyTreeDef,
+    avals: Sequence[ShapedArray],
+    purpose: str,
+    names: Sequence[str] | None = None,
 ) -> Body:
-    """Trace a function of the arguments `in_tree` (a tuple) on these types."""
+    """Trace a function of the arguments `in_tree` (a tuple) on these types.
+
+    names: what messages call the arguments' leaves; by default what the function calls them.
+    """
     out_trees: list[PyTreeDef] = []
 
     def flat(*leaves: Value) -> list[Value]:
@@ -84,8 +91,9 @@ def trace_body(
         return [out for _, out in pairs]
 
     what = f"{purpose} of {source_name(function)}"
-    names = argument_names(function, tree_unflatten(in_tree, range(len(avals))), {})
-    debug = DebugInfo(getattr(function, "__name__", purpose), names)
+    if names is None:
+        names = argument_names(function, tree_unflatten(in_tree, range(len(avals))), {})
+    debug = DebugInfo(getattr(function, "__name__", purpose), tuple(names))
     jaxpr = stage_flat(flat, avals, what, debug)
     return Body(jaxpr.lift_consts(), jaxpr.consts, out_trees[0])
 

@@ -12,14 +12,15 @@ from typing import Any
 
 from tapeless.control.bodies import Body, flatten_values, trace_body
 from tapeless.control.custom_jvp import custom_jvp_call_p
-from tapeless.core.aval import typeof
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Value
-from tapeless.prims.common import instantiate
+from tapeless.prims.common import instantiate, is_float0
 from tapeless.prims.unary import neg
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
+from tapeless.transforms.stage import stage_flat
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 
@@ -59,6 +60,7 @@ def custom_root(
         root_tree = root_tree.children()[0]
     _check("solve", root_tree, x_tree, "initial_guess")
     root = Root(function, solution, x_tree, tangent_solve)
+    root.check_tangent_solve(avals)
     outs = root(*function.consts, *solution.consts, *guess)
     return tree_unflatten(solution.out_tree, outs)
 
@@ -106,14 +108,34 @@ class Root:
             """Evaluate f at the root, by what it captured."""
             return eval_jaxpr(self.function.jaxpr, (), *values, *root)
 
-        def by_x(*x: Value) -> tuple[Value, ...]:
-            """Evaluate f by its argument."""
-            return eval_jaxpr(self.function.jaxpr, (), *captured, *x)
-
         zeros = [Zero(typeof(out).tangent()) for out in outs]
         _, change = jvp_flat(at_root, captured, tangents[:n])
         if all(type(t) is Zero for t in change):
             return outs, zeros
+        right = tree_unflatten(self.tree, [neg(instantiate(t)) for t in change])
+        return outs, (*self.solved(captured, root, right), *zeros[n_x:])
+
+    def check_tangent_solve(self, avals: Sequence[ShapedArray]) -> None:
+        """Refuse a solver of the linear system whose results are not like the guess."""
+        n = len(self.function.consts)
+
+        def solved(*values: Value) -> list[Value]:
+            """Solve for any root and right side."""
+            root, right = values[n : n + len(avals)], values[n + len(avals) :]
+            return self.solved(values[:n], root, tree_unflatten(self.tree, right))
+
+        sides = [aval.tangent() for aval in avals]
+        if not any(is_float0(side) for side in sides):
+            captured = [typeof(const) for const in self.function.consts]
+            stage_flat(solved, [*captured, *avals, *sides], "custom_root")
+
+    def solved(self, captured: Sequence[Value], root: Sequence[Value], right: Any) -> list[Value]:
+        """Return the x with (df/dx at the root) x = right, by the user's solver."""
+
+        def by_x(*x: Value) -> tuple[Value, ...]:
+            """Evaluate f by its argument."""
+            return eval_jaxpr(self.function.jaxpr, (), *captured, *x)
+
         linear = linearize_flat(by_x, root)
 
         def derivative(direction: Any) -> Any:
@@ -125,7 +147,6 @@ class Root:
             ]
             return tree_unflatten(self.tree, full)
 
-        right = tree_unflatten(self.tree, [neg(instantiate(t)) for t in change])
-        solved, solved_tree = tree_flatten(self.tangent_solve(derivative, right))
-        _check("tangent_solve", solved_tree, self.tree, "x")
-        return outs, (*solved, *zeros[n_x:])
+        solved, tree = tree_flatten(self.tangent_solve(derivative, right))
+        _check("tangent_solve", tree, self.tree, "x")
+        return solved

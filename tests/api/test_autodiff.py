@@ -41,6 +41,31 @@ def test_auxiliary_results_are_returned_as_they_are():
     assert jax.linearize(f, 3.0, has_aux=True)[1](1.0) == 6.0
 
 
+@pytest.mark.parametrize(
+    "auxiliary",
+    [
+        lambda f: jax.grad(f, has_aux=True)(2.0)[1],
+        lambda f: jax.value_and_grad(f, has_aux=True)(2.0)[0][1],
+        lambda f: jax.jvp(f, (2.0,), (1.0,), has_aux=True)[2],
+        lambda f: jax.vjp(f, 2.0, has_aux=True)[2],
+        lambda f: jax.linearize(f, 2.0, has_aux=True)[2],
+        lambda f: jax.jacrev(f, has_aux=True)(2.0)[1],
+        lambda f: jax.jacfwd(f, has_aux=True)(2.0)[1],
+    ],
+    ids=["grad", "value_and_grad", "jvp", "vjp", "linearize", "jacrev", "jacfwd"],
+)
+def test_auxiliary_results_may_hold_what_is_no_value(auxiliary):
+    found = auxiliary(lambda x: (x * x, {"a": "text", "b": 3 * x, "c": [len, None, x + 1]}))
+    assert found == {"a": "text", "b": 6.0, "c": [len, None, 3.0]}
+
+
+def test_a_gradient_inside_a_transformation_may_have_text_beside_it():
+    gradient = lambda x: jax.grad(lambda x: (x * x, "text"), has_aux=True)(x)[0]  # noqa: E731
+    assert jax.jit(gradient)(2.0) == 4.0
+    assert jax.grad(gradient)(2.0) == 2.0
+    np.testing.assert_array_equal(2 * X, jax.vmap(gradient)(X))
+
+
 def test_a_gradient_is_weak_where_its_argument_is():
     gradient = jax.grad(lambda x: x * x)
     assert gradient(2.0).weak_type
@@ -65,6 +90,14 @@ def test_integer_results_take_any_cotangent_of_theirs():
     _, back = jax.vjp(lambda x: (x * 2, jnp.int32(x)), 1.0)
     assert back((1.0, FLOAT0)) == (2.0,)
     assert back((1.0, 5)) == (2.0,)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float32", "float16", "complex64"])
+def test_cotangents_of_integer_results_are_not_looked_at(dtype):
+    _, pull = jax.vjp(lambda x: (x.astype(int), 2 * x), X)
+    np.testing.assert_array_equal(2 * X, pull((np.ones(3, dtype), X))[0])
+    with pytest.raises(ValueError, match=r"expected float0\[3\]"):
+        pull((np.ones(2, dtype), X))
 
 
 def test_complex_conventions():

@@ -16,6 +16,27 @@ X = np.ones(3, np.float32)
 ROWS = np.ones((4, 3), np.float32)
 
 
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs", "name"),
+    [
+        (lambda x: x if x > 0 else -x, (1.0,), {}, "x"),
+        (lambda x, tree: x if tree["a"][1] else -x, (1.0, {"a": (1, 2.0)}), {}, "tree['a'][1]"),
+        (lambda *x: x[0] if x[1] > 0 else -x[0], (1.0, 2.0), {}, "x[1]"),
+        (lambda x, *, k: x if k > 0 else -x, (1.0,), {"k": 2.0}, "k"),
+        (lambda n, x: x if x > n else -x, (1, 2.0), {}, "x"),
+    ],
+    ids=["argument", "tree", "variadic", "keyword", "static"],
+)
+def test_python_branches_name_the_argument_and_the_remedy(function, args, kwargs, name):
+    static = 0 if function.__code__.co_varnames[0] == "n" else ()
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        jax.checkpoint(function, static_argnums=static)(*args, **kwargs)
+    text = str(caught.value)
+    assert f"depends on the value of the argument {name}.\n" in text
+    assert "Consider using the `static_argnums` parameter for `jax.remat`" in text
+    assert text.count("See help") == 1
+
+
 def test_static_arguments_stay_python_values():
     f = jax.checkpoint(lambda x, n: x if n > 2 else x * n, static_argnums=(1,))
     assert jax.grad(f)(3.0, 2) == 2.0

@@ -71,3 +71,8 @@ def test_trees_are_checked():
 def test_a_solver_with_has_aux_returns_a_pair():
     with pytest.raises(ValueError, match=r"structure PyTreeDef\(\*\), but .* has_aux was set"):
         lax.custom_root(lambda x: x, 1.0, lambda f, x: x, lambda g, y: y, has_aux=True)
+
+
+def test_the_solver_of_the_linear_system_is_checked_when_the_root_is_found():
+    with pytest.raises(TypeError, match=r"tangent_solve\(\) output pytree structure must match x"):
+        lax.custom_root(lambda x: x * x - 2.0, 1.0, newton, lambda g, y: (y, y))

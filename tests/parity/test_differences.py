@@ -133,6 +133,21 @@ def checkify_of_gradients(jax):
     return checkify.checkify(jax.grad(f))(2.0)[0].get()
 
 
+@case(12.0, 6.0)
+def derivatives_of_reductions(jax):
+    def half_of_product(x):
+        return jax.lax.reduce(x, np.float32(0.5), jax.lax.mul, (0,))
+
+    return float(jax.grad(half_of_product)(np.array([1, 2, 3, 4], np.float32))[1])
+
+
+@case("complex64", "ValueError: Custom VJP bwd rule attached to")
+def cotangents_of_custom_rules(jax):
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, ct: (jax.numpy.complex64(1j),))
+    return str(jax.grad(f)(1.0).dtype)
+
+
 @case(["list", "set"], ["tuple", "frozenset"])
 def programs_as_data(jax):
     jaxpr = jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(1.0)
