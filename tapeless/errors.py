@@ -215,10 +215,9 @@ class KeyReuseError(JAXTypeError):
 class InconclusiveDimensionOperation(Exception):
     """A question about dimensions without a number (of an exported program) has no one answer.
 
-    A dimension ``b`` may be any positive number, so ``b >= 2`` is neither true nor false. State
-    what is known when the dimension is made::
-
-        export.symbolic_shape("b", constraints=["b >= 2"])
+    It is here for ``except`` clauses. Nothing raises it, since dimensions without a number are not
+    supported: ``jax.export.symbolic_shape`` raises NotImplementedError. Export a function once for
+    each shape that it is to be called with.
     """
 
 
@@ -228,13 +227,46 @@ class JaxprTypeError(TypeError):
     With ``jax_enable_checks`` every program is checked after every pass. A transformation or a rule
     of a primitive made an equation whose operands or results have other types than it claims. If
     the rule is not yours, this is a bug in tapeless.
+
+    Fails, since an equation is gone whose result another one needs::
+
+        from tapeless.core.check import check_jaxpr
+
+        program = jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0).jaxpr
+        check_jaxpr(program.replace(eqns=program.eqns[1:]))
+
+    Works: keep what others need::
+
+        from tapeless.core.check import check_jaxpr
+
+        program = jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0).jaxpr
+        check_jaxpr(program.replace(eqns=program.eqns[:1], outvars=program.eqns[0].outvars))
     """
 
 
 class JaxRuntimeError(RuntimeError):
     """A compiled program could not be run to its end.
 
-    For example, memory ran out, or a host callback raised. The message has the original error.
+    A callback returned something else than was announced, or an argument was donated before. (What
+    a callback raises arrives as it is.)
+
+    Fails, since three numbers come where one was announced::
+
+        @jax.jit
+        def read(x):
+            result = jax.ShapeDtypeStruct((), jnp.float32)
+            return jax.pure_callback(lambda x: numpy.full(3, x), result, x)
+
+        read(1.0)
+
+    Works: announce what comes::
+
+        @jax.jit
+        def read(x):
+            result = jax.ShapeDtypeStruct((3,), jnp.float32)
+            return jax.pure_callback(lambda x: numpy.full(3, x), result, x)
+
+        read(1.0)
     """
 
 
@@ -295,4 +327,30 @@ class StaleCaptureError(JAXTypeError):
 
 
 class StaleCaptureWarning(UserWarning):
-    """As ``StaleCaptureError``, with ``tapeless_stale_captures`` set to ``"warn"``."""
+    """As ``StaleCaptureError``, with ``tapeless_stale_captures`` set to ``"warn"``.
+
+    The function is traced anew after the warning, with the value that the variable has now.
+
+    Fails, where warnings are errors::
+
+        rate = 0.1
+
+        @jax.jit
+        def step(x):
+            return x - rate * x
+
+        with jax.config.stale_captures("warn"):
+            step(1.0)
+            rate = 0.2
+            step(1.0)
+
+    Works: pass what changes as an argument::
+
+        @jax.jit
+        def step(x, rate):
+            return x - rate * x
+
+        with jax.config.stale_captures("warn"):
+            step(1.0, 0.1)
+            step(1.0, 0.2)
+    """

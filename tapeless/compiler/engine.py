@@ -21,7 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from tapeless.compiler.host import take_exception
-from tapeless.compiler.interrupts import raise_interruption
+from tapeless.compiler.interrupts import mark_left, raise_interruption
 from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
 from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.program import INTERRUPTED, Program
@@ -210,6 +210,10 @@ class NativeProgram:
         status = self._call(buffers, arena)
         if status:
             self.check(status)
+
+    def leave(self, thread: int, is_left: bool) -> None:
+        """Let the program that runs in a thread end at its next poll; False when it has ended."""
+        mark_left(runtime().left, thread, is_left)
 
     def check(self, status: int) -> None:
         """Raise what ended the program early, unless `status` is 0."""

@@ -11,6 +11,9 @@ Only Python's main thread handles signals, so other threads never take the GIL h
 parallel loop see the interruption of the main thread through their `stop` flag. The main thread
 polls while it waits for the last of them, too.
 
+The main thread may have left a program that it let another thread run (`util/apart.py`).  That
+thread finds itself in a table at its next poll, and ends the program with the status `LEFT`.
+
 A call back into Python looks for signals first, and holds the GIL from then on: an exception of a
 handler that began where the function does would be lost.
 """
@@ -18,8 +21,9 @@ handler that began where the function does would be lost.
 from __future__ import annotations
 
 import ctypes
+import threading
 
-from tapeless.compiler.program import INTERRUPTED
+from tapeless.compiler.program import INTERRUPTED, LEFT
 from tapeless.compiler.regions import Region
 
 __all__ = [
@@ -29,17 +33,21 @@ __all__ = [
     "leave_unless_zero",
     "poll_now",
     "poll_text",
+    "mark_left",
     "raise_interruption",
     "spend",
 ]
 
 _PERIOD = 20_000_000
 _BUDGET = 1 << 20
+_MOST_LEFT = 16  # threads; a power of two
+_left_lock = threading.Lock()
 
 _POLL = """
 @main_thread = internal global i64 0
 @exception = internal global [3 x ptr] zeroinitializer
 @last = internal global i64 0
+@left = internal global [MOST x i64] zeroinitializer
 
 define void @tapeless_set_main(i64 %thread) {
   store i64 %thread, ptr @main_thread
@@ -48,6 +56,10 @@ define void @tapeless_set_main(i64 %thread) {
 
 define ptr @tapeless_exception() {
   ret ptr @exception
+}
+
+define ptr @tapeless_left() {
+  ret ptr @left
 }
 
 define i32 @tapeless_poll(ptr %stop) {
@@ -65,7 +77,17 @@ who:
   %self = call i64 @pthread_self()
   %main = load i64, ptr @main_thread
   %here = icmp eq i64 %self, %main
-  br i1 %here, label %watch, label %fine
+  br i1 %here, label %watch, label %other
+other:
+  %threads = load volatile <MOST x i64>, ptr @left
+  %one = insertelement <MOST x i64> undef, i64 %self, i64 0
+  %all = shufflevector <MOST x i64> %one, <MOST x i64> undef, <MOST x i32> zeroinitializer
+  %same = icmp eq <MOST x i64> %threads, %all
+  %bits = bitcast <MOST x i1> %same to iMOST
+  %nobody = icmp eq iMOST %bits, 0
+  br i1 %nobody, label %fine, label %abandon
+abandon:
+  ret i32 LEFT
 watch:
   %r = call i32 @clock_gettime(i32 CLOCK, ptr %time)
   %seconds = load i64, ptr %time
@@ -132,6 +154,7 @@ def poll_text(triple: str) -> str:
     """Give the LLVM text of the poll for a machine."""
     clock = "6" if "darwin" in triple or "apple" in triple else "1"
     text = _POLL.replace("CLOCK", clock).replace("PERIOD", str(_PERIOD))
+    text = text.replace("MOST", str(_MOST_LEFT)).replace("LEFT", str(LEFT))
     return text.replace("INTERRUPTED", str(INTERRUPTED))
 
 
@@ -207,3 +230,16 @@ def raise_interruption(place: int) -> None:
     for number in range(3):
         held[number] = None
     ctypes.pythonapi.PyErr_Restore(*parts)
+
+
+def mark_left(place: int, thread: int, is_left: bool) -> None:
+    """Enter a thread into the table at `place`, the result of `tapeless_left`, or take it out.
+
+    If the table is full the program goes on to its end.
+    """
+    table = (ctypes.c_int64 * _MOST_LEFT).from_address(place)
+    old, new = (0, thread) if is_left else (thread, 0)
+    with _left_lock:
+        number = next((i for i, entry in enumerate(table) if entry == old), None)
+        if number is not None:
+            table[number] = new

@@ -129,13 +129,14 @@ class Runtime:
 
     reset: forget the workers, in a forked child; limit: set how many workers may take part;
     set_main: set the thread that handles signals; exception: where `raise_interruption`
-    finds what a signal handler raised.
+    finds what a signal handler raised; left: where `mark_left` enters threads.
     """
 
     jit: llvm.LLJIT
     tracker: llvm.ResourceTracker
     symbols: Mapping[str, int]
     exception: int
+    left: int
     reset: Callable[[], None]
     limit: Callable[[int], None]
     set_main: Callable[[int], None]
@@ -219,7 +220,7 @@ def _start() -> Runtime:
     library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()
     called = ("poll", "parallel", "enter_python", "leave_python")
-    names = (*called, "exception", "set_main", "pool_reset", "pool_limit")
+    names = (*called, "exception", "left", "set_main", "pool_reset", "pool_limit")
     for name in names:
         library.export_symbol(f"tapeless_{name}")
     tracker = library.link(jit, "runtime")
@@ -230,6 +231,7 @@ def _start() -> Runtime:
         tracker=tracker,
         symbols={f"tapeless_{name}": address[name] for name in called},
         exception=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["exception"])(),
+        left=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["left"])(),
         reset=ctypes.CFUNCTYPE(None)(address["pool_reset"]),
         limit=take(address["pool_limit"]),
         set_main=take(address["set_main"]),

@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 
 from tapeless.kernel.ir import Block, Buffer
 
-__all__ = ["INTERRUPTED", "Program"]
+__all__ = ["INTERRUPTED", "LEFT", "Program"]
 
 INTERRUPTED = -1
+LEFT = -3  # -2 says that there is no memory; see `runtime/executable.py`
 
 
 @dataclass(frozen=True, slots=True, eq=False)

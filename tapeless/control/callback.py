@@ -43,6 +43,7 @@ from tapeless.core.trace import Axis, Context, Value, eval_context
 from tapeless.prims.common import batch_dim_to
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.apart import in_waiting_thread
 
 __all__ = [
     "debug_callback",
@@ -108,7 +109,11 @@ class Callback(Primitive):
                 results = callback(*map(base.array, arrays, avals))
                 return _checked(results, outs)
 
-        return b.host_call(call, args, outs)
+        def ask(*arrays: np.ndarray) -> list[np.ndarray]:
+            """Call where the user's program runs."""
+            return in_waiting_thread(lambda: call(*arrays))
+
+        return b.host_call(ask, args, outs)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> NoReturn:
         """Refuse: a text cannot call a function of this process."""

@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     promote_dtypes,
     value_of,
 )
+from tapeless.prims.common import disagreement
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -99,7 +100,10 @@ def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
         return x
     kept = [axis for axis in range(rank) if old[axis] == shape[len(shape) - rank + axis]]
     if len(kept) < rank and not all(old[axis] == 1 for axis in range(rank) if axis not in kept):
-        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {shape}")
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: {old} and requested shape {shape}."
+            f"{disagreement((old, shape))}"
+        )
     if isinstance(x, (np.generic, np.ndarray)) and context.trace is context.base:
         return np.broadcast_to(x, shape)
     return lax.broadcast_in_dim(x, shape, range(len(shape) - rank, len(shape)))

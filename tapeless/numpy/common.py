@@ -25,7 +25,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import join, structural
-from tapeless.prims.common import const
+from tapeless.prims.common import const, disagreement
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
 
@@ -91,7 +91,7 @@ def check_broadcastable(x: Value, sizes: tuple[int, ...]) -> None:
         wanted = typeof(x).update(shape=sizes)
         raise ValueError(
             f"Incompatible types for broadcasting: input type={typeof(x).str_short(False)} and "
-            f"requested type={wanted.str_short(False)}"
+            f"requested type={wanted.str_short(False)}.{disagreement((old, sizes))}"
         )
 
 

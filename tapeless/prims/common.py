@@ -59,6 +59,7 @@ __all__ = [
     "batch_dim_to",
     "broadcast_elements",
     "const",
+    "disagreement",
     "dtype_of",
     "extreme_hlo",
     "expand_to",
@@ -119,6 +120,21 @@ _KIND_NAMES = {
 def apply(name: str, *args: Value, **params: Any) -> Value:
     """Apply the operation called `name`, which has one result."""
     return registry[name].bind(*args, **params)[0]
+
+
+def disagreement(shapes: Sequence[Sequence[int]]) -> str:
+    """Return words on the last axis along which shapes do not broadcast, for messages.
+
+    >>> disagreement([(2, 3), (5, 2, 4)])
+    ' Axis -1, counted from the back, has extents 3 and 4.'
+    """
+    for back in range(1, 1 + max(map(len, shapes), default=0)):
+        extents = [shape[-back] for shape in shapes if len(shape) >= back and shape[-back] != 1]
+        wide = list(dict.fromkeys(extents))
+        if len(wide) > 1:
+            shown = f"{', '.join(map(str, wide[:-1]))} and {wide[-1]}"
+            return f" Axis -{back}, counted from the back, has extents {shown}."
+    return ""
 
 
 def shape_of(x: Value) -> tuple[int, ...]:
@@ -464,7 +480,10 @@ class Elementwise(Primitive):
             wide = {extent for extent in extents if extent != 1}
             if len(wide) > 1:
                 got = ", ".join(map(str, shapes))
-                raise TypeError(f"{self.name} got incompatible shapes for broadcasting: {got}.")
+                raise TypeError(
+                    f"{self.name} got incompatible shapes for broadcasting: {got}."
+                    f"{disagreement(shapes)}"
+                )
             out.append(wide.pop() if wide else 1)
         return tuple(out)
 

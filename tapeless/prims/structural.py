@@ -34,6 +34,7 @@ from tapeless.prims.common import (
     apply,
     as_value,
     batch_dim,
+    disagreement,
     inserted,
     move_dim,
     no_tangents,
@@ -240,7 +241,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     for extents in zip(*padded, strict=True):
         wide = {extent for extent in extents if extent != 1}
         if len(wide) > 1:
-            raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}")
+            raise ValueError(
+                f"Incompatible shapes for broadcasting: shapes={list(shapes)}."
+                f"{disagreement(shapes)}"
+            )
         out.append(wide.pop() if wide else 1)
     return tuple(out)
 

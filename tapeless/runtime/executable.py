@@ -141,7 +141,7 @@ class Executable:
             results=program.results,
             effort=effort,
             is_long=work > _SHORT,
-            is_apart=not self.donated and _waits_for_libraries(program),
+            is_apart=_waits_for_libraries(program),
         )
         self._program = program
         self._set(found, native, captured)
@@ -242,7 +242,12 @@ class Executable:
             *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
-        self._enter(table, arena.address if arena else 0, (held, arrays, blocks, arena))
+        try:
+            self._enter(table, arena.address if arena else 0, (held, arrays, blocks, arena))
+        except BaseException:
+            for number in self.donated:  # the program may have written to it, and may go on
+                arrays[number].delete()
+            raise
         return (*self.consts, *arrays, *blocks)
 
     def _enter(self, table: ctypes.Array, arena: int, held: tuple) -> None:
@@ -254,7 +259,7 @@ class Executable:
             return held
 
         if self.is_apart:
-            apart(run)
+            apart(run, self.native.leave)
         else:
             run()
 
@@ -343,27 +348,29 @@ def _work(program: Any) -> float:
 
 
 def _waits_for_libraries(program: Any) -> bool:
-    """Tell whether a program calls LAPACK for long, and nothing else that is not known to end."""
+    """Tell whether a program calls a library for long without a look at signals."""
     longest = 0.0
     stack = [(statement, 1) for statement in program.body]
     while stack:
         statement, times = stack.pop()
         if isinstance(statement, ir.While):
-            return False
-        if isinstance(statement, ir.Loop):
-            # In a loop that runs in order, signals are looked at between the calls.
+            # In loops that run in order, signals are looked at between the calls.
+            stack.extend((inner, 1) for inner in (*statement.before, *statement.body))
+        elif isinstance(statement, ir.Loop):
             known = isinstance(statement.extent, int) and statement.independent
-            extent = statement.extent if known else 0
-            stack.extend((inner, times * extent) for inner in statement.body)
+            repeated = times * statement.extent if known else 1
+            stack.extend((inner, repeated) for inner in statement.body)
         elif isinstance(statement, ir.If):
             stack.extend((inner, times) for branch in statement.branches for inner in branch)
-        elif isinstance(statement, ir.Call):
-            if statement.symbol.startswith(("host:", "fault:")):
-                return False
-            if statement.symbol.startswith("lapack:"):
-                size = max(buffer.size for buffer in statement.writes)
-                longest = max(longest, times * float(size) ** 1.5)
+        elif isinstance(statement, ir.Call) and _is_one_piece(statement.symbol):
+            size = max(buffer.size for buffer in statement.writes)
+            longest = max(longest, times * float(size) ** 1.5)
     return longest > _LONG_CALL
+
+
+def _is_one_piece(symbol: str) -> bool:
+    """Tell whether a routine is not cut into pieces, as products are."""
+    return symbol.startswith("lapack:") or symbol.endswith("trsm")
 
 
 def _is_open(statement: Any) -> bool:

@@ -23,7 +23,7 @@ from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources
-from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
+from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, surroundings, under
 
 __all__ = ["StageTrace", "StageTracer", "stage_flat", "stage_jaxpr"]
 
@@ -50,13 +50,15 @@ class StageTracer(Tracer):
         purpose, _, function = self.tag.what.partition(" of ")
         purpose = "jit" if purpose == "make_jaxpr" else purpose
         text = f"The error occurred while tracing the function {function} for {purpose}."
+        text += surroundings(self.tag)
         names = self._argument_names()
+        made = f" The value was made on line {self.place()}." if self.place() else ""
         if not names:
-            return f"{text} The value was made on line {self.source.summary()}."
+            return f"{text}{made}"
         words = "value of the argument" if len(names) == 1 else "values of the arguments"
         return (
             f"{text} This concrete value was not available in Python because it depends on the "
-            f"{words} {_listed(names)}."
+            f"{words} {_listed(names)}.{made}"
         )
 
     def place(self) -> str:

@@ -3,41 +3,124 @@
 Python runs signal handlers in its main thread, between bytecodes.  A call of a library has none for
 as long as it takes, and a library cannot be stopped.  So the main thread lets another one make the
 call, and waits; waiting can be interrupted.  If a handler raises, the exception leaves at once; the
-call goes on to its end, and what it works on stays alive until then, since the function holds it.
+call goes on, and what it works on stays alive until it ends, since the function holds it.
+
+What the call wants from the thread that waits, which has the state that Python keeps by thread, it
+asks for by `in_waiting_thread`.  A call that was left is told so at its next question, by an
+exception, and by `leave`, for calls that do not ask.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["apart"]
+__all__ = ["apart", "in_waiting_thread"]
+
+Outcome = tuple[Any, BaseException | None]
 
 
-def apart(function: Callable[[], Any]) -> Any:
+class _LeftError(BaseException):
+    """Nobody waits for this call any more."""
+
+
+class _Call:
+    """A call that another thread makes.
+
+    asked: what to run in the thread that waits; None when the call is over.  answers: what came of
+    it.  leave: called with the thread's identity and True when the call is left, and with False
+    when a call that was left is over.
+    """
+
+    def __init__(self, function: Callable[[], Any], leave: Callable[[int, bool], None]) -> None:
+        """Remember the function."""
+        self.function = function
+        self.leave = leave
+        self.asked: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self.lock = threading.Lock()
+        self.is_left = self.is_over = False
+        self.outcome: Outcome = (None, None)
+
+    def run(self) -> None:
+        """Make the call, in a thread of its own."""
+        _here.call = self
+        self.outcome = _outcome(self.function)
+        with self.lock:
+            self.is_over = True
+            if self.is_left:
+                self.leave(threading.get_ident(), False)
+        self.asked.put(None)
+
+    def wait(self) -> Any:
+        """Return what the call returns; run what it asks for."""
+        thread = threading.Thread(target=self.run, name="tapeless library call", daemon=True)
+        thread.start()
+        try:
+            while (function := self.asked.get()) is not None:
+                self.answers.put(_outcome(function))
+        except BaseException:  # of a handler
+            with self.lock:
+                self.is_left = True
+                if not self.is_over:
+                    self.leave(thread.ident or 0, True)
+            self.answers.put((None, _LeftError()))
+            raise
+        return _unpacked(self.outcome)
+
+    def ask(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns in the thread that waits."""
+        if self.is_left:
+            raise _LeftError
+        self.asked.put(function)
+        return _unpacked(self.answers.get())
+
+
+class _Here(threading.local):
+    """The call that this thread makes for another one."""
+
+    call: _Call | None = None
+
+
+_here = _Here()
+
+
+def _outcome(function: Callable[[], Any]) -> Outcome:
+    """Return the result of a function, or its exception."""
+    try:
+        return function(), None
+    except BaseException as error:  # noqa: BLE001 - it is raised again by the other thread
+        return None, error
+
+
+def _unpacked(outcome: Outcome) -> Any:
+    """Return a result, or raise the exception."""
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value
+
+
+def _nothing(thread: int, is_left: bool) -> None:
+    """Tell nobody."""
+
+
+def apart(
+    function: Callable[[], Any],
+    leave: Callable[[int, bool], None] = _nothing,
+) -> Any:
     """Return what `function` returns; see the module's docstring.
 
     function: releases the interpreter lock, uses no state of the thread, and holds what it uses.
+    leave: see `_Call`.
     """
     if threading.current_thread() is not threading.main_thread():
         return function()
-    results: list[Any] = []
-    errors: list[BaseException] = []
-    done = threading.Lock()
-    done.acquire()
+    return _Call(function, leave).wait()
 
-    def run() -> None:
-        """Call, and say so."""
-        try:
-            results.append(function())
-        except BaseException as error:  # noqa: BLE001 - it is raised again by the main thread
-            errors.append(error)
-        finally:
-            done.release()
 
-    threading.Thread(target=run, name="tapeless library call", daemon=True).start()
-    done.acquire()
-    if errors:
-        raise errors[0]
-    return results[0]
+def in_waiting_thread(function: Callable[[], Any]) -> Any:
+    """Return what `function` returns in the thread that waits for this call, or in this one."""
+    return function() if _here.call is None else _here.call.ask(function)

@@ -181,12 +181,72 @@ g = f.lower(x).compile()
 run, after = lambda: g(x), lambda: float(f(jnp.array([3.0, 1.0]))[0]) == 1
 after()
 """,
+    "donated": """
+f = jax.jit(lambda x: jnp.linalg.svd(x)[0] @ x, donate_argnums=0)
+y = np.random.RandomState(0).randn(1300, 1300).astype("f")
+g = f.lower(y).compile()
+def run():
+    x = jnp.array(y)
+    try:
+        g(x)
+    finally:
+        assert x.is_deleted()
+after = lambda: f(jnp.eye(2)).shape == (2, 2)
+""",
+    "before_a_callback": """
+def here(a):
+    assert threading.current_thread() is threading.main_thread()
+    return a
+f = jax.jit(lambda x: jax.pure_callback(here, jax.typeof(x), jnp.linalg.svd(x)[0]))
+x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+g = f.lower(x).compile()
+h = f.lower(x[:500, :500]).compile()
+run, after = lambda: g(x), lambda: h(x[:500, :500]).shape == (500, 500)
+""",
+    "in_a_while_loop": """
+def step(c):
+    return jnp.linalg.svd(c)[0] + 1
+f = jax.jit(lambda x: lax.while_loop(lambda c: c.sum() < 1e30, step, x).max())
+x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: float(f(jnp.eye(2) * 1e31)) > 1
+""",
+    "in_a_scan": """
+f = jax.jit(lambda x, ks: lax.scan(lambda c, k: (jnp.linalg.svd(c)[0] + k, ()), x, ks)[0])
+x, many = jnp.asarray(np.random.RandomState(0).randn(1300, 1300)), jnp.ones(1000)
+g = f.lower(x, many).compile()
+run, after = lambda: g(x, many), lambda: f(jnp.eye(2), many[:1]).shape == (2, 2)
+""",
 }
 
 
 @pytest.mark.parametrize("name", sorted(LONG_CALLS))
 def test_ctrl_c_does_not_wait_for_a_long_call_of_a_library(name: str) -> None:
     assert interrupted(LONG_CALLS[name], LATENCY) < LATENCY
+
+
+def test_a_loop_that_was_left_in_its_own_thread_ends_at_its_next_poll() -> None:
+    with Child(
+        """
+f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: jnp.linalg.svd(c)[0] + 1, x))
+x = jnp.asarray(np.random.RandomState(0).randn(500, 500))
+f(x, 1)
+print("started")
+try:
+    f(x, 1_000_000)
+except KeyboardInterrupt:
+    (left,) = (t for t in threading.enumerate() if "library call" in t.name)
+    left.join(20)
+    print("goes on" if left.is_alive() else "has ended")
+print(bool(jnp.isfinite(f(x, 2)).all()))
+"""
+    ) as child:
+        child.expect("started")
+        time.sleep(0.2)
+        child.send(signal.SIGINT)
+        child.expect("has ended")
+        child.expect("True")
+        assert child.end()[0] == 0
 
 
 def test_an_alarm_raises_the_exception_of_its_handler() -> None:

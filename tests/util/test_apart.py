@@ -1,0 +1,92 @@
+"""Calls that another thread makes, and what they ask of the thread that waits."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+
+from tapeless.util.apart import apart, in_waiting_thread
+
+
+class Alarm(Exception):
+    """What the handler raises."""
+
+
+@pytest.fixture
+def alarm():
+    """Let SIGALRM raise."""
+
+    def ring(number, frame):
+        raise Alarm
+
+    old = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, old)
+
+
+def test_the_call_is_made_by_another_thread_and_its_questions_are_answered_here():
+    def run():
+        return threading.current_thread(), in_waiting_thread(threading.current_thread)
+
+    there, here = apart(run)
+    assert there is not threading.main_thread()
+    assert here is threading.main_thread()
+
+
+def test_without_a_thread_that_waits_questions_are_answered_at_once():
+    assert in_waiting_thread(lambda: 3) == 3
+    found = []
+    thread = threading.Thread(target=lambda: found.append(apart(threading.current_thread)))
+    thread.start()
+    thread.join()
+    assert found == [thread]
+
+
+def test_exceptions_go_both_ways():
+    def ask():
+        with pytest.raises(ZeroDivisionError):
+            in_waiting_thread(lambda: 1 // 0)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        apart(ask)
+
+
+def test_calls_may_be_nested():
+    def inner():
+        return in_waiting_thread(lambda: 1) + 1
+
+    def outer():
+        return in_waiting_thread(lambda: apart(inner)) + 1
+
+    assert apart(outer) == 3
+
+
+def test_a_call_that_is_left_is_told_so(alarm):
+    said, ended = [], threading.Event()
+
+    def run():
+        try:
+            time.sleep(0.3)
+            in_waiting_thread(lambda: said.append("asked"))
+        finally:
+            ended.set()
+
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(Alarm):
+        apart(run, lambda thread, is_left: said.append(is_left))
+    assert said == [True]
+    assert ended.wait(5)
+    while len(said) < 2:
+        time.sleep(0.01)
+    assert said == [True, False]
+
+
+def test_a_handler_that_raises_while_a_question_is_answered_ends_the_call(alarm):
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(Alarm):
+        apart(lambda: in_waiting_thread(lambda: time.sleep(5)))
