@@ -18,6 +18,7 @@ from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
+from tapeless.core.source import JVP, TRANSPOSE, name_scope
 from tapeless.core.trace import Value, current_trace
 from tapeless.prims.common import instantiate, is_float0
 from tapeless.runtime.array import array_of
@@ -146,7 +147,8 @@ def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tu
         Zero(typeof(p).tangent()) if _is_float0(t) else t
         for p, t in zip(leaves, tangent_leaves, strict=True)
     ]
-    outs, out_tangents = jvp_flat(flat, leaves, given)
+    with name_scope(JVP):
+        outs, out_tangents = jvp_flat(flat, leaves, given)
     n = flat.n_outs
     value = tree_unflatten(flat.out_tree, outs[:n])
     tangent = tree_unflatten(flat.out_tree, [materialized(t) for t in out_tangents[:n]])
@@ -243,7 +245,8 @@ class LinearProgram:
         unused = [Zero(aval) for aval in self.jaxpr.out_avals[self.n_used :]]
         args = [*residuals, *map(Linear, tangent_avals)]
         cotangents = [*given, *unused]
-        back = backward(self.jaxpr, (), args, cotangents, self.operation_of)
+        with name_scope(TRANSPOSE):
+            back = backward(self.jaxpr, (), args, cotangents, self.operation_of)
         found = iter(back[len(residuals) :])
         results = [
             materialized(next(found) if flag else Zero(aval.tangent()))
@@ -448,7 +451,8 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
             raise TypeError(
                 f"cotangent type does not match function output, expected {wanted} but got {cts}"
             )
-        results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
+        with name_scope(TRANSPOSE):
+            results = backward(jaxpr, jaxpr.consts, [Linear(aval) for aval in avals], cts)
         return tree_unflatten(tree, [materialized(ct) for ct in results])
 
     return transposed

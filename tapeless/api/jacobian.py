@@ -24,6 +24,7 @@ from tapeless.api.autodiff import (
 )
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.source import JVP, name_scope
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
 from tapeless.prims.common import apply, instantiate, is_float0
@@ -63,7 +64,8 @@ def jacfwd(
 
         def push(*tangents: Value) -> tuple[list[Value], list[Value]]:
             """Return the tangents of the results in one direction, and the results."""
-            outs, out_tangents = jvp_flat(flat, leaves, tangents)
+            with name_scope(JVP):
+                outs, out_tangents = jvp_flat(flat, leaves, tangents)
             return list(map(instantiate, out_tangents[: flat.n_outs])), outs
 
         columns, outs = vmap(push, out_axes=(-1, None))(*_basis(leaves))

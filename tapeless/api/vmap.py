@@ -9,6 +9,7 @@ from typing import Any
 
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.linear import Zero
+from tapeless.core.source import VMAP, name_scope
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, batch_dim_to
 from tapeless.transforms.batch import batch_flat
@@ -87,14 +88,15 @@ def vmap(
                     )
             return outs
 
-        outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
-        (out_tree,) = out_trees
-        places = flatten_axes("vmap out_axes", out_tree, out_axes)
-        _check_out_axes(places)
-        results = [
-            _placed(out, dim, place, size, sum_match)
-            for out, dim, place in zip(outs, out_dims, places, strict=True)
-        ]
+        with name_scope(VMAP):
+            outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
+            (out_tree,) = out_trees
+            places = flatten_axes("vmap out_axes", out_tree, out_axes)
+            _check_out_axes(places)
+            results = [
+                _placed(out, dim, place, size, sum_match)
+                for out, dim, place in zip(outs, out_dims, places, strict=True)
+            ]
         return tree_unflatten(out_tree, results)
 
     return mapped

@@ -20,6 +20,7 @@ What a program does besides returning values cannot be written down: callbacks a
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from tapeless.compiler.hlo_text import dense, function_type, integers, physical,
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
+from tapeless.core.source import names_text, override_source
 from tapeless.core.trace import Tracer
 from tapeless.prims.structural import array_text
 from tapeless.transforms.stage import stage_flat
@@ -45,6 +47,7 @@ exponential_minus_one floor imag is_finite log log_plus_one logistic maximum min
 not or popcnt power real remainder reshape round_nearest_afz round_nearest_even rsqrt select
 shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh xor
 """
+Scopes = tuple[str, ...]  # a name stack as text, in parts
 _NO_ALIASES: Mapping[int, int] = MappingProxyType({})
 _PLAIN_NAMES = frozenset(f"stablehlo.{name}" for name in _PLAIN.split())
 
@@ -66,7 +69,7 @@ def module_text(
     """
     _refuse_effects(jaxpr, name)
     module = Module(debug_info, aliases)
-    module.function("main", jaxpr, "public")
+    module.function("main", jaxpr, "public", (f"jit({name})",))
     title = re.sub(r"\W", "_", f"jit_{name.replace('>', '')}")
     counts = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32"
     body = "\n".join(module.functions)
@@ -108,10 +111,13 @@ class Module:
             self.function(unique, jaxpr, "private")
         return self.symbols[jaxpr]
 
-    def function(self, name: str, jaxpr: Jaxpr, visibility: str) -> None:
-        """Write a function; those that it calls follow it."""
+    def function(self, name: str, jaxpr: Jaxpr, visibility: str, scopes: Scopes = ()) -> None:
+        """Write a function; those that it calls follow it.  scopes: what its locations begin with.
+
+        A private function has many callers, so that its locations begin with itself.
+        """
         position = len(self.functions)
-        writer = Writer(self)
+        writer = Writer(self, scopes)
         args = [Value(f"%arg{i}", aval) for i, aval in enumerate(jaxpr.in_avals)]
         outs = writer.inline(jaxpr, args)
         names = ", ".join(value.name for value in outs)
@@ -142,9 +148,10 @@ def _result_names(count: int) -> Sequence[str]:
 class Writer:
     """Writes the operations of one function; `hlo` rules get it as their `b`."""
 
-    def __init__(self, module: Module) -> None:
-        """Start an empty function."""
+    def __init__(self, module: Module, scopes: Scopes) -> None:
+        """Start an empty function.  scopes: the name stack of what is written, for locations."""
         self.module = module
+        self.scopes = scopes
         self.lines: list[str] = []
         self.indent = 4
         self.n_values = 0
@@ -218,13 +225,18 @@ class Writer:
         self.write(f"{name} = {text}{self.location}")
         return Value(name, aval)
 
-    def region(self, avals: Sequence[ShapedArray], body: Callable[..., Sequence[Value]]) -> str:
+    def region(
+        self,
+        avals: Sequence[ShapedArray],
+        body: Callable[..., Sequence[Value]],
+        scopes: Scopes = (),
+    ) -> str:
         """Return the text of a region that takes values of these types and returns `body`'s.
 
-        `body` is called with the values, and writes through this writer.
+        `body` is called with the values, and writes through this writer, in `scopes`.
         """
         args = [Value(self.fresh("in"), aval) for aval in avals]
-        lines = self._inside(lambda: self._return(body(*args)))
+        lines = self._inside(lambda: self._return(body(*args)), scopes)
         pad = " " * self.indent
         typed = ", ".join(f"{arg.name}: {tensor_type(arg.aval)}" for arg in args)
         head = [f"{pad}^bb0({typed}):"] if args else []
@@ -244,15 +256,15 @@ class Writer:
         avals = [value.aval for value in init]
         carry = [Value(self.fresh("iterArg"), aval) for aval in avals]
         head = ", ".join(f"{own.name} = {x.name}" for own, x in zip(carry, init, strict=True))
-        test = self._inside(lambda: self._return([condition(*carry)]))
-        step = self._inside(lambda: self._return(body(*carry)))
+        test = self._inside(lambda: self._return([condition(*carry)]), ("while", "cond"))
+        step = self._inside(lambda: self._return(body(*carry)), ("while", "body"))
         pad = " " * self.indent
         text = [f"stablehlo.while({head}) : {', '.join(map(tensor_type, avals))}", f"{pad}cond {{"]
         text += [*test, f"{pad}}} do {{", *step, f"{pad}}}"]
         return self.assign("\n".join(text), avals)
 
-    def inline(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
-        """Write a program's equations and return its results."""
+    def inline(self, jaxpr: Jaxpr, args: Sequence[Value], scopes: Scopes = ()) -> list[Value]:
+        """Write a program's equations, in `scopes`, and return its results."""
         env: dict[Var, Value] = dict(zip(jaxpr.invars, args, strict=True))
         for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
             if isinstance(value, Tracer):
@@ -263,9 +275,13 @@ class Writer:
             """Return the value of an atom."""
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
+        around = self.scopes, self.location
         for eqn in jaxpr.eqns:
+            self.scopes = (*around[0], *scopes, names_text(eqn.source.names))
+            self.location = self._location(eqn) if self.module.debug_info else ""
             outs = self._equation(eqn, [read(atom) for atom in eqn.invars])
             env.update(zip(eqn.outvars, outs, strict=True))
+        self.scopes, self.location = around
         return [read(atom) for atom in jaxpr.outvars]
 
     def call(self, name: str, jaxpr: Jaxpr, args: Sequence[Value]) -> tuple[Value, ...]:
@@ -386,12 +402,14 @@ class Writer:
         """Add a line."""
         self.lines.append(" " * self.indent + text)
 
-    def _inside(self, write: Callable[[], None]) -> list[str]:
+    def _inside(self, write: Callable[[], None], scopes: Scopes) -> list[str]:
         """Return the lines that `write` writes, one level further in."""
         lines, self.lines = self.lines, []
+        around, self.scopes = self.scopes, self.scopes + scopes
         self.indent += 2
         write()
         self.indent -= 2
+        self.scopes = around
         lines, self.lines = self.lines, lines
         return lines
 
@@ -405,15 +423,27 @@ class Writer:
         """Write an equation by its primitive's rule, or by its decomposition."""
         prim, params = eqn.primitive, eqn.params
         outs = tuple(var.aval for var in eqn.outvars)
-        self.location = _location(eqn) if self.module.debug_info else ""
         written = prim.hlo(self, args, outs, **params)
         if written is not NotImplemented:
             return written
         if type(prim).decompose is Primitive.decompose:
             prim.missing("hlo", f"writing it as StableHLO (line {eqn.source.summary()})")
         avals = [arg.aval for arg in args]
-        simpler = stage_flat(lambda *xs: prim.decompose(*xs, **params), avals, prim.name)
+        with override_source(eqn.source):
+            simpler = stage_flat(lambda *xs: prim.decompose(*xs, **params), avals, prim.name)
         return self.inline(simpler, args)
+
+    def _location(self, eqn: Eqn) -> str:
+        """Return where an equation in the current scopes comes from, as MLIR writes it."""
+        name = eqn.primitive.name
+        if eqn.primitive.shares_names:
+            name = f"{name}({eqn.params['name']})"
+        path = json.dumps("/".join(filter(None, (*self.scopes, name))))
+        mark = eqn.source.frame
+        if mark is None:
+            return f" loc({path})"
+        line, column = mark.position
+        return f" loc({path}({json.dumps(mark.filename)}:{line}:{column + 1}))"
 
 
 def _short_form(
@@ -438,13 +468,3 @@ def _short_form(
         (dims,) = attributes.values()
         return f"{name} {operands}, dims = {integers(dims)} : {kind}"
     return None
-
-
-def _location(eqn: Eqn) -> str:
-    """Return where an equation comes from, as MLIR writes it."""
-    mark = eqn.source.frame
-    scopes = "/".join([*eqn.source.names, eqn.primitive.name])
-    if mark is None:
-        return f' loc("{scopes}")'
-    line, column = mark.position
-    return f' loc("{scopes}"("{mark.filename}":{line}:{column + 1}))'

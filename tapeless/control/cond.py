@@ -11,6 +11,7 @@ branch runs for all rows and `select_n` picks; rows that a branch is not for pas
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,8 +181,9 @@ class Cond(ProgramPrimitive):
         """Write a `case` whose regions use the operands where they are."""
         index, *operands = args
         regions = []
-        for branch in branches:
-            regions.append(b.region([], lambda branch=branch: b.inline(branch, operands)))
+        for number, branch in enumerate(branches):
+            write = partial(b.inline, branch, operands)
+            regions.append(b.region([], write, ("cond", f"branch_{number}_fun")))
         return b.op("stablehlo.case", [index], outs, {}, regions)
 
 

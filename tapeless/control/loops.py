@@ -25,6 +25,7 @@ from tapeless.control.scan import scan_p
 from tapeless.control.while_loop import while_p
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Var
+from tapeless.core.source import VMAP, name_scope
 from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims import slice as slices
 from tapeless.prims.binary import add
@@ -427,7 +428,8 @@ def _over_rows(f: Callable) -> Callable:
             return outs
 
         size = typeof(leaves[0]).shape[0]
-        outs, dims = batch_flat(flat, Axis(size), leaves, [0] * len(leaves))
+        with name_scope(VMAP):
+            outs, dims = batch_flat(flat, Axis(size), leaves, [0] * len(leaves))
         results = [batch_dim_to(x, d, 0, size) for x, d in zip(outs, dims, strict=True)]
         return tree_unflatten(out_trees[0], results)
 

@@ -32,6 +32,7 @@ from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Eqn, Jaxpr, Var
 from tapeless.core.primitive import Mask, Split, Values
+from tapeless.core.source import Source
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.convert import reduce_precision_p
 from tapeless.transforms.batch import batch_jaxpr
@@ -142,7 +143,7 @@ class Remat(ProgramPrimitive):
         """Write the program in place; the copy in a backward pass is kept apart from the first."""
         if params["differentiated"] and params.get("prevent_cse", True) and args:
             args = b.op("stablehlo.optimization_barrier", args, [arg.aval for arg in args])
-        return b.inline(jaxpr, args)
+        return b.inline(jaxpr, args, ("checkpoint",))
 
 
 def saveable(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
@@ -211,7 +212,7 @@ def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
         eqn for eqn in known.eqns if eqn.effects or not all(var in given for var in eqn.outvars)
     ]
     # A variable that is saved is an input now; an equation that also makes others makes a copy.
-    again = [_rename_outputs(eqn, given) for eqn in again]
+    again = [_computed_again(_rename_outputs(eqn, given)) for eqn in again]
     renamed = dict(zip(staged.invars[:n_residuals], residuals, strict=True))
     rest = [
         eqn.replace(
@@ -230,6 +231,12 @@ def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
         (*known.consts, *staged.consts),
         type(known.debug)(known.debug.function),
     )
+
+
+def _computed_again(eqn: Eqn) -> Eqn:
+    """Return the equation with a name stack that tells the copy from the first."""
+    source = eqn.source
+    return eqn.replace(source=Source(source.frame, ("rematted_computation", *source.names)))
 
 
 def _rename_outputs(eqn: Eqn, given: set[Var]) -> Eqn:

@@ -10,33 +10,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
-from tapeless.core.source import swap_override
+from tapeless.core.source import Walk
 from tapeless.core.trace import Value, context
 
 __all__ = ["eval_jaxpr", "last_uses"]
 
 
 def eval_jaxpr(
-    jaxpr: Jaxpr, consts: Sequence[Value], *args: Value, keeps_sources: bool = True
+    jaxpr: Jaxpr,
+    consts: Sequence[Value],
+    *args: Value,
+    keeps_sources: bool = True,
 ) -> tuple[Value, ...]:
     """Return the outputs of `jaxpr` for these constants and inputs.
 
-    keeps_sources: whether what is traced comes from where the equations do, or from the caller.
+    keeps_sources: whether what is traced comes from where the equations do, or from the caller; it
+    has the names of both.
     """
     env: dict[Atom, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
-    previous = swap_override(None)
-    try:
+    with Walk() as walk:
+        reach = walk.reach if keeps_sources else walk.reach_names
         for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-            swap_override(eqn.source if keeps_sources else previous)
-            operands = tuple([x.val if type(x) is Literal else env[x] for x in eqn.invars])
+            reach(eqn.source)
+            operands = _read(env, eqn.invars)
             outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
             env.update(zip(eqn.outvars, outs, strict=True))
             for var in dying:
                 env.pop(var, None)
-    finally:
-        swap_override(previous)
-    return tuple([x.val if type(x) is Literal else env[x] for x in jaxpr.outvars])
+    return _read(env, jaxpr.outvars)
+
+
+def _read(env: dict[Atom, Value], atoms: Sequence[Atom]) -> tuple[Value, ...]:
+    """Return the values of atoms."""
+    return tuple([x.val if type(x) is Literal else env[x] for x in atoms])
 
 
 def last_uses(jaxpr: Jaxpr) -> list[list[Var]]:

@@ -39,6 +39,7 @@ from tapeless.core.jaxpr import (
     printers,
     subjaxprs,
 )
+from tapeless.core.source import names_text
 from tapeless.util.layout import (
     Document,
     brk,
@@ -202,8 +203,7 @@ def _equation(eqn: Eqn, names: Names) -> Document:
         frame = eqn.source.frame
         parts.append(note("" if frame is None else str(frame)))
     if settings.name_stack:
-        scopes = "/".join(eqn.source.names)
-        parts.append(note(f"[{scopes}]"))
+        parts.append(note(f"[{names_text(eqn.source.names)}]"))
     if eqn.outvars:
         parts += [nest(2, _binders(eqn.outvars, names)), " = "]
     name = eqn.primitive.printed_name or eqn.primitive.name

@@ -23,6 +23,7 @@ import numpy as np
 
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
+from tapeless.core.source import name_scope
 from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, const, convert, value_of
 from tapeless.numpy.products import result_type_of_product
@@ -69,7 +70,8 @@ def einsum(
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
     text, arrays = _parse(subscripts, operands)
     how = (precision, preferred_element_type, _dot_general, out_sharding)
-    return _einsum(text, _path(optimize), how, *arrays)
+    with name_scope(text):
+        return _einsum(text, _path(optimize), how, *arrays)
 
 
 @functools.partial(jit, static_argnums=(0, 1, 2), inline="early")

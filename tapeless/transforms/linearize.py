@@ -25,6 +25,7 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr, Var
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
+from tapeless.core.source import JVP, name_scope, new_stack, stack_depth
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
@@ -143,7 +144,8 @@ def linearize_flat(
     wanted: Mask | None = None,
 ) -> Linearized:
     """Linearise a flat function at `primals`, by the inputs `wanted` (default: all)."""
-    staged = StageTrace(context.trace, "the linearised function", DebugInfo("linear"))
+    words = "the linearised function", DebugInfo("linear")
+    staged = StageTrace(context.trace, *words, depth=stack_depth())
     splitter = SplitTrace(context.trace, staged)
     avals = [typeof(x).tangent() for x in primals]
     wanted = wanted or (True,) * len(primals)
@@ -154,7 +156,8 @@ def linearize_flat(
     ]
     try:
         trace = LinearizeTrace(splitter)
-        outs, out_tangents = jvp_flat(function, primals, tangents, trace)
+        with name_scope(JVP):
+            outs, out_tangents = jvp_flat(function, primals, tangents, trace)
         if any(map(staged.owns, outs)):
             raise ValueError(
                 "Linearization failed to produce known values for all output primals. This is "
@@ -206,7 +209,8 @@ def split_jaxpr(
         for aval, flag in zip(jaxpr.in_avals, unknown, strict=True)
     ]
     try:
-        outs = under(splitter, eval_jaxpr, jaxpr, jaxpr.consts, *inputs)
+        with new_stack():
+            outs = under(splitter, eval_jaxpr, jaxpr, jaxpr.consts, *inputs)
         unknown_outs = tuple(f or staged.owns(x) for f, x in zip(forced, outs, strict=True))
         atoms = [staged.atom(out) for out in select(outs, unknown_outs)]
         # Only what the known program computes is a residual; an array from outside is a constant.

@@ -22,7 +22,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
-from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources
+from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, surroundings, under
 
 __all__ = ["StageTrace", "StageTracer", "stage_flat", "stage_jaxpr"]
@@ -113,12 +113,16 @@ class StageTrace(Trace):
     __slots__ = ("builder", "sources")
 
     def __init__(
-        self, parent: Trace | None, what: str = "", debug: DebugInfo = NO_DEBUG_INFO
+        self,
+        parent: Trace | None,
+        what: str = "",
+        debug: DebugInfo = NO_DEBUG_INFO,
+        depth: int = 0,
     ) -> None:
-        """what: words for messages."""
+        """what: words for messages.  depth: how many names on the stack are no part of it."""
         super().__init__(parent, Tag(what))
         self.builder = Builder(debug)
-        self.sources = Sources()
+        self.sources = Sources(depth)
 
     def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
         """Let the primitive enter itself: by one equation, unless it says otherwise."""
@@ -180,7 +184,8 @@ def stage_flat(
     """
     trace = StageTrace(context.trace, what or debug.function, debug)
     try:
-        atoms = _traced_atoms(trace, function, avals)
+        with new_stack():
+            atoms = _traced_atoms(trace, function, avals)
     finally:
         trace.tag.alive = False
     leaks.check(trace.tag)

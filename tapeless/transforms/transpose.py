@@ -19,7 +19,7 @@ from typing import Any
 
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Linear, NotLinear, Zero
-from tapeless.core.source import override_source, swap_override
+from tapeless.core.source import Walk
 from tapeless.core.trace import Value, context
 from tapeless.prims.common import add_tangents, instantiate
 from tapeless.transforms.stage import stage_jaxpr
@@ -77,7 +77,8 @@ def backward(
             linear.add(var)
         else:
             env[var] = arg
-    linear_eqns = _run_nonlinear(jaxpr, env, linear)
+    with Walk() as walk:
+        linear_eqns = _run_nonlinear(jaxpr, env, linear, walk)
     sums = Cotangents()
     placeholders = (v for v, arg in zip(jaxpr.invars, args, strict=True) if type(arg) is Linear)
     for var, cotangent in zip(placeholders, start, strict=False):
@@ -90,16 +91,13 @@ def backward(
         """Return what the equations of one operation share."""
         return operation_of.get(eqn.outvars[0], eqn) if eqn.outvars else eqn
 
-    previous = swap_override(None)
-    try:
+    with Walk() as walk:
         for _, eqns in groupby(reversed(linear_eqns), operation):
-            _transpose_operation(list(eqns), env, linear, sums)
-    finally:
-        swap_override(previous)
+            _transpose_operation(list(eqns), env, linear, sums, walk)
     return [sums.pop(var) if var in linear else None for var in jaxpr.invars]
 
 
-def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Atom]) -> list[Eqn]:
+def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Atom], walk: Walk) -> list[Eqn]:
     """Evaluate the equations without linear inputs; return the others, their outputs marked."""
     linear_eqns = []
     for eqn in jaxpr.eqns:
@@ -107,9 +105,9 @@ def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Atom]) -> li
             linear.update(eqn.outvars)
             linear_eqns.append(eqn)
             continue
-        with override_source(eqn.source):
-            operands = tuple([_read(env, atom) for atom in eqn.invars])
-            outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
+        walk.reach(eqn.source)
+        operands = tuple([_read(env, atom) for atom in eqn.invars])
+        outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
         env.update(zip(eqn.outvars, outs, strict=True))
     return linear_eqns
 
@@ -120,7 +118,7 @@ def _read(env: dict[Var, Value], atom: Atom) -> Value:
 
 
 def _transpose_operation(
-    eqns: list[Eqn], env: dict[Var, Value], linear: set[Atom], sums: Cotangents
+    eqns: list[Eqn], env: dict[Var, Value], linear: set[Atom], sums: Cotangents, walk: Walk
 ) -> None:
     """Hand the cotangents of an operation's outputs to its inputs.
 
@@ -129,6 +127,7 @@ def _transpose_operation(
     own = {var for eqn in eqns for var in eqn.outvars}
     handed = []
     for eqn in eqns:
+        walk.reach(eqn.source)
         pairs = _transpose_eqn(eqn, env, linear, sums)
         for atom, cotangent in pairs:
             if atom in own:
@@ -143,7 +142,6 @@ def _transpose_eqn(
     eqn: Eqn, env: dict[Var, Value], linear: set[Atom], sums: Cotangents
 ) -> list[tuple[Atom, Cotangent | None]]:
     """Return the cotangents of one equation's inputs, each with its variable."""
-    swap_override(eqn.source)
     outs = [sums.pop(var) for var in eqn.outvars]
     if not eqn.effects and not [ct for ct in outs if type(ct) is not Zero]:
         return []

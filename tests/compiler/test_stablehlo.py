@@ -77,7 +77,28 @@ def test_source_positions_are_written_when_asked_for():
 
     assert "loc(" not in lowered(f, X)
     text = lowered(f, X, debug_info=True)
-    assert re.search(r'loc\("layer/sin"\(".*test_stablehlo\.py":\d+:\d+\)\)', text)
+    assert re.search(r'loc\("jit\(f\)/layer/sin"\(".*test_stablehlo\.py":\d+:\d+\)\)', text)
+
+
+def test_source_positions_tell_transformations_branches_and_loops():
+    def f(x):
+        with jax.named_scope("layer"):
+            x = lax.cond(x > 0, lambda y: lax.sin(y), lambda y: y, x)
+        step = jax.checkpoint(lambda y: lax.exp(y))
+        return lax.scan(lambda y, _: (step(y), None), x, None, length=3)[0]
+
+    text = lowered(jax.grad(f), 1.0, debug_info=True)
+    paths = set(re.findall(r'loc\("([^"]*)"', text))
+    assert {
+        "jit(f)/jvp(layer)/cond",
+        "jit(f)/jvp(layer)/cond/branch_1_fun/sin",
+        "jit(f)/jvp()/while/body/exp",
+        "jit(f)/transpose(jvp())/while/body/checkpoint/rematted_computation/exp",
+        "jit(f)/transpose(jvp(layer))/cond/branch_1_fun/mul",
+    } <= paths
+    # What an equation with regions is, is said of its own place, not of what is inside.
+    case = re.search(r'"stablehlo.case".*?\n    }\) : [^\n]*', text, re.DOTALL)
+    assert 'loc("jit(f)/jvp(layer)/cond"' in case.group(0).splitlines()[-1]
 
 
 def test_callbacks_are_refused():

@@ -5,10 +5,13 @@ import numpy as np
 import tapeless as jax
 import tapeless.lax as lax
 from tapeless.core.source import (
+    JVP,
     UNKNOWN_SOURCE,
+    VMAP,
     Source,
     current_source,
     name_scope,
+    names_text,
     override_source,
 )
 
@@ -43,6 +46,30 @@ def test_names_of_scopes_nest_and_end():
     assert negation.source.names == ()
 
 
+def test_transformations_wrap_the_scope_that_they_find_inside():
+    def f(x):
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            return lax.sin(x)
+
+    def stacks(function):
+        return [names_text(eqn.source.names) for eqn in jax.make_jaxpr(function)(1.0).eqns]
+
+    assert stacks(jax.grad(f)) == ["jvp(outer)/inner"] * 2 + ["transpose(jvp(outer))/inner"]
+    with jax.named_scope("around"):  # no part of a program of its own
+        assert stacks(lambda x: jax.vmap(f)(lax.full((3,), x))) == ["", "vmap(outer)/inner"]
+    (call,) = jax.make_jaxpr(jax.vmap(jax.jit(f)))(X).eqns
+    assert names_text(call.source.names) == "vmap()"
+    assert call.params["jaxpr"].eqns[0].source.names == ("outer", "inner")
+    assert names_text((VMAP, JVP)) == "vmap(jvp())"
+
+
+def test_what_a_checkpoint_computes_again_has_a_scope_of_its_own():
+    jaxpr = jax.make_jaxpr(jax.grad(jax.checkpoint(lambda x: lax.sin(lax.sin(x)))))(1.0)
+    inner = jaxpr.eqns[-1].params["jaxpr"].eqns
+    assert [eqn.source.names for eqn in inner][:3] == [("rematted_computation",)] * 3
+    assert inner[-1].source.names == ()
+
+
 def test_a_pass_attributes_what_it_makes_to_the_older_equation():
     def f(x):
         return lax.mul(lax.sin(x), 2.0)
@@ -55,6 +82,8 @@ def test_a_pass_attributes_what_it_makes_to_the_older_equation():
     older = Source(None, ("older",))
     with override_source(older):
         assert current_source() is older
+    with name_scope("around"), override_source(older):
+        assert current_source().names == ("around", "older")
     assert current_source() is not older
 
 

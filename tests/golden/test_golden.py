@@ -87,6 +87,51 @@ def test_text_with_sources_and_names_is_that_of_jax(name, colour):
     assert ".py:" in annotated(jax)
 
 
+# What linearising a checkpoint stages is, in JAX, inside the scopes around it once more.
+REPEATED = re.compile(r"(?<=remat2\[ # \[)(.*)jvp\(jvp\((\w*)\)")
+
+
+def scopes(module, function, args):
+    """Return the lines of a program with their name stacks, without a scan's parameters."""
+    text = module.make_jaxpr(function)(*args).pretty_print(name_stack=True, use_color=False)
+    lines = SCAN_PARAMETERS.sub("", text).splitlines()
+    return [REPEATED.sub(r"\1jvp(\2", re.sub(r" +# ", " # ", line)) for line in lines]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_name_stacks_are_those_of_jax(name):
+    import jax as oracle
+
+    ours, theirs = (scopes(module, *PROGRAMS[name](module)) for module in (jax, oracle))
+    assert ours == theirs
+
+
+# Here JAX has a scope twice, as in `jvp(jvp())`, of which this package knows once.
+TWICE = """
+grad_prod grad_cummax remat_grad remat_policy remat_dots remat_named remat_no_cse remat_of_jit
+scan_grad_mlp custom_jvp_grad custom_vjp_vmap_grad custom_vjp_remat vmap_dynamic_update
+vmap_remat_grad checkpoint_dots_grad gru_step_grad
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", sorted(set(EXPRESSIONS) - set(TWICE.split())))
+def test_name_stacks_of_an_expression_are_those_of_jax(name):
+    import jax as oracle
+
+    settings = {"name_stack": True, "use_color": False}
+    ours, theirs = (
+        re.sub(
+            r" +# ",
+            " # ",
+            SCAN_PARAMETERS.sub("", expression_text(m, EXPRESSIONS[name], **settings)),
+        )
+        for m in (jax, oracle)
+    )
+    assert ours == theirs
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", HLO_PROGRAMS)
 def test_xla_runs_the_text_to_the_same_values(name):
