@@ -105,9 +105,10 @@ class Callback(Primitive):
         def call(*arrays: np.ndarray) -> list[np.ndarray]:
             """Wrap the memory of the program, which is copied, call, and check what comes back."""
             base = Context.base
+            numbers = map(_numbers, arrays, avals)
             with eval_context():
-                results = callback(*map(base.array, arrays, avals))
-                return _checked(results, outs)
+                results = callback(*map(base.array, numbers, avals))
+                return list(map(_parts, _checked(results, outs)))
 
         def ask(*arrays: np.ndarray) -> list[np.ndarray]:
             """Call where the user's program runs."""
@@ -257,6 +258,16 @@ class FlatCallback:
     def __repr__(self) -> str:
         """Return what programs print."""
         return f"_FlatCallback(callback_func={self.function}, in_tree={self.tree})"
+
+
+def _numbers(memory: np.ndarray, aval: ShapedArray) -> np.ndarray:
+    """Return an array over memory in which complex numbers are a last axis of two."""
+    return memory.view(aval.dtype)[..., 0] if aval.dtype.kind == "c" else memory
+
+
+def _parts(numbers: np.ndarray) -> np.ndarray:
+    """Return complex numbers as a last axis of two, and others as they are."""
+    return np.stack([numbers.real, numbers.imag], -1) if numbers.dtype.kind == "c" else numbers
 
 
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:

@@ -72,6 +72,18 @@ def test_a_result_of_another_type_than_announced_is_refused():
         jax.pure_callback(lambda: (np.float32(1), np.float32(1)), SCALAR)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_go_in_and_out(dtype, capsys):
+    with jax.enable_x64(True):
+        x = np.array([[1 + 2j, 3], [4j, 5], [6, 7 - 1j]], dtype)
+        turned = jax.ShapeDtypeStruct((2, 3), dtype)
+        double = lambda x: jax.pure_callback(lambda x: 2 * x.T, turned, x)  # noqa: E731
+        np.testing.assert_array_equal(2 * x.T, jax.jit(double)(x))
+        np.testing.assert_array_equal(2 * x.T + 1, jax.jit(lambda x: double(x) + 1)(x))
+        jax.debug.print("{}", x[0])
+    assert capsys.readouterr().out == f"{x[0]}\n"
+
+
 def test_callbacks_have_no_derivatives():
     pure = lambda x: jax.pure_callback(lambda x: x, SCALAR, x)  # noqa: E731
     with pytest.raises(ValueError, match="Pure callbacks do not support JVP"):

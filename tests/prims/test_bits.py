@@ -7,8 +7,60 @@ import pytest
 
 import tapeless as jax
 from tapeless.prims import bits
+from tests.support.harness import laws
+from tests.support.records import Record
+from tests.support.records import bits as words_of
 
 FRY = bits.threefry_prng_impl
+WORDS = ("uint32",)
+INTEGERS = dict.fromkeys(("jvp", "transpose", "second"), "integers have no tangents")
+WHOLE = INTEGERS | {"empty": "a key has two words"}
+
+
+def threefry(key, high, low):
+    """Hash counters by 20 rounds of threefry2x32, as published by Salmon and others (2011)."""
+    with np.errstate(over="ignore"):
+        keys = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
+        x, y = high + keys[0], low + keys[1]
+        for group in range(5):
+            for turn in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+                x = x + y
+                y = (y << np.uint32(turn) | y >> np.uint32(32 - turn)) ^ x
+            x = x + keys[(group + 1) % 3]
+            y = y + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x, y
+
+
+def hashed(key, *low):
+    """Hash counters whose high word is zero; the two words of each."""
+    count = np.asarray(low, np.uint32)
+    return threefry(key, np.zeros_like(count), count)
+
+
+def of_key(function):
+    """Return a function of keys as one of their words."""
+    return lambda words: function(bits.random_wrap(words, impl=FRY))
+
+
+RECORDS = [
+    Record("threefry2x32", bits.threefry2x32_p.bind, (words_of(3),) * 4, WORDS, INTEGERS,
+           reference=lambda a, b, c, d: threefry((a, b), c, d)),
+    Record("random_bits", of_key(lambda key: bits.random_bits(key, 32, (3,))), (words_of(2),),
+           WORDS, WHOLE, reference=lambda key: np.bitwise_xor(*hashed(key, 0, 1, 2))),
+    Record("random_split", of_key(lambda key: bits.random_unwrap(bits.random_split(key, (3,)))),
+           (words_of(2),), WORDS, WHOLE,
+           reference=lambda key: np.stack(hashed(key, 0, 1, 2), -1)),
+    Record("random_fold_in",
+           lambda words, n: bits.random_unwrap(
+               bits.random_fold_in(bits.random_wrap(words, impl=FRY), n)),
+           (words_of(2), words_of()), WORDS, WHOLE,
+           reference=lambda key, n: np.concatenate(hashed(key, n))),
+    Record("random_clone", of_key(lambda key: bits.random_unwrap(bits.random_clone(key))),
+           (words_of(2),), WORDS, WHOLE, reference=lambda key: key),
+    Record("random_seed", lambda n: bits.random_unwrap(bits.random_seed(n, FRY)), (words_of(),),
+           WORDS, INTEGERS, reference=lambda n: np.array([0, n], np.uint32)),
+]  # fmt: skip
+globals().update(laws(RECORDS))
 
 
 def key(seed: int) -> object:

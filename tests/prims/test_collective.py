@@ -7,8 +7,35 @@ import pytest
 
 import tapeless as jax
 from tapeless.prims import collective
+from tests.support.harness import laws
+from tests.support.records import Record, normal
 
 X = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+
+WIDE = ("float32", "float64", "complex64", "complex128")
+ROWS = {"empty": "there is no axis without rows"}
+
+
+def over_rows(function):
+    """Return the function of an array whose squared rows are exchanged over the axis "i"."""
+    return lambda x: jax.vmap(lambda row: function(row * row, "i"), axis_name="i")(x)
+
+
+RECORDS = [
+    Record("ppermute",
+           over_rows(lambda x, i: collective.ppermute(x, i, [(0, 2), (1, 0), (2, 3), (3, 1)])),
+           (normal(4, 2),), WIDE, ROWS, reference=lambda x: (x * x)[[1, 3, 0, 2]]),
+    Record("pbroadcast", over_rows(lambda x, i: collective.pbroadcast(x, i, 2)), (normal(4, 2),),
+           WIDE, ROWS, reference=lambda x: np.tile((x * x)[2], (4, 1))),
+    Record("all_gather", over_rows(collective.all_gather), (normal(4, 2),), WIDE, ROWS,
+           reference=lambda x: np.tile(x * x, (4, 1, 1))),
+    Record("all_to_all", over_rows(lambda x, i: collective.all_to_all(x, i, 0, 0)),
+           (normal(4, 4),), WIDE, ROWS, reference=lambda x: (x * x).T),
+    Record("reduce_scatter", over_rows(collective.psum_scatter), (normal(4, 4),), WIDE, ROWS,
+           reference=lambda x: np.sum(x * x, 0)),
+]  # fmt: skip
+globals().update(laws(RECORDS))
 
 
 def mapped(function, x=X) -> np.ndarray:

@@ -7,8 +7,39 @@ import pytest
 
 import tapeless as jax
 from tapeless.prims import binary, named_axes, reduce
+from tests.support.harness import laws
+from tests.support.records import Record, normal
 
 X = np.arange(1, 17, dtype=np.float32).reshape(4, 4)
+
+
+WIDE = ("float32", "float64", "complex64", "complex128")
+EXTREME = dict.fromkeys(("jvp", "transpose", "second"), "it has no derivative, in JAX either")
+ROWS = {"empty": "there is no axis without rows"}
+
+
+def over_rows(function):
+    """Return the function of an array whose rows are mapped over the axis "i"."""
+    return lambda x: jax.vmap(lambda row: function(row, "i"), axis_name="i")(x)
+
+
+def fold_of_rows(fold):
+    """Return the function that gives each row the fold of all."""
+    return lambda x: np.broadcast_to(fold(x, 0), x.shape).astype(x.dtype)
+
+
+RECORDS = [
+    Record("psum", over_rows(lambda x, i: named_axes.psum(x * x, i)), (normal(4, 2),), WIDE, ROWS,
+           reference=lambda x: fold_of_rows(np.sum)(x * x)),
+    Record("pmax", over_rows(named_axes.pmax), (normal(4, 2),), without=EXTREME | ROWS,
+           reference=fold_of_rows(np.max)),
+    Record("pmin", over_rows(named_axes.pmin), (normal(4, 2),), without=EXTREME | ROWS,
+           reference=fold_of_rows(np.min)),
+    Record("axis_index",
+           over_rows(lambda x, i: x * named_axes.axis_index(i).astype(x.dtype)), (normal(4, 2),),
+           WIDE, ROWS, reference=lambda x: x * np.arange(4).reshape(4, 1).astype(x.dtype)),
+]  # fmt: skip
+globals().update(laws(RECORDS))
 
 
 def mapped(function, x=X, **options) -> np.ndarray:

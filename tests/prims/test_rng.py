@@ -11,9 +11,46 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tests.parity.expressions import check_value
+from tests.support.harness import laws
+from tests.support.records import Record, bits
 
 STATE = np.array([1, 2, 3, 4], np.uint32)
 ROWS = np.arange(12, dtype=np.uint32).reshape(3, 4)
+
+
+def philox(state):
+    """Draw 8 words by 10 rounds of philox4x32, as published by Salmon and others (2011)."""
+    words = []
+    for block in range(2):
+        low, high = map(int, state[:2])
+        count = int(state[2]) + (int(state[3]) << 32) + block
+        a, b, c, d = count & 0xFFFFFFFF, count >> 32 & 0xFFFFFFFF, low, high
+        for _ in range(10):
+            first, second = 0xD2511F53 * a, 0xCD9E8D57 * c
+            a, c = second >> 32 ^ b ^ low, first >> 32 ^ d ^ high
+            b, d = second & 0xFFFFFFFF, first & 0xFFFFFFFF
+            low, high = low + 0x9E3779B9 & 0xFFFFFFFF, high + 0xBB67AE85 & 0xFFFFFFFF
+        words += [a, b, c, d]
+    count = int(state[2]) + (int(state[3]) << 32) + 2
+    moved = [*map(int, state[:2]), count & 0xFFFFFFFF, count >> 32 & 0xFFFFFFFF]
+    return np.array(moved, np.uint32), np.array(words, np.uint32)
+
+
+RECORDS = [
+    Record(
+        "rng_bit_generator",
+        lambda state: lax.rng_bit_generator(state, (8,)),
+        (bits(4),),
+        ("uint32",),
+        dict.fromkeys(("jvp", "transpose", "second"), "integers have no tangents")
+        | {
+            "empty": "a state has four words",
+            "vmap": "the state of the first row draws for all, in JAX too",
+        },
+        reference=philox,
+    )
+]
+globals().update(laws(RECORDS))
 
 
 def test_states_follow_each_other():

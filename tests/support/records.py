@@ -9,8 +9,9 @@
         errors=(...),                   calls that must fail
     )
 
-The reference is the `reference` rule of the operations that the function applies.  A maker keeps
-its operand inside the domain, and away from points where the function has no derivative.
+The reference is the `reference` rule of the operations that the function applies, or the function
+`reference` of the record, for operations that have no such rule.  A maker keeps its operand inside
+the domain, and away from points where the function has no derivative.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Record:
     errors: tuple[Failure, ...] = ()
     ulps: float = 4.0
     differentiable: tuple[int, ...] | None = None
+    reference: Callable[..., Any] | None = None
 
     def arguments(self, dtype: str, seed: int = 0) -> list[np.ndarray]:
         """Return operands of the dtype."""
