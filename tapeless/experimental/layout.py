@@ -1,38 +1,8 @@
-"""`jax.experimental.layout`: how arrays lie in memory.
+"""`jax.experimental.layout`: how arrays lie in memory.  Names only."""
 
-Every array here is dense and in row-major order.  A `Layout` names an order of axes and a `Format`
-pairs it with a sharding, so that programs which pass them on find the classes.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
-
+from tapeless.runtime.layout import Format, Layout
 from tapeless.util.names import close_module
 
 __all__ = ["Format", "Layout"]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """An order of axes, the slowest first; tiles and packed elements exist on accelerators only."""
-
-    major_to_minor: tuple[int, ...]
-    tiling: tuple[tuple[int, ...], ...] | None = None
-    sub_byte_element_size_in_bits: int = 0
-
-
-@dataclass(frozen=True)
-class Format:
-    """A layout and a sharding, each None where it is not decided.
-
-    >>> Format().sharding is None
-    True
-    """
-
-    layout: Any = None
-    sharding: Any = None
-
 
 close_module("jax.experimental.layout", globals())

@@ -9,9 +9,12 @@ The figures are those of the program that runs: `memory_analysis` reads the buff
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
+from tapeless.core.effects import Effects
+from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.trace import Tracer
 from tapeless.errors import JaxRuntimeError
@@ -20,8 +23,9 @@ from tapeless.runtime.cache import TracedProgram
 from tapeless.runtime.device import cpu_device
 from tapeless.runtime.eager import executable_of
 from tapeless.runtime.executable import Executable
+from tapeless.runtime.layout import Format, Layout
 from tapeless.runtime.sharding import SingleDeviceSharding
-from tapeless.runtime.xla import XlaExecutable
+from tapeless.runtime.xla import XlaExecutable, hlo_text
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
@@ -148,6 +152,32 @@ class Traced(Stage):
         return self._traced.jaxpr
 
     @property
+    def effects(self) -> Effects:
+        """What the program does besides returning values."""
+        return self._traced.jaxpr.effects
+
+    def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
+        """Return the captured arrays, and the function of them and the arguments.
+
+        >>> from tapeless import jit, numpy
+        >>> scale = numpy.array([2.0, 3.0])
+        >>> consts, function = jit(lambda x: x * scale).trace(1.0).closure_convert()
+        >>> function([scale + 1], 1.0)
+        Array([3., 4.], dtype=float32)
+        """
+        jaxpr, in_tree, out_tree = self._traced.jaxpr, self.in_tree, self.out_tree
+
+        def function(consts: Any, *args: Any, **kwargs: Any) -> Any:
+            """Evaluate the program on other values in the place of the captured ones."""
+            leaves, tree = tree_flatten((args, kwargs))
+            if tree != in_tree:
+                raise TypeError(_tree_mismatch(in_tree, tree))
+            outs = eval_jaxpr(jaxpr, tree_flatten(consts)[0], *leaves)
+            return tree_unflatten(out_tree, outs)
+
+        return list(jaxpr.consts), function
+
+    @property
     def fun_name(self) -> str:
         """The name of the function."""
         return self._traced.name
@@ -159,7 +189,7 @@ class Traced(Stage):
 
 @record
 class Module:
-    """A StableHLO module; its text is `str(module)`."""
+    """A module of StableHLO or HLO; its text is `str(module)`."""
 
     text: str
 
@@ -167,16 +197,30 @@ class Module:
         """Return the text."""
         return self.text
 
+    def as_hlo_text(self) -> str:
+        """Return the text, by the name that it has in XLA's modules."""
+        return self.text
+
 
 class Lowered(Stage):
     """A function as StableHLO."""
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """Return the StableHLO module."""
+        """Return the text of the module.
+
+        dialect: "stablehlo", the default, or "hlo", which XLA makes of it if jaxlib is installed.
+        debug_info: whether StableHLO carries the name stacks and lines of operations.
+
+        >>> from tapeless import jit
+        >>> print(jit(lambda x: -x).lower(1.0).as_text().splitlines()[2])
+            %0 = stablehlo.negate %arg0 : tensor<f32>
+        """
+        if dialect == "hlo":
+            return hlo_text(self.as_text(debug_info=debug_info), debug_info)
         if dialect not in (None, "stablehlo"):
             raise ValueError(
-                f"unknown dialect: {dialect}. A lowered function is text in 'stablehlo' only; "
-                "as_text() of the compiled function lists its loops."
+                f"unknown dialect: {dialect}. A lowered function is text in 'stablehlo', or in "
+                "'hlo' if jaxlib is installed; as_text() of the compiled function lists its loops."
             )
         jaxpr = self._traced.jaxpr
         named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
@@ -184,7 +228,7 @@ class Lowered(Stage):
         return stablehlo.module_text(named, self._traced.name, debug_info, aliases)
 
     def compiler_ir(self, dialect: str | None = None) -> Module:
-        """Return the StableHLO module as an object, which prints as its text."""
+        """Return the module as an object, which prints as its text."""
         return Module(self.as_text(dialect))
 
     def _aliases(self) -> dict[int, int]:
@@ -276,6 +320,16 @@ class Compiled(Stage):
         """Where the results lie, in their tree."""
         return tree_unflatten(self.out_tree, [_SHARDING] * self.out_tree.num_leaves)
 
+    @property
+    def input_formats(self) -> Any:
+        """How the arguments lie in memory, in their tree: in row-major order, on the one device."""
+        return tree_unflatten(self.in_tree, list(map(_format, self._traced.jaxpr.in_avals)))
+
+    @property
+    def output_formats(self) -> Any:
+        """How the results lie in memory, in their tree."""
+        return tree_unflatten(self.out_tree, list(map(_format, self._traced.jaxpr.out_avals)))
+
     def runtime_executable(self) -> Any:
         """Return the program that runs, as the runtime has it."""
         return self._executable
@@ -326,6 +380,11 @@ def effort_of(options: dict[str, Any]) -> int | None:
     if unknown:
         raise JaxRuntimeError(f"INVALID_ARGUMENT: No such compile option: {unknown[0]!r}")
     return effort
+
+
+def _format(aval: ShapedArray) -> Format:
+    """Return how an array of this type lies in memory."""
+    return Format(Layout(tuple(range(aval.ndim)), ()), _SHARDING)
 
 
 def _n_bytes(aval: ShapedArray) -> int:

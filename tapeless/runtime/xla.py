@@ -31,7 +31,7 @@ from tapeless.util import lazy
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
 
-__all__ = ["XlaExecutable", "compiled"]
+__all__ = ["XlaExecutable", "compiled", "hlo_text"]
 
 stablehlo = lazy.load("tapeless.compiler.stablehlo")
 
@@ -52,7 +52,10 @@ class _Client:
 def _client() -> _Client:
     """Import jaxlib and start its client; raise RuntimeError where that cannot be done."""
     if not lazy.exists("jaxlib.xla_client"):
-        raise RuntimeError(f'the back end "xla" needs jaxlib, which is not installed. {_HOW}')
+        raise RuntimeError(
+            f'the back end "xla", of which the text "hlo" is part, needs jaxlib, which is not '
+            f"installed. {_HOW}"
+        )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no notes on the standard error stream
     try:
         xla_client = lazy.now("jaxlib.xla_client")
@@ -139,6 +142,18 @@ class XlaExecutable:
     def listing(self) -> str:
         """Return the program as XLA has optimised it."""
         return self._loaded.get_hlo_text()
+
+
+def hlo_text(module: str, debug_info: bool) -> str:
+    """Return a StableHLO module as XLA's own text, before it optimises.
+
+    debug_info: whether operations carry what the module says of where they come from.
+    """
+    extension = _client().extension
+    computation = extension.mlir.mlir_module_to_xla_computation(module, return_tuple=True)
+    options = lazy.now("jaxlib._hlo").HloPrintOptions()
+    options.print_metadata = debug_info
+    return computation.get_hlo_module().to_string(options)
 
 
 @weak_identity_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 
 import numpy as np
@@ -34,6 +35,50 @@ def test_text_of_the_stages():
     assert "stablehlo.dot_general" in lowered.as_text()
     assert "jax.result_info = \"result['product']\"" in lowered.as_text()
     assert "for i" in compiled.as_text()
+
+
+@pytest.mark.oracle
+def test_hlo_is_what_xla_makes_of_the_module():
+    """The text "hlo" is XLA's, made by jaxlib."""
+    lowered, _ = stages()
+    text = lowered.as_text("hlo")
+    assert text.startswith("HloModule jit__lambda") and " dot(" in text
+    assert str(lowered.compiler_ir("hlo")) == text
+    assert 'op_name="jit(<lambda>)/dot_general"' in lowered.as_text("hlo", debug_info=True)
+
+
+def test_hlo_without_jaxlib_says_what_to_install(monkeypatch):
+    """Without jaxlib there is one clear error."""
+    xla = importlib.import_module("tapeless.runtime.xla")
+    monkeypatch.setattr(xla.lazy, "exists", lambda name: False)
+    xla._client.cache_clear()
+    with pytest.raises(RuntimeError, match='the text "hlo" is part, needs jaxlib.*pip install'):
+        stages()[0].as_text("hlo")
+
+
+def test_captured_arrays_are_made_arguments():
+    """Of a traced function with captured arrays comes one of them and the arguments."""
+    scale = jnp.arange(4.0)
+    traced = jax.jit(lambda x, *, y: {"sum": x @ scale + y}).trace(X, y=1.0)
+    assert traced.effects == frozenset()
+    consts, function = traced.closure_convert()
+    assert [c is scale for c in consts] == [True]
+    np.testing.assert_array_equal(function(consts, X, y=1.0)["sum"], np.full(4, 7.0))
+    gradient = jax.grad(lambda c: function(c, X, y=1.0)["sum"].sum())(consts)
+    np.testing.assert_array_equal(gradient[0], np.full(4, 4.0))
+    with pytest.raises(TypeError, match="does not match the input pytree"):
+        function(consts, X)
+    printed = jax.jit(lambda x: jax.debug.print("{}", x)).trace(1.0)
+    assert "Debug" in str(printed.effects)
+
+
+def test_formats_are_row_major_on_the_one_device():
+    """Compiled functions say how their arguments and results lie in memory."""
+    _, compiled = stages()
+    (first, second), named = compiled.input_formats
+    assert (first.layout.major_to_minor, named) == ((0, 1), {})
+    assert first == second == compiled.output_formats["product"]
+    assert first.sharding == compiled.input_shardings[0][0]
 
 
 def test_memory_is_that_of_the_plan():

@@ -141,7 +141,7 @@ def test_without_jaxlib_one_error_says_what_to_do():
     )
     lines = out.stdout.splitlines()
     assert lines[0] == "2.0"
-    message = 'the back end "xla" needs jaxlib, which is not installed. Install it: pip install'
+    message = 'the back end "xla", of which the text "hlo" is part, needs jaxlib, which is not'
     assert [line.startswith(message) for line in lines[1:]] == [True, True]
 
 
