@@ -13,7 +13,7 @@ written by its decomposition.  A nested `jit` is a function of the module: writt
 wherever it stands.  Captured arrays are constants.
 
 Operations are written in MLIR's generic form, `"name"(operands) <{attributes}> ({regions}) : type`,
-but for the frequent ones, which have a shorter form of their own.
+but for the frequent ones, which have a shorter form of their own (`hlo_forms`).
 
 What a program does besides returning values cannot be written down: callbacks are refused.
 """
@@ -28,28 +28,23 @@ from types import MappingProxyType
 import numpy as np
 
 from tapeless import dtypes
-from tapeless.compiler.hlo_text import dense, function_type, integers, physical, symbol, tensor_type
+from tapeless.compiler.hlo_forms import short_form
+from tapeless.compiler.hlo_names import named_lines, provisional
+from tapeless.compiler.hlo_text import dense, function_type, physical, symbol, tensor_type
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import names_text, override_source
 from tapeless.core.trace import Tracer
 from tapeless.prims.structural import array_text
+from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.stage import stage_flat
 from tapeless.util.records import record
 
 __all__ = ["Value", "Writer", "module_text"]
 
-# Operations whose short form is `name operands : types`.
-_PLAIN = """
-abs add and atan2 cbrt ceil clamp complex convert cosine count_leading_zeros divide exponential
-exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate
-not or popcnt power real remainder reshape round_nearest_afz round_nearest_even rsqrt select
-shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh xor
-"""
 Scopes = tuple[str, ...]  # a name stack as text, in parts
 _NO_ALIASES: Mapping[int, int] = MappingProxyType({})
-_PLAIN_NAMES = frozenset(f"stablehlo.{name}" for name in _PLAIN.split())
 
 
 @record
@@ -68,6 +63,8 @@ def module_text(
     aliases: which result takes the memory of which argument.
     """
     _refuse_effects(jaxpr, name)
+    everything = (True,) * len(jaxpr.outvars), (True,) * len(jaxpr.invars)
+    jaxpr, _ = dce_jaxpr(jaxpr, *everything)
     module = Module(debug_info, aliases)
     module.function("main", jaxpr, "public", (f"jit({name})",))
     title = re.sub(r"\W", "_", f"jit_{name.replace('>', '')}")
@@ -137,7 +134,8 @@ class Module:
         )
         arrow = f" -> {returned}" if results else ""
         head = f"  func.func {visibility} {symbol(name)}({', '.join(inputs)}){arrow} {{"
-        self.functions.insert(position, "\n".join([head, *writer.lines, "  }"]))
+        lines = named_lines("\n".join(writer.lines).split("\n"), len(args))
+        self.functions.insert(position, "\n".join([head, *lines, "  }"]))
 
 
 def _result_names(count: int) -> Sequence[str]:
@@ -155,7 +153,6 @@ class Writer:
         self.lines: list[str] = []
         self.indent = 4
         self.n_values = 0
-        self.taken: dict[str, int] = {}
         self.location = ""
 
     # What rules call
@@ -175,7 +172,7 @@ class Writer:
         operands = ", ".join(arg.name for arg in args)
         inputs = [arg.aval for arg in args]
         attributes = attributes or {}
-        if not regions and (short := _short_form(name, operands, inputs, outs, attributes)):
+        if not regions and (short := short_form(name, operands, inputs, outs, attributes)):
             return self.assign(short, outs)
         text = f'"{name}"({operands})'
         if attributes:
@@ -235,7 +232,7 @@ class Writer:
 
         `body` is called with the values, and writes through this writer, in `scopes`.
         """
-        args = [Value(self.fresh("in"), aval) for aval in avals]
+        args = [Value(self.fresh("arg"), aval) for aval in avals]
         lines = self._inside(lambda: self._return(body(*args)), scopes)
         pad = " " * self.indent
         typed = ", ".join(f"{arg.name}: {tensor_type(arg.aval)}" for arg in args)
@@ -297,10 +294,14 @@ class Writer:
         assert tensor_type(x.aval) == tensor_type(aval), f"{x.aval} is no carrier of {aval}"
         return Value(x.name, aval)
 
-    def compare(self, direction: str, x: Value, y: Value) -> Value:
-        """Write a comparison, such as "LT", of two values of one type."""
+    def compare(self, direction: str, x: Value, y: Value, total: bool = False) -> Value:
+        """Write a comparison, such as "LT", of two values of one type.
+
+        total: whether floats are compared by the total order of IEEE 754.
+        """
         dtype = x.aval.dtype
-        kind = "FLOAT" if dtypes.issubdtype(dtype, np.inexact) else "SIGNED"
+        of_floats = "TOTALORDER" if total else "FLOAT"
+        kind = of_floats if dtypes.issubdtype(dtype, np.inexact) else "SIGNED"
         if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
             kind = "UNSIGNED"
         attributes = {
@@ -345,9 +346,14 @@ class Writer:
             (which,) = self.op("stablehlo.broadcast_in_dim", [which], [wide], dims)
         return self.op("stablehlo.select", [which, x, y], [x.aval])[0]
 
+    def broadcast(self, x: Value, aval: ShapedArray) -> Value:
+        """Write a scalar that is repeated to an array."""
+        dims = {"broadcast_dimensions": array_text(())}
+        return self.op("stablehlo.broadcast_in_dim", [x], [aval], dims)[0]
+
     def iota(self, aval: ShapedArray, axis: int) -> Value:
         """Write an array of the place of each element along an axis."""
-        return self.op("stablehlo.iota", (), [aval], {"iota_dimension": f"{axis} : i64"})[0]
+        return self.assign(f"stablehlo.iota dim = {axis} : {tensor_type(aval)}", [aval])[0]
 
     def cut(self, x: Value, axis: int, start: int, stop: int) -> Value:
         """Write the elements start .. stop of an axis; x itself if that is all of it."""
@@ -382,21 +388,20 @@ class Writer:
 
     def assign(self, text: str, outs: Sequence[ShapedArray]) -> tuple[Value, ...]:
         """Write an operation with names for its results."""
-        name = f"%{self.n_values}"
         if not outs:
             self.write(text + self.location)
             return ()
-        self.n_values += 1
+        name = self.fresh()
         if len(outs) == 1:
             self.write(f"{name} = {text}{self.location}")
             return (Value(name, outs[0]),)
         self.write(f"{name}:{len(outs)} = {text}{self.location}")
         return tuple(Value(f"{name}#{number}", aval) for number, aval in enumerate(outs))
 
-    def fresh(self, stem: str) -> str:
-        """Return a new name that begins with `stem`."""
-        number = self.taken[stem] = self.taken.get(stem, -1) + 1
-        return f"%{stem}_{number - 1}" if number else f"%{stem}"
+    def fresh(self, stem: str = "") -> str:
+        """Return a new provisional name; see `hlo_names`."""
+        self.n_values += 1
+        return provisional(stem, self.n_values)
 
     def write(self, text: str) -> None:
         """Add a line."""
@@ -444,27 +449,3 @@ class Writer:
             return f" loc({path})"
         line, column = mark.position
         return f" loc({path}({json.dumps(mark.filename)}:{line}:{column + 1}))"
-
-
-def _short_form(
-    name: str,
-    operands: str,
-    inputs: Sequence[ShapedArray],
-    outs: Sequence[ShapedArray],
-    attributes: Mapping[str, str],
-) -> str | None:
-    """Return the text of an operation that has a shorter form than the generic one, else None."""
-    kind = function_type(inputs, outs)
-    if name == "stablehlo.select" and inputs[0].shape == inputs[1].shape:
-        return f"{name} {operands} : {tensor_type(inputs[0])}, {tensor_type(outs[0])}"
-    if name in _PLAIN_NAMES and not attributes:
-        types = {tensor_type(aval) for aval in (*inputs, *outs)}
-        same = len(types) == 1 and name != "stablehlo.reshape"
-        return f"{name} {operands} : {types.pop() if same else kind}"
-    if name == "stablehlo.compare":
-        order, sort = (re.findall(r"(\w+)>", attributes[key])[0] for key in sorted(attributes))
-        return f"{name} {sort}, {operands}, {order} : {kind}"
-    if name in ("stablehlo.broadcast_in_dim", "stablehlo.transpose"):
-        (dims,) = attributes.values()
-        return f"{name} {operands}, dims = {integers(dims)} : {kind}"
-    return None

@@ -181,6 +181,11 @@ class Jaxpr:
         return self
 
     @property
+    def literals(self) -> tuple[Any, ...]:
+        """The values of `constvars`, as `consts`."""
+        return self.consts
+
+    @property
     def in_avals(self) -> tuple[ShapedArray, ...]:
         """The types of the inputs."""
         return tuple(var.aval for var in self.invars)

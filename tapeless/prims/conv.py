@@ -52,7 +52,7 @@ from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
 )
-from tapeless.prims.structural import array_text, rev
+from tapeless.prims.structural import array_text, pairs_text, rev
 from tapeless.prims.window import (
     Windows,
     dilated,
@@ -251,9 +251,6 @@ class Conv(Primitive):
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         n = params["dimension_numbers"]
-        padding = [[int(low), int(high)] for low, high in params["padding"]]
-        text = str(padding) if padding else ""
-        shape = f"{len(padding)}x2xi64"
         specs = (
             ("b", "f", n.lhs_spec),
             ("o", "i", n.rhs_spec),
@@ -263,7 +260,7 @@ class Conv(Primitive):
         attributes = {
             "dimension_numbers": f"#stablehlo.conv<{images}x{kernels}->{results}>",
             "window_strides": array_text(params["window_strides"]),
-            "padding": f"dense<{text}> : tensor<{shape}>",
+            "padding": pairs_text(params["padding"]),
             "lhs_dilation": array_text(params["lhs_dilation"]),
             "rhs_dilation": array_text(params["rhs_dilation"]),
             "feature_group_count": f"{params['feature_group_count']} : i64",

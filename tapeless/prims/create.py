@@ -74,8 +74,7 @@ class Iota(Primitive):
 
     def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
         """Write one operation."""
-        attributes = {"iota_dimension": f"{params['dimension']} : i64"}
-        return b.op("stablehlo.iota", args, outs, attributes)
+        return (b.iota(outs[0], params["dimension"]),)
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Count with NumPy."""

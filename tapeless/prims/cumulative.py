@@ -39,7 +39,7 @@ from tapeless.prims.join import concatenate
 from tapeless.prims.rules import LinearUnary, highest, lowest
 from tapeless.prims.select import select
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import array_text, rev
+from tapeless.prims.structural import array_text, pairs_text, rev
 from tapeless.prims.unary import abs, neg
 
 __all__ = [
@@ -162,14 +162,14 @@ class Cumulative(Primitive):
         ones = array_text([1] * out.ndim)
         attributes = {
             "window_dimensions": array_text(widths),
-            "padding": f"dense<{margins}> : tensor<{out.ndim}x2xi64>",
+            "padding": pairs_text(margins),
             "window_strides": ones,
             "base_dilations": ones,
             "window_dilations": ones,
         }
-        operands = [*args, b.constant(self.start(out.dtype), scalar)]
+        start = b.broadcast(b.constant(self.start(out.dtype), scalar), scalar)
         region = b.region([scalar, scalar], lambda x, y: self.hlo_combine(b, x, y))
-        return b.op("stablehlo.reduce_window", operands, outs, attributes, [region])
+        return b.op("stablehlo.reduce_window", [*args, start], outs, attributes, [region])
 
     def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
         """Combine two scalars of StableHLO."""

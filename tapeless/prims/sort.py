@@ -412,14 +412,18 @@ class Sort(Primitive):
 
         def less(*pairs: Any) -> tuple:
             """Tell whether the first of two places comes before the second."""
+            first, second = (
+                [part for x in pairs[side : 2 * num_keys : 2] for part in _ordered_parts(b, x)]
+                for side in range(2)
+            )
             result = None
-            for number in reversed(range(num_keys)):
-                for x, y in reversed(_real_parts(b, *pairs[2 * number : 2 * number + 2])):
-                    before, same = _in_order(b, x, y)
-                    if result is not None:
-                        rest = b.op("stablehlo.and", [same, result], [_BOOL])
-                        (before,) = b.op("stablehlo.or", [before, *rest], [_BOOL])
-                    result = before
+            for x, y in reversed(list(zip(first, second, strict=True))):
+                before = b.compare("LT", x, y, total=True)
+                if result is not None:
+                    same = b.compare("EQ", x, y, total=True)
+                    rest = b.op("stablehlo.and", [same, result], [_BOOL])
+                    (before,) = b.op("stablehlo.or", [before, *rest], [_BOOL])
+                result = before
             return (result,)
 
         attributes = {
@@ -446,29 +450,25 @@ class Sort(Primitive):
         return tuple(np.take_along_axis(array, order, dimension) for array in arrays)
 
 
-def _real_parts(b: Any, x: Any, y: Any) -> list[tuple]:
-    """Return the pairs of scalars that decide between two scalars of StableHLO, in order."""
-    if not is_complex(x.aval.dtype):
-        return [(x, y)]
-    part = x.aval.update(dtype=np.dtype(f"float{x.aval.dtype.itemsize * 4}"))
-    names = ("stablehlo.real", "stablehlo.imag")
-    return [tuple(b.op(name, [z], [part])[0] for z in (x, y)) for name in names]
+def _ordered_parts(b: Any, x: Any) -> list:
+    """Return the scalars that decide, in order, where a scalar of StableHLO is sorted.
 
-
-def _in_order(b: Any, x: Any, y: Any) -> tuple:
-    """Return whether x < y and whether x == y; -0 is 0, and a NaN comes after all numbers."""
+    Floats are to be compared by the total order: -0 becomes 0, and every NaN the same one.
+    """
     aval = x.aval
-    if not dtypes.issubdtype(aval.dtype, np.floating):
-        return b.compare("LT", x, y), b.compare("EQ", x, y)
-    zero = b.constant(0, aval)
-    x, y = (b.op("stablehlo.add", [z, zero], [aval])[0] for z in (x, y))
-    x_nan, y_nan = b.compare("NE", x, x), b.compare("NE", y, y)
-    number = b.op("stablehlo.not", [x_nan], [_BOOL])
-    before = b.op("stablehlo.and", [*number, y_nan], [_BOOL])
-    before = b.op("stablehlo.or", [b.compare("LT", x, y), *before], [_BOOL])
-    both = b.op("stablehlo.and", [x_nan, y_nan], [_BOOL])
-    same = b.op("stablehlo.or", [b.compare("EQ", x, y), *both], [_BOOL])
-    return before[0], same[0]
+    if is_complex(aval.dtype):
+        part = aval.update(dtype=np.dtype(f"float{aval.dtype.itemsize * 4}"))
+        names = ("stablehlo.real", "stablehlo.imag")
+        return [_canonical(b, b.op(name, [x], [part])[0]) for name in names]
+    return [_canonical(b, x)] if dtypes.issubdtype(aval.dtype, np.floating) else [x]
+
+
+def _canonical(b: Any, x: Any) -> Any:
+    """Return a float with one zero and one NaN."""
+    zero = b.compare("EQ", x, b.constant(0, x.aval))
+    (result,) = b.op("stablehlo.select", [zero, b.constant(0, x.aval), x], [x.aval])
+    nan = b.compare("NE", x, x)
+    return b.op("stablehlo.select", [nan, b.constant(np.nan, x.aval), result], [x.aval])[0]
 
 
 def _follow(t: Value, places: Value, axis: int, others: Sequence[int]) -> Value:
@@ -691,10 +691,10 @@ def sort_key_val(
     return sort((keys, values), dimension, is_stable)
 
 
-def top_k(operand: Value, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Value, Value]:
+def top_k(operand: Value, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Value]:
     """Return the k largest elements along `axis`, largest first, and their positions.
 
     operand: (m, n) -> (m, k), int32 (m, k).  Of equal elements the first ones win.
     """
     axis = canonical_axis(axis, len(shape_of(operand)))
-    return tuple(top_k_p.bind(operand, axis=axis, is_stable=is_stable, k=int(k)))
+    return list(top_k_p.bind(operand, axis=axis, is_stable=is_stable, k=int(k)))

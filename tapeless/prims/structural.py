@@ -56,6 +56,7 @@ __all__ = [
     "copy",
     "copy_p",
     "expand_dims",
+    "pairs_text",
     "reshape",
     "reshape_p",
     "rev",
@@ -652,6 +653,14 @@ stop_gradient_p = StopGradient()
 def array_text(numbers: Sequence[int]) -> str:
     """Return the StableHLO attribute of a list of integers."""
     return f"array<i64: {', '.join(map(str, numbers))}>" if len(numbers) else "array<i64>"
+
+
+def pairs_text(pairs: Sequence[Sequence[int]]) -> str:
+    """Return the StableHLO attribute of a list of pairs; one number for all if they are equal."""
+    numbers = [[int(low), int(high)] for low, high in pairs]
+    different = {number for pair in numbers for number in pair}
+    text = numbers if len(different) > 1 else "".join(map(str, different))
+    return f"dense<{text}> : tensor<{len(numbers)}x2xi64>"
 
 
 def axis_argument(axis: int, rank: int) -> int:

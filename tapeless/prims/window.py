@@ -27,7 +27,7 @@ from tapeless.prims.common import batch_dim, batch_dim_to, const, shape_of
 from tapeless.prims.compare import ge_p, le_p
 from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
-from tapeless.prims.structural import array_text
+from tapeless.prims.structural import array_text, pairs_text
 
 __all__ = [
     "Windows",
@@ -242,16 +242,15 @@ def batched_window(params: dict[str, Any], dim: int) -> dict[str, Any]:
 
 def window_attributes(params: dict[str, Any]) -> dict[str, str]:
     """Return the StableHLO attributes of windows."""
-    padding = [[int(low), int(high)] for low, high in params["padding"]]
     attributes = {
         "window_dimensions": array_text(params["window_dimensions"]),
         "window_strides": array_text(params["window_strides"]),
-        "padding": f"dense<{padding}> : tensor<{len(padding)}x2xi64>",
+        "padding": pairs_text(params["padding"]),
     }
     for name in ("base_dilation", "window_dilation"):
         if name in params:
             attributes[f"{name}s"] = array_text(params[name])
-    return attributes if padding else attributes | {"padding": "dense<> : tensor<0x2xi64>"}
+    return attributes
 
 
 class ReduceWindow(Primitive):
@@ -281,7 +280,7 @@ class ReduceWindow(Primitive):
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         scalar = outs[0].update(shape=())
-        init = b.constant(type(self).neutral(scalar.dtype), scalar)
+        init = b.broadcast(b.constant(type(self).neutral(scalar.dtype), scalar), scalar)
         region = b.region([scalar] * 2, lambda x, y: b.op(self.hlo_name, [x, y], [scalar]))
         attributes = window_attributes(params)
         return b.op("stablehlo.reduce_window", [*args, init], outs, attributes, [region])

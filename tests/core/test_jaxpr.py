@@ -88,3 +88,8 @@ def test_representations_of_atoms():
     assert repr(Var(ROW)) == "Var:f32[3]"
     assert repr(Literal(2.0, F32)) == "2.0:f32[]"
     assert isinstance(repr(Jaxpr((), (), (), ())), str)
+
+
+def test_literals_are_the_values_of_constants():
+    jaxpr = sum_with_constant(X)
+    assert jaxpr.literals == jaxpr.consts != ()
