@@ -672,12 +672,12 @@ def axis_argument(axis: int, rank: int) -> int:
 
 
 def shape_argument(
-    shape: Sequence[int],
+    shape: Sequence[int] | int,
     complaint: str = "broadcast_in_dim shape must have every element be nonnegative",
 ) -> Shape:
-    """Return a user's shape as a tuple of integers, or raise TypeError."""
+    """Return a user's shape, or a vector's length, as a tuple of integers, or raise TypeError."""
     try:
-        sizes = tuple(map(operator.index, shape))
+        sizes = tuple(map(operator.index, (shape,) if type(shape) is int else shape))
     except TypeError:
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."

@@ -42,6 +42,13 @@ def test_full_keeps_the_weak_type_of_a_python_scalar() -> None:
     assert np.asarray(create.full((2, 2), 7, "int8")).tolist() == [[7, 7], [7, 7]]
 
 
+def test_an_integer_is_the_length_of_a_vector() -> None:
+    assert np.asarray(create.full(3, -2)).tolist() == [-2, -2, -2]
+    assert np.asarray(create.broadcasted_iota(np.int32, 3, 0)).tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match=r"Shapes must be 1D sequences .*, got 3\.0"):
+        create.full(3.0, 1)
+
+
 def test_full_of_nothing_and_of_arrays() -> None:
     """Empty shapes work; fill values are scalars."""
     assert np.asarray(create.full((0, 3), 1.0)).shape == (0, 3)

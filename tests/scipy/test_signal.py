@@ -81,10 +81,10 @@ def test_powers_of_several_signals():
 @pytest.mark.parametrize("options", [
     {}, {"boundary": None}, {"boundary": "even"}, {"boundary": "odd"}, {"boundary": "constant"},
     {"padded": False}, {"detrend": "constant", "fs": 3.0}, {"nfft": 21},
-    {"return_onesided": False, "noverlap": 3},
+    {"return_onesided": False, "noverlap": 3}, {"nperseg": 15}, {"nperseg": 15, "boundary": None},
 ], ids=str)  # fmt: skip
 def test_spectra_over_time_are_scipys(options):
-    libraries.check("signal", "stft", T[:90], nperseg=16, **options)
+    libraries.check("signal", "stft", T[:90], **{"nperseg": 16, **options})
 
 
 @pytest.mark.parametrize(

@@ -323,15 +323,14 @@ def stft(
         return empty, empty, jnp.zeros(signal.shape, jnp.result_type(signal, jnp.complex64))
     moved = _on_last_axis(signal, axis)
     plan = _plan(window, nperseg, noverlap, nfft, moved.shape[-1], signal.dtype)
-    half = plan.nperseg // 2
-    moved = _extended(moved, half, boundary)
+    moved = _extended(moved, plan.nperseg // 2, boundary)
     if padded:
         missing = (-(moved.shape[-1] - plan.nperseg) % plan.step) % plan.nperseg
         moved = jnp.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])
     is_half = return_onesided and not jnp.iscomplexobj(signal)
     spectra = _spectra(moved, plan, detrend, is_half) / jnp.sum(plan.window)
     starts = np.arange(spectra.shape[-2]) * plan.step
-    middle = plan.nperseg / 2 - (half if boundary is not None else 0)
+    middle = plan.nperseg / 2 if boundary is None else 0.0
     times = (jnp.asarray(starts + middle) / fs).astype(_real_dtype(signal.dtype))
     frequencies = _frequencies(plan.nfft, fs, is_half, signal.dtype)
     return frequencies, times, jnp.moveaxis(jnp.swapaxes(spectra, -1, -2), -2, axis)
