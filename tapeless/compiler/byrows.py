@@ -139,7 +139,7 @@ class RowsOnDemand(Primitive):
 
     Operands are choices, shared values and values with rows in front, in this order.
     conditions: a row wants the results where one of them holds; n_choices, n_shared: the sizes of
-    the first two groups; n_rows: None if there is but one choice for everything.
+    the first two groups; n_rows: None if all is wanted when a choice is made, be it by any row.
     head: what rows share, (shared values) -> results; row: (shared values, results of the head,
     rows) -> rows of the results; block, whole: the programs for some and for all rows at once,
     (shared values, values) -> results, or None if rows had better be alone.
@@ -216,16 +216,17 @@ class _OnDemand:
         condition: Condition,
         i: Any,
     ) -> Scalar:
-        """Tell whether a condition holds anywhere in the row `i`."""
+        """Tell whether a condition holds anywhere in the row `i`, or in any row."""
         choice = self.choices[condition.operand]
         if not choice.shape:
             return _is_case(self.b, condition, choice.at())
+        row = () if self.params["n_rows"] is None else (i,)
 
         def flag(index: tuple) -> Scalar:
             """Tell whether it holds at one place."""
-            return _is_case(self.b, condition, choice.at(i, *index))
+            return _is_case(self.b, condition, choice.at(*row, *index))
 
-        return self.b.fold(choice.shape[1:], flag, "or", False)
+        return self.b.fold(choice.shape[len(row) :], flag, "or", False)
 
     def whole(self, program: Jaxpr) -> None:
         """Compute everything together."""

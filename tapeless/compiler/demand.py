@@ -4,10 +4,11 @@ JAX turns a `cond` whose predicate has a batch axis into both branches, for all 
 `select_n`. That is what programs print; what it costs is decided here. The demand for each value
 runs backwards through a program: results are wanted everywhere; the cases of a select are wanted in
 the rows where the choice is theirs; an operand of an equation that is a map along the rows
-(`unbatch.py`) is wanted where the result is. Equations of one demand are gathered, and when there
-is real work among them (a loop, a product of matrices, a sort) they become one `rows_on_demand`
-operation. A select with one choice for everything works alike, without rows. Expressions of
-elements need none of this: `choices.py` puts them behind a branch where they are evaluated.
+(`unbatch.py`) is wanted where the result is, and that of any other equation if any row of the
+result is. Equations of one demand are gathered, and when there is real work among them (a loop, a
+product of matrices, a sort) they become one `rows_on_demand` operation. A select with one choice
+for everything works alike, without rows. Expressions of elements need none of this: `choices.py`
+puts them behind a branch where they are evaluated.
 
 What is broadcast along the rows is a shared value of the row program and is broadcast no more; so a
 matrix that all rows share costs nothing per row, whichever way it is computed.
@@ -110,10 +111,10 @@ def _together(eqn: Eqn, row: Jaxpr) -> int:
 
 
 def _likes_company(row: Jaxpr) -> bool:
-    """Tell whether rows are done faster together: as lanes, or as columns of a matrix."""
+    """Tell whether rows are done faster together: as lanes, columns of a matrix, or in one call."""
     largest = 0
     for eqn in _all_equations(row):
-        if eqn.primitive.name == "dot_general":
+        if eqn.primitive.name in ("dot_general", "fft"):
             return True
         largest = max(largest, *(var.aval.size for var in eqn.outvars), 0)
     return largest <= LANES_UP_TO
@@ -150,6 +151,9 @@ def _work(eqn: Eqn) -> float:
         return size * math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
     read = max((atom.aval.size for atom in eqn.invars), default=0)
     name = eqn.primitive.name
+    if name == "conv_general_dilated":
+        out_channel = eqn.params["dimension_numbers"].rhs_spec[0]
+        return size * eqn.invars[1].aval.size / eqn.invars[1].aval.shape[out_channel]
     return max(size, read) * (15.0 if name in _RECIPES else _WORK.get(name, 1.0))
 
 
@@ -160,11 +164,21 @@ def _work(eqn: Eqn) -> float:
 class _Need:
     """Where a value is wanted: in the rows (of the first axis) where one of the choices is made.
 
-    n_rows: None for choices of everything at once; choices: variables, cases and their numbers.
+    n_rows: None if all of it is wanted when a choice is made, be it by any row; choices: variables,
+    cases and their numbers.
     """
 
     n_rows: int | None
     choices: frozenset[tuple[Var, int, int]]
+
+    def of_any_row(self) -> _Need | None:
+        """Return the demand for all of a value if any row wants something.
+
+        None if rows have more than one choice: then some row nearly always does.
+        """
+        if any(root.aval.ndim > 1 for root, _, _ in self.choices):
+            return None
+        return self if self.n_rows is None else _Need(None, self.choices)
 
 
 _Place = tuple[_Need, int]
@@ -201,8 +215,9 @@ class _Demand:
         """Add a demand, for rows along an axis; None stands for everything."""
         if type(atom) is Var:
             known = self.needs[atom] if atom in self.needs else need
-            same = self.dims.setdefault(atom, dim) == dim
-            self.needs[atom] = _either(known, need) if same else None
+            if self.dims.setdefault(atom, dim) != dim and known is not None:
+                known = known.of_any_row()
+            self.needs[atom] = _either(known, need)
 
     def _pass_on(self, eqn: Eqn) -> _Need | None:
         """Demand the operands of an equation, and return where its results are wanted."""
@@ -225,9 +240,10 @@ class _Demand:
             return need
         row = row_of_eqn(eqn, tuple(self.dims.get(var, UNUSED) for var in eqn.outvars))
         if row is None:
+            need = need.of_any_row()
             for atom in eqn.invars:
-                self._want(atom, None)
-            return None
+                self._want(atom, need)
+            return need
         for atom, dim in zip(eqn.invars, row.operands, strict=True):
             if dim is None or dim == UNUSED or atom.aval.shape[dim] != need.n_rows:
                 self._want(atom, None)
@@ -421,8 +437,12 @@ class _Demand:
 
 def _either(first: _Need | None, second: _Need | None) -> _Need | None:
     """Return the demand of whoever wants a value under one of two; None stands for everything."""
-    if first is None or second is None or first.n_rows != second.n_rows:
+    if first is None or second is None:
         return None
+    if first.n_rows != second.n_rows:
+        first, second = first.of_any_row(), second.of_any_row()
+        if first is None or second is None:
+            return None
     choices = first.choices | second.choices
     cases: dict[Var, int] = {}
     for var, _, n_cases in choices:

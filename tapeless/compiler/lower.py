@@ -28,6 +28,8 @@ from tapeless.compiler.choices import branch_on_choices
 from tapeless.compiler.fuse import Plan, describe, plan_program
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
+from tapeless.compiler.recent import keep_recent
+from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rows import fuse_rows
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.forms import program_form, show
@@ -62,7 +64,8 @@ def lower_jaxpr(
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
-    body = branch_on_choices(b, fuse_rows(b, prune(b.finish(), outputs)))
+    rows = fuse_rows(b, prune(b.finish(), outputs))
+    body = keep_recent(b, reroll(b, branch_on_choices(b, rows)))
     program = buffers.assemble(
         name,
         inputs,

@@ -4,8 +4,8 @@
 
 A loop that carries many scalars, or a small array written out, calls the same recipe again and
 again in straight-line code. Those calls whose operands are known at the start of a run of stores
-become calls for a register full of them, which take about as long as one: the operands are put into
-lanes, and the results taken out.
+become calls for a register of them, which take about as long as one: the operands are put into
+lanes, and the results taken out. The register is no wider than needed, since that is sooner filled.
 
 Recipes that stand on others' results come later: calls are packed by how many recipes they stand
 on. A call is packed only where it would be made in any case, and its bits are the same.
@@ -60,7 +60,8 @@ def pack_recipes(
         for start in range(0, len(calls), width):
             packed = calls[start : start + width]
             if len(packed) >= _FEWEST:
-                _call(values, recipe, home, packed, width)
+                lanes = 1 << (len(packed) - 1).bit_length()
+                _call(values, recipe, home, packed, lanes)
 
 
 def _early(

@@ -27,6 +27,7 @@ from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
 from tapeless.compiler.products import products_after, products_ahead, sums_after
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
+from tapeless.control.linear_solve import CustomLinearSolve
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -90,6 +91,10 @@ class _Pass:
             eqn = self._renamed(eqn)
             if getattr(eqn.primitive, "inline_program", False):
                 self._inline(stack, _called(eqn), eqn.invars, eqn.outvars)
+            elif isinstance(eqn.primitive, CustomLinearSolve):
+                groups = eqn.primitive.groups(eqn.invars, eqn.params["const_lengths"])
+                given = [*groups[2], *groups[-1]]
+                self._inline(stack, eqn.params["jaxprs"].solve, given, eqn.outvars)
             elif not self._hoist(stack, eqn) and not self._products(stack, eqn):
                 self._equation(eqn)
 

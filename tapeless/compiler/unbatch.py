@@ -323,6 +323,37 @@ def _leading(n_core: int) -> Callable[[Eqn, int], Found]:
     return rule
 
 
+def _cores(*ranks: int) -> Callable[[Eqn, int], Found]:
+    """Return the rule of what works on the last axes of its operands, so many of each."""
+
+    def rule(eqn: Eqn, dim: int) -> Found:
+        """The axis must be before those."""
+        for atom, rank in zip(eqn.invars, ranks, strict=True):
+            if dim >= atom.aval.ndim - rank:
+                raise _Mixed
+        return (dim,) * len(ranks), {}
+
+    return rule
+
+
+def _fold(eqn: Eqn, dim: int) -> Found:
+    """Other axes are folded by a function of the user's; the initial values have none."""
+    axes = tuple(eqn.params["dimensions"])
+    count = len(eqn.invars) // 2
+    left = [axis for axis in range(eqn.invars[0].aval.ndim) if axis not in axes]
+    return (left[dim],) * count + (None,) * count, {"dimensions": _drop(axes, left[dim])}
+
+
+def _windows(eqn: Eqn, dim: int) -> Found:
+    """Windows are one element wide along the axis, and there is one for each element."""
+    names = [name for name in _PER_AXIS if eqn.params.get(name) is not None]
+    for name in names:
+        if eqn.params[name][dim] != ((0, 0) if name == "padding" else 1):
+            raise _Mixed
+    dims = tuple(dim if atom.aval.shape else None for atom in eqn.invars)
+    return dims, {name: _without(eqn.params[name], dim) for name in names}
+
+
 def _fft(eqn: Eqn, dim: int) -> Found:
     """The last axes are transformed."""
     return _leading(len(eqn.params["fft_lengths"]))(eqn, dim)
@@ -422,6 +453,25 @@ def _window_numbers(
     return type(numbers)(_drop(offsets, window_dim), collapsed, index_map, batching, i_batching)
 
 
+def _drawn(eqn: Eqn, dim: int) -> Found:
+    """The axis is one of the keys; each of them has an element of the parameter, or several."""
+    if dim >= eqn.invars[0].aval.ndim:
+        raise _Mixed
+    return (dim,) * len(eqn.invars), {}
+
+
+def _search(eqn: Eqn, dim: int) -> Found:
+    """The axis is shared by lines and queries, or one of either."""
+    n_shared = eqn.params["batch_dims"]
+    n_lines = eqn.invars[0].aval.ndim - 1
+    if dim >= n_lines:
+        return (None, dim - n_lines + n_shared), {}
+    shared = {"dimension": eqn.params["dimension"] - 1}
+    if dim >= n_shared:
+        return (dim, None), shared
+    return (dim, dim), {**shared, "batch_dims": n_shared - 1}
+
+
 def _keys(eqn: Eqn, dim: int) -> Found:
     """The axis is one of the keys; what a key gives has further axes behind."""
     if dim >= eqn.invars[0].aval.ndim:
@@ -429,6 +479,13 @@ def _keys(eqn: Eqn, dim: int) -> Found:
     return (dim,), {}
 
 
+_PER_AXIS = (
+    "window_dimensions",
+    "window_strides",
+    "padding",
+    "base_dilation",
+    "window_dilation",
+)
 _RULES: dict[str, Callable[[Eqn, int], Found]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
@@ -448,6 +505,14 @@ _RULES: dict[str, Callable[[Eqn, int], Found]] = {
     "split": _along("axis"),
     "sort": _along("dimension"),
     "lu_pivots_to_permutation": _leading(1),
+    "reduce": _fold,
+    "random_gamma": _drawn,
+    "SearchSorted": _search,
+    "tridiagonal_solve": _cores(1, 1, 1, 2),
+    "householder_product": _cores(2, 1),
+    "ormqr": _cores(2, 1, 2),
+    "cholesky_update": _cores(2, 1),
+    "approx_top_k": _along("reduction_dimension"),
 }
 
 
@@ -465,7 +530,10 @@ _add_rules(_keys, "random_bits random_wrap random_unwrap random_split")
 _add_rules(_along("axis"), "unstack top_k cumsum cumprod cummax cummin cumlogsumexp")
 _add_rules(_reduction, "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or")
 _add_rules(_reduction, "reduce_xor argmax argmin")
-_add_rules(_leading(2), "cholesky lu triangular_solve eigh qr svd")
+_add_rules(_leading(2), "cholesky lu triangular_solve eigh qr svd eig schur hessenberg geqrf")
+_add_rules(_leading(2), "tridiagonal")
+_add_rules(_windows, "reduce_window reduce_window_sum reduce_window_max reduce_window_min")
+_add_rules(_windows, "select_and_gather_add select_and_scatter_add")
 _add_rules(_scatter, "scatter scatter-add scatter-sub scatter-mul scatter-min scatter-max")
 
 

@@ -92,6 +92,60 @@ def test_no_row_wants_it_so_it_is_not_computed() -> None:
     np.testing.assert_array_equal(np.asarray(out), 2 * x)
 
 
+def meeting(x: jax.Array) -> jax.Array:
+    """Work in which rows are told apart, or meet, so that there is no program for one row."""
+    image = x.reshape(1, 1, 2, 3)
+    kernel = np.ones((1, 1, 3, 3), np.float32) / 9
+    for _ in range(40):
+        image = jnp.tanh(lax.conv_general_dilated(image, kernel, (1, 1), "SAME")) + image
+    return image.reshape(6)
+
+
+@pytest.mark.parametrize("limit", [99.0, 2.0, -99.0])
+def test_rows_that_meet_are_computed_if_any_wants_them(limit: float) -> None:
+    x = RNG.normal(size=(50, 6)).astype(np.float32)
+    function = branchy(limit, meeting)
+    program = by_rows(simplify(jax.make_jaxpr(jax.vmap(function))(x).jaxpr))
+    (operation,) = [e for e in program.eqns if e.primitive.name == "rows_on_demand"]
+    assert operation.params["n_rows"] is None
+    check(function, x)
+
+
+def test_no_row_wants_the_rows_that_meet() -> None:
+    """A loop of products of all rows is not run when all rows go the other way."""
+    x = np.linspace(0.0, 1.0, 100, dtype=np.float32)
+
+    def together(x: jax.Array) -> jax.Array:
+        """Take endless steps over the whole batch."""
+        step = lambda i, y: jnp.sin(y) + lax.psum(x, "rows")  # noqa: E731
+        return lax.fori_loop(0, 2**31 - 1, step, x)
+
+    function = lambda x: lax.select(x > 2, together(x), x * 2)  # noqa: E731
+    with within(60):
+        out = jax.jit(jax.vmap(function, axis_name="rows"))(x)
+    np.testing.assert_array_equal(np.asarray(out), 2 * x)
+
+
+def test_demands_of_two_kinds() -> None:
+    """A value that one case wants by rows and another as a whole is there for both."""
+    x = RNG.normal(size=(40, 6)).astype(np.float32)
+
+    def function(x: jax.Array) -> jax.Array:
+        """Use one loop in two branches."""
+        y = lax.fori_loop(0, 30, lambda i, y: jnp.sin(y) + x, x)
+        first = jnp.where(x[0] > 1, y * 2, x)
+        return jnp.where(x[1] > 1, y - lax.psum(y, "rows"), first)
+
+    wanted = x.copy()
+    steps = x.copy()
+    for _ in range(30):
+        steps = np.sin(steps) + x
+    wanted = np.where(x[:, :1] > 1, steps * 2, x)
+    wanted = np.where(x[:, 1:2] > 1, steps - steps.sum(0), wanted)
+    found = jax.jit(jax.vmap(function, axis_name="rows"))(x)
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_one_choice_for_everything_is_lazy_too() -> None:
     select = jax.jit(lambda p, x: jnp.where(p, endless(x), x * 2))
     with within(60):

@@ -27,6 +27,11 @@ def spd(x: jax.Array) -> jax.Array:
     return x @ x.T + 5 * jnp.eye(4)
 
 
+def folded(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Combine two numbers; associative."""
+    return x + y + 0.125 * x * y
+
+
 def steps(i: jax.Array, x: jax.Array) -> jax.Array:
     """Take as many steps as the row says."""
     return lax.while_loop(lambda s: s[0] < i[0], lambda s: (s[0] + 1, 0.5 * s[1] + x), (0, x))[1]
@@ -57,6 +62,31 @@ PROGRAMS = {
     "sorted": lambda i, x: (jnp.sort(x, 0), jnp.argsort(x, 1), jnp.cumsum(x, 1), lax.cummax(x)),
     "numbers": lambda i, x: x + lax.broadcasted_iota(np.float32, (4, 6), 1),
     "matrices": lambda i, x: (jnp.linalg.cholesky(spd(x)), jnp.linalg.solve(spd(x), x)),
+    "windows": lambda i, x: (
+        lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME"),
+        lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 1), "VALID"),
+        lax.reduce_window(x, 0.0, folded, (1, 2), (1, 2), "VALID"),
+    ),
+    "windows_backwards": jax.grad(
+        lambda i, x: jnp.sum(lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME") ** 2),
+        1,
+    ),
+    "windows_forwards": lambda i, x: jax.jvp(
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME"), (x,), (x * x,)
+    )[1],
+    "folded": lambda i, x: lax.reduce(x, np.float32(0), folded, (0,)),
+    "solver": lambda i, x: lax.custom_linear_solve(
+        lambda v: spd(x) @ v, x[:, 0], lambda _, b: jnp.linalg.inv(spd(x)) @ b, symmetric=True
+    ),
+    "gamma": lambda i, x: jax.random.gamma(jax.random.key(i[0]), jnp.abs(x) + 1),
+    "tridiagonal": lambda i, x: lax.linalg.tridiagonal_solve(x[0], x[1] + 9, x[2], x.T),
+    "orthogonal": lambda i, x: jnp.linalg.qr(x),
+    "lines": lambda i, x: (
+        jnp.searchsorted(jnp.sort(x[0]), x),
+        jnp.searchsorted(jnp.arange(6.0), x),
+        jnp.searchsorted(jnp.sort(x[0]), jnp.arange(6.0)),
+    ),
+    "largest": lambda i, x: lax.approx_max_k(x, 2),
     "fourier": lambda i, x: jnp.abs(jnp.fft.fft(x)),
     "random": lambda i, x: jax.random.uniform(jax.random.key(i[0]), (3,)),
     "while": steps,

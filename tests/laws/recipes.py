@@ -24,7 +24,7 @@ from hypothesis import strategies
 __all__ = ["N_PROGRAMS", "Block", "Step", "agree", "cook", "decides", "drawn", "recipes"]
 
 # How many programs each law is tried on.
-N_PROGRAMS = 1250 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 12
+N_PROGRAMS = 1250 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 6
 
 
 Values = list[Any]
@@ -54,16 +54,17 @@ def drawn(
     choose: Callable[[Sequence], Any],
     depth: int = 2,
     without: frozenset[str] = frozenset(),
+    most: int = 3,
 ) -> Block:
-    """Return a block; `choose` picks one of several options."""
+    """Return a block of at most so many steps; `choose` picks one of several options."""
     flat = sorted(FLAT.keys() - without)
     kinds = flat + (2 * sorted(NESTED.keys() - without) if depth else [])
     steps = []
-    for _ in range(choose(range(1, 4))):
+    for _ in range(choose(range(1, most + 1))):
         kind = choose(kinds)
         n_blocks = N_BLOCKS.get(kind, 1) if kind in NESTED else 0
         inside = without | REFUSED_IN.get(kind, set())
-        inner = tuple(drawn(choose, depth - 1, inside) for _ in range(n_blocks))
+        inner = tuple(drawn(choose, depth - 1, inside, 2) for _ in range(n_blocks))
         a, b, n = (choose(range(8)) for _ in range(3))
         steps.append(Step(kind, a, b, n, inner))
     return tuple(steps)
@@ -72,7 +73,7 @@ def drawn(
 def decides(block: Block) -> bool:
     """Tell whether a step of a block, or of one nested in it, depends on a value by jumps."""
     return any(
-        step.kind in ("rounded", "cond", "switch", "loop")
+        step.kind in DECISIONS
         or (step.kind == "binary" and step.n % 4 == 3)
         or any(map(decides, step.blocks))
         for step in block
@@ -108,7 +109,7 @@ class Kitchen:
         if step.kind in FLAT:
             return FLAT[step.kind](self, x, y, step.n)
         # Rules of the user's own must not capture tracers.
-        outer = [] if step.kind in ("own_jvp", "own_vjp") else values[-2:]
+        outer = [] if step.kind in ("own_jvp", "own_vjp", "own_vmap") else values[-2:]
         inner = [self.closed(block, outer) for block in step.blocks]
         return NESTED[step.kind](self, x, y, step.n, *inner)
 
@@ -147,7 +148,7 @@ Flat = Callable[[Kitchen, Any, Any, int], Any]
 def unary(k: Kitchen, x: Any, y: Any, n: int) -> Any:
     """Apply a bounded function."""
     names = ["sin", "cos", "tanh", "arctan"]
-    if np.dtype(x.dtype).kind == "c":
+    if is_complex(x):
         names = ["sin", "cos"]
     return getattr(k.np, names[n % len(names)])(x)
 
@@ -219,6 +220,39 @@ def rounded(k: Kitchen, x: Any, y: Any, n: int) -> Any:
     return y + whole.astype(x.dtype) * 0.1
 
 
+def cumulative(k: Kitchen, x: Any, y: Any, n: int) -> Any:
+    """Accumulate along the vector, from either end."""
+    names = ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"]
+    if is_complex(x):
+        names = names[:2]
+    return getattr(k.lax, names[n % len(names)])(x * 0.5, reverse=n > 4)
+
+
+def windows(k: Kitchen, x: Any, y: Any, n: int) -> Any:
+    """Sum, or take the largest, in windows that overlap."""
+    if n % 2 and not is_complex(x):
+        smallest = -np.inf
+        return k.lax.reduce_window(x, smallest, k.lax.max, (2,), (1,), "SAME")
+    return k.lax.reduce_window(x, 0.0, k.lax.add, (2,), (1,), "SAME") * 0.5
+
+
+def folded(k: Kitchen, x: Any, y: Any, n: int) -> Any:
+    """Reduce by a function of one's own, which is associative, and spread."""
+    start = k.np.asarray(0, x.dtype)
+    return k.lax.reduce(x * 0.5, start, lambda a, b: a + b + 0.125 * a * b, (0,)) * y
+
+
+def chosen(k: Kitchen, x: Any, y: Any, n: int) -> Any:
+    """Choose each element from three vectors."""
+    which = k.np.clip(k.np.floor(k.np.real(x) + 1), 0, 2).astype(np.int32)
+    return k.lax.select_n(which, x, y, x * y)
+
+
+def is_complex(x: Any) -> bool:
+    """Tell whether a vector is complex."""
+    return np.dtype(x.dtype).kind == "c"
+
+
 FLAT: dict[str, Flat] = {
     step.__name__: step
     for step in (
@@ -231,6 +265,10 @@ FLAT: dict[str, Flat] = {
         indexed,
         stopped,
         rounded,
+        cumulative,
+        windows,
+        folded,
+        chosen,
     )
 }
 
@@ -321,6 +359,71 @@ def own_vjp(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
     return function(x, y)
 
 
+def own_vmap(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
+    """Give a function its own rule for rows, which is the true one, and map it."""
+    function = k.jax.custom_batching.custom_vmap(body)
+
+    def rule(size: int, mapped: Sequence, a: Any, b: Any) -> tuple:
+        """Map the body over the operands that are mapped."""
+        axes = [0 if flag else None for flag in mapped]
+        return k.jax.vmap(body, axes)(a, b), True
+
+    function.def_vmap(rule)
+    out = k.jax.vmap(function, (0, None if n % 2 else 0))
+    rows = k.np.stack([x, y])
+    return k.np.sum(out(rows, y if n % 2 else rows), 0)
+
+
+def rowwise(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
+    """Map over rows one by one, or some at a time, with a remainder."""
+    rows = (k.np.stack([x, y, x * y]), k.np.stack([y, y, x]))
+    batch_size = [None, 2, 1, 3][n % 4] if x.size else None  # JAX cannot reshape nothing
+    return k.lax.map(lambda pair: body(*pair), rows, batch_size=batch_size)[n % 3]
+
+
+def associated(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
+    """Compose linear functions along an axis, made from rows by the block."""
+    rows = k.np.stack([x, y, x - y, y * 0.5, x], n % 2)
+    slopes = k.jax.vmap(body, (n % 2, None), n % 2)(rows, y) * 0.25
+
+    def compose(first: tuple, second: tuple) -> tuple:
+        """Apply one linear function after the other."""
+        return first[0] * second[0], first[1] * second[0] + second[1]
+
+    function = [compose, k.jax.jit(compose), k.jax.checkpoint(compose)][n % 3]
+    scanned = k.lax.associative_scan(function, (slopes, rows), reverse=n > 3, axis=n % 2)
+    return k.np.sum(scanned[1], n % 2) * 0.3
+
+
+def platform(k: Kitchen, x: Any, y: Any, n: int, yes: Callable, no: Callable) -> Any:
+    """Branch on the platform."""
+    return k.lax.platform_dependent(x, y, cpu=yes, default=no)
+
+
+def vectorized(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
+    """Extend the block over leading axes by its signature."""
+    function = k.np.vectorize(body, signature="(n),(n)->(n)")
+    rows = k.np.stack([x, y])
+    return k.np.sum(function(rows[:, None], y if n % 2 else rows), (0, 1)) * 0.5
+
+
+def collective(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
+    """Map over a named axis along which rows speak to each other."""
+
+    def row(a: Any) -> Any:
+        """Mix a row with others."""
+        value = body(a, y)
+        return [
+            lambda: value - k.lax.psum(a, "rows") * 0.2,
+            lambda: k.lax.ppermute(value, "rows", [(0, 1), (1, 2), (2, 0)]) * a,
+            lambda: value * k.lax.pmean(value, "rows"),
+            lambda: k.np.sum(k.lax.all_gather(value, "rows"), 0) * 0.3,
+            lambda: value + k.lax.axis_index("rows").astype(value.dtype),
+        ][n % 5]()
+
+    return k.np.sum(k.jax.vmap(row, axis_name="rows")(k.np.stack([x, y, x * y])), 0)
+
+
 Nested = Callable[..., Any]
 NESTED: dict[str, Nested] = {
     step.__name__: step
@@ -337,8 +440,15 @@ NESTED: dict[str, Nested] = {
         gradient,
         own_jvp,
         own_vjp,
+        own_vmap,
+        rowwise,
+        associated,
+        platform,
+        vectorized,
+        collective,
     )
 }
-N_BLOCKS = {"cond": 2, "switch": 2}
+N_BLOCKS = {"cond": 2, "switch": 2, "platform": 2}
+DECISIONS = {"rounded", "cond", "switch", "loop", "windows", "cumulative", "chosen"}
 # A backward rule cannot be pushed forward, a loop of unknown length not be run backwards.
 REFUSED_IN = {"tangent": {"own_vjp"}, "gradient": {"loop"}}

@@ -26,9 +26,9 @@ TOLERANCES = {"float32": 2e-3, "float64": 1e-8, "bfloat16": 0.15, "complex64": 2
 DTYPES = strategies.sampled_from(sorted(TOLERANCES))
 SIZES = strategies.sampled_from([3, 3, 3, 1, 0])
 SEEDS = strategies.integers(0, 2**16)
-FORWARD = recipes(2, frozenset({"own_vjp"}))
-REVERSE = recipes(2, frozenset({"loop"}))
-BOTH = recipes(2, frozenset({"loop", "own_vjp"}))
+FORWARD = recipes(3, frozenset({"own_vjp"}))
+REVERSE = recipes(3, frozenset({"loop"}))
+BOTH = recipes(3, frozenset({"loop", "own_vjp"}))
 programs = settings(max_examples=N_PROGRAMS)
 
 
