@@ -13,7 +13,7 @@ select = $(if $(K),-k "$(K)")
 pytest = "$$python" -m pytest --failed-first $(select) $(ARGS)
 parallel = -n auto --dist worksteal
 
-.PHONY: all run test test-long test-eco test-lowest tiny lint format types floors sizes \
+.PHONY: all run test test-long mutations test-eco test-lowest tiny lint format types floors sizes \
 	bench show golden docs conformance package clean
 
 all: lint types floors sizes test
@@ -28,6 +28,10 @@ test:
 test-long:
 	@$(call venv,test$(,)examples$(,)oracle) && \
 		HYPOTHESIS_PROFILE=long $(pytest) $(parallel) -m "" --timeout 1200
+
+# Each promise of docs/reliability.md, switched off, must make its test fail; ARGS="callbacks --jobs 2".
+mutations:
+	@$(call venv,test$(,)examples$(,)oracle) && "$$python" -m tests.safety.mutations $(ARGS)
 
 # Third-party libraries on top of tapeless, in an environment without jax, which they would require.
 test-eco: VENV = .venv-eco

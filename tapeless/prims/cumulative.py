@@ -427,6 +427,16 @@ class CumLogSumExp(Cumulative):
     name = "cumlogsumexp"
     ufunc = np.logaddexp
 
+    def abstract(self, x: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
+        """Refuse integers, which have no logarithm of 0."""
+        found = super().abstract(x, **params)
+        if not dtypes.issubdtype(x.dtype, np.inexact):
+            raise OverflowError(
+                f"cumlogsumexp: cannot convert float infinity, the logarithm of 0, to integer "
+                f"({dtypes.dtype_name(x.dtype)}). Convert the operand to a floating-point dtype."
+            )
+        return found
+
     @staticmethod
     def start(dtype: Any) -> Any:
         """Return -inf, the logarithm of 0."""

@@ -677,7 +677,7 @@ def shape_argument(
 ) -> Shape:
     """Return a user's shape, or a vector's length, as a tuple of integers, or raise TypeError."""
     try:
-        sizes = tuple(map(operator.index, (shape,) if type(shape) is int else shape))
+        sizes = tuple(map(operator.index, (shape,) if isinstance(shape, int) else shape))
     except TypeError:
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."

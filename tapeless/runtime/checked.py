@@ -17,13 +17,16 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from tapeless import config, dtypes
-from tapeless.core.jaxpr import Jaxpr, Literal, subjaxprs
+from tapeless.control.scan import scan_p
+from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.core.source import UNKNOWN_SOURCE, Source
-from tapeless.core.trace import Context, context, eval_context, under
+from tapeless.core.trace import Context, Value, context, eval_context, under
 from tapeless.prims.check import Fault, check
 from tapeless.transforms.instrument import are_fine, instrument
-from tapeless.transforms.stage import StageTrace, StageTracer
+from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
 from tapeless.util.records import record
+from tapeless.util.seqs import select, split_at
 
 __all__ = ["checked", "checked_kinds", "sources_of"]
 
@@ -37,6 +40,7 @@ _FLAGS = {
     "inf": ("jax_debug_infs",),
 }
 _WORDS = frozenset(("nan", "inf"))
+_SHORTEST_ROW = 64  # elements; shorter ones are looked at together, when the loop is done
 
 
 def checked_kinds() -> Kinds:
@@ -122,8 +126,49 @@ def _with_result_check(
     for x in ready:
         under(trace, check_result, StageTracer(trace, x.aval, x, UNKNOWN_SOURCE))
     for eqn in jaxpr.eqns:
-        trace.builder.emit(eqn)
+        rows = {x for x in _stacked_rows(eqn) if x in looked_at}
+        trace.builder.emit(_with_row_checks(eqn, rows, fault, program.invars) if rows else eqn)
         for x in eqn.outvars:
-            if x in looked_at:
+            if x in looked_at and x not in rows:
                 under(trace, check_result, StageTracer(trace, x.aval, x, UNKNOWN_SOURCE))
     return jaxpr.replace(eqns=trace.builder.eqns, debug=jaxpr.debug)
+
+
+def _stacked_rows(eqn: Eqn) -> Sequence[Var]:
+    """Return the results that a loop in order stacks of rows that are not small."""
+    params = eqn.params
+    if eqn.primitive is not scan_p or not params["num_carry"]:
+        return ()
+    body = params["jaxpr"].outvars[params["num_carry"] :]
+    pairs = zip(body, eqn.outvars[params["num_carry"] :], strict=True)
+    return [x for row, x in pairs if row.aval.size >= _SHORTEST_ROW]
+
+
+def _with_row_checks(
+    eqn: Eqn,
+    looked_at: set[Var],
+    fault: ResultFault,
+    inputs: Sequence[Var],
+) -> Eqn:
+    """Return a scan that checks, in each iteration, the rows that it stacks as the results."""
+    params, n_carry = eqn.params, eqn.params["num_carry"]
+    body = params["jaxpr"]
+    flags = [x in looked_at for x in eqn.outvars[n_carry:]]
+
+    def run(*args: Value) -> Sequence[Value]:
+        """Run the body, and check."""
+        given, rest = split_at(args, len(inputs))
+        outs = eval_jaxpr(body, body.consts, *rest)
+        for row in select(outs[n_carry:], flags):
+            for word in sorted(fault.words):
+                check(are_fine(row, word), fault, *given)
+        return outs
+
+    avals = [*[x.aval for x in inputs], *body.in_avals]
+    changed = {
+        **params,
+        "jaxpr": stage_jaxpr(run, body, avals, "checks"),
+        "num_consts": params["num_consts"] + len(inputs),
+    }
+    effects = eqn.primitive.effects(**changed)
+    return eqn.replace(invars=(*inputs, *eqn.invars), params=changed, effects=effects)

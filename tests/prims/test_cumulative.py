@@ -55,3 +55,9 @@ def test_infinities_do_not_spoil_logsumexp():
     x = np.array([-np.inf, -np.inf, 0.0, np.inf], np.float32)
     found = np.asarray(cumulative.cumlogsumexp(x))
     np.testing.assert_array_equal([-np.inf, -np.inf, 0.0, np.inf], found)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 17)])
+def test_logsumexp_of_integers_is_an_overflow(shape):
+    with pytest.raises(OverflowError, match="cannot convert float infinity"):
+        cumulative.cumlogsumexp(np.ones(shape, np.int32))

@@ -199,3 +199,53 @@ def test_results_are_looked_at_in_the_loop_that_makes_them() -> None:
         compiled = jax.jit(lambda x: (jnp.exp(x) - 1, x.T + x)).lower(jnp.ones((40, 40))).compile()
     loops = [line for line in compiled.as_text().splitlines() if line.startswith("for ")]
     assert len(loops) == 1
+
+
+def test_rows_that_a_loop_stacks_are_looked_at_as_they_are_made() -> None:
+    def step(c: Any, k: Any) -> tuple:
+        return jnp.sqrt(c - 1), c * k
+
+    loop = jax.jit(lambda x: lax.scan(step, x, jnp.arange(5.0))[1])
+    with jax.debug_nans(True):
+        text = loop.lower(jnp.full(100, 9.0)).compile().as_text()
+        np.testing.assert_allclose(loop(jnp.full(100, 90.0))[1], 9.434, rtol=1e-3)
+        with pytest.raises(FloatingPointError, match="in sqrt") as caught:
+            loop(jnp.full(100, 9.0).at[70].set(1.5))
+    caught.match(LINE.format(line_of(step, "jnp.sqrt")) + ".*in iteration 1 of the loop")
+    before, _, after = text.partition("in order:")
+    assert "fault:0" in after
+    assert "for " not in after.partition("fault:0")[2].partition("\nfor ")[2]  # no loop follows
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("word", ["nans", "infs"])
+def test_rows_are_looked_at_in_loops_that_are_nested_mapped_or_run_backwards(
+    reverse: bool, word: str
+) -> None:
+    def step(c: Any, k: Any) -> tuple:
+        return c, c * jnp.where(k == 3, float(word[:-1]), 1.0)
+
+    def outer(c: Any, k: Any) -> tuple:
+        return c + 1, lax.scan(step, c, k, reverse=reverse)[1]
+
+    ks = jnp.arange(6).reshape(3, 2)
+    for run in (
+        lambda ks: lax.scan(outer, jnp.ones(80), ks, reverse=reverse),
+        lambda ks: jax.vmap(lambda c: lax.scan(outer, c, ks, reverse=reverse))(jnp.ones((4, 80))),
+        lambda ks: jax.grad(lambda c: lax.scan(outer, c, ks)[1].sum())(jnp.ones(80)),
+    ):
+        plain = jax.jit(run)(ks % 2)
+        with getattr(jax, f"debug_{word}")(True):
+            checked = jax.jit(run)(ks % 2)
+            with pytest.raises(FloatingPointError):
+                jax.jit(run)(ks)
+        for x, y in zip(jax.tree.leaves(plain), jax.tree.leaves(checked), strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_donated_arguments_are_there_to_run_a_loop_again() -> None:
+    donating = jax.jit(
+        lambda x: lax.scan(lambda c, k: (jnp.log(c) + k, c), x, jnp.arange(3.0)), donate_argnums=0
+    )
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="in log"):
+        donating(jnp.ones(100))

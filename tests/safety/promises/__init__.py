@@ -1,0 +1,14 @@
+"""What docs/reliability.md promises, sentence by sentence, each with mutations that break it."""
+
+from __future__ import annotations
+
+from tests.safety.promises import debugging, errors, safety
+from tests.safety.promises.mutation import Mutation
+
+__all__ = ["PROMISES", "Mutation"]
+
+PROMISES: dict[str, tuple[Mutation, ...]] = {
+    **errors.PROMISES,
+    **debugging.PROMISES,
+    **safety.PROMISES,
+}

@@ -1,0 +1,373 @@
+"""What is promised of signals, processes, threads, bad input and memory; how it is switched off."""
+
+from __future__ import annotations
+
+from tests.safety.promises.mutation import Mutation
+
+__all__ = ["PROMISES"]
+
+SIGNALS = "tests/safety/test_signals.py::"
+VIEWS = "tests/safety/test_views.py::"
+PROCESSES = "tests/safety/test_processes.py::"
+THREADS = "tests/safety/test_many_threads.py::"
+FUZZ = "tests/safety/test_fuzz.py::"
+
+PROMISES: dict[str, tuple[Mutation, ...]] = {
+    ("Ctrl-C and other handlers reach what runs within 100 ms; afterwards the function runs"): (
+        Mutation(
+            "long loops are interrupted",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS + "test_an_alarm_raises_the_exception_of_its_handler",
+        ),
+        Mutation(
+            "while loops are interrupted",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[while_loop]"
+            ),
+        ),
+        Mutation(
+            "scans are interrupted",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[scan]"
+            ),
+        ),
+        Mutation(
+            "parallel regions are interrupted",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[parallel_loop]"
+            ),
+        ),
+        Mutation(
+            "products in loops are interrupted",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[products_in_a_loop]"
+            ),
+        ),
+        Mutation(
+            "tasks see the interruption",
+            "tapeless/compiler/interrupts.py",
+            "br i1 %task, label %flag, label %who",
+            "br i1 %task, label %who, label %who",
+            "tests/compiler/test_interrupts.py::test_a_shared_loop_stops_in_every_thread",
+        ),
+        Mutation(
+            "the exception is the handler's",
+            "tapeless/compiler/engine.py",
+            "            raise_interruption(runtime().exception)\n",
+            "            raise KeyboardInterrupt\n",
+            SIGNALS + "test_an_alarm_raises_the_exception_of_its_handler",
+        ),
+        Mutation(
+            "an exception is raised once",
+            "tapeless/compiler/interrupts.py",
+            ("    for number in range(3):\n        held[number] = None\n"),
+            "",
+            SIGNALS + "test_an_exception_of_a_handler_is_raised_only_once",
+        ),
+        Mutation(
+            "a handler of SIGTERM ends the program its way",
+            "tapeless/compiler/interrupts.py",
+            "_PERIOD = 20_000_000",
+            "_PERIOD = 20_000_000_000_000",
+            SIGNALS + "test_a_handler_of_sigterm_ends_the_program_its_way",
+        ),
+        Mutation(
+            "signals before callbacks are not lost",
+            "tapeless/compiler/interrupts.py",
+            (
+                "  %status = call i32 @handled()\n"
+                "  %quiet = icmp eq i32 %status, 0\n"
+                "  br i1 %quiet, label %fine, label %leave\n"
+                "leave:\n"
+                "  call void"
+            ),
+            (
+                "  %status = add i32 0, 0\n"
+                "  %quiet = icmp eq i32 %status, 0\n"
+                "  br i1 %quiet, label %fine, label %leave\n"
+                "leave:\n"
+                "  call void"
+            ),
+            SIGNALS + "test_a_signal_just_before_a_callback_is_not_lost",
+        ),
+        Mutation(
+            "no block that dies swallows an exception of a handler",
+            "tapeless/runtime/memory.py",
+            "if size > _LARGEST_POOLED:",
+            "if True:",
+            "tests/runtime/test_memory.py::test_a_block_that_dies_runs_no_python_code",
+        ),
+    ),
+    "Long calls of libraries are cut into pieces, or do not keep signals waiting": (
+        Mutation(
+            "long products are cut into pieces",
+            "tapeless/prims/blas.py",
+            "rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))",
+            "rows = n",
+            SIGNALS + "test_a_long_product_is_cut_into_pieces_of_at_most_a_second",
+        ),
+        Mutation(
+            "long calls of libraries do not keep signals waiting: eigh_eagerly",
+            "tapeless/runtime/executable.py",
+            "is_apart=_waits_for_libraries(program)",
+            "is_apart=False",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[eigh_eagerly]",
+        ),
+        Mutation(
+            "long calls of libraries do not keep signals waiting: donated",
+            "tapeless/runtime/executable.py",
+            "is_apart=_waits_for_libraries(program)",
+            "is_apart=False",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[donated]",
+        ),
+        Mutation(
+            "long calls of libraries do not keep signals waiting: before_a_callback",
+            "tapeless/runtime/executable.py",
+            "is_apart=_waits_for_libraries(program)",
+            "is_apart=False",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[before_a_callback]",
+        ),
+        Mutation(
+            "long calls of libraries do not keep signals waiting: in_a_while_loop",
+            "tapeless/runtime/executable.py",
+            "is_apart=_waits_for_libraries(program)",
+            "is_apart=False",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[in_a_while_loop]",
+        ),
+        Mutation(
+            "long calls of libraries do not keep signals waiting: in_a_scan",
+            "tapeless/runtime/executable.py",
+            "is_apart=_waits_for_libraries(program)",
+            "is_apart=False",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[in_a_scan]",
+        ),
+        Mutation(
+            "a long FFT does not keep signals waiting",
+            "tapeless/prims/fft.py",
+            "if x.size < _LONG:",
+            "if True:",
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[fft]",
+        ),
+        Mutation(
+            "arguments of a donated program that was left are deleted",
+            "tapeless/runtime/executable.py",
+            ("                arrays[number].delete()\n            raise"),
+            ("                pass\n            raise"),
+            SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[donated]",
+        ),
+        Mutation(
+            "a program that was left ends",
+            "tapeless/compiler/interrupts.py",
+            "br i1 %nobody, label %fine, label %abandon",
+            "br label %fine",
+            SIGNALS + "test_a_loop_that_was_left_in_its_own_thread_ends_at_its_next_poll",
+        ),
+        Mutation(
+            "a call that was left is told so",
+            "tapeless/util/apart.py",
+            ("        if self.is_left:\n            raise _LeftError\n"),
+            "",
+            "tests/util/test_apart.py::test_a_call_that_is_left_is_told_so",
+        ),
+    ),
+    "A loop in another thread ends at the interpreter's exit": (
+        Mutation(
+            "threads other than the main one do not take the lock",
+            "tapeless/compiler/interrupts.py",
+            "br i1 %here, label %watch, label %other",
+            "br label %watch",
+            SIGNALS + "test_a_loop_in_a_daemon_thread_ends_with_the_interpreter",
+        ),
+    ),
+    "fork, multiprocessing, pickle, cloudpickle, deep copies": (
+        Mutation(
+            "a forked child has workers of its own",
+            "tapeless/compiler/linker.py",
+            ("    shared.reset()\n    shared.set_main"),
+            "    shared.set_main",
+            PROCESSES + "test_a_forked_child_runs_compiles_and_uses_its_own_workers",
+        ),
+        Mutation(
+            "locks are held while a process forks",
+            "tapeless/compiler/linker.py",
+            (
+                "                before=LLVM_LOCK.acquire,\n"
+                "                after_in_parent=LLVM_LOCK.release,\n"
+            ),
+            (
+                "                before=lambda: None,\n"
+                "                after_in_parent=lambda: None,\n"
+            ),
+            PROCESSES + "test_fork_while_other_threads_compute_and_compile",
+        ),
+        Mutation(
+            "weak types and keys travel",
+            "tapeless/runtime/array.py",
+            "return (array_of, (self.numpy_view().copy(), self.aval))",
+            "return (array_of, (self.numpy_view().copy(), self.aval.strong()))",
+            PROCESSES + "test_weak_types_and_keys_travel",
+        ),
+        Mutation(
+            "trees travel",
+            "tapeless/tree/treedef.py",
+            "    def __reduce__(self) -> tuple[Any, ...]:",
+            "    def reduced(self) -> tuple[Any, ...]:",
+            PROCESSES + "test_arrays_and_trees_travel",
+        ),
+        Mutation(
+            "arrays travel between processes",
+            "tapeless/runtime/array.py",
+            "    def __reduce__(self) -> tuple:",
+            "    def reduced(self) -> tuple:",
+            PROCESSES + "test_multiprocessing[spawn]",
+        ),
+        Mutation(
+            "copies have memory of their own",
+            "tapeless/runtime/array.py",
+            (
+                "    def __deepcopy__(self, memo: dict) -> Array:\n"
+                '        """Return a copy with memory of its own."""\n'
+                "        return self.copied()"
+            ),
+            (
+                "    def __deepcopy__(self, memo: dict) -> Array:\n"
+                '        """Return a copy with memory of its own."""\n'
+                "        return self"
+            ),
+            PROCESSES + "test_arrays_and_trees_travel",
+        ),
+    ),
+    "Eight threads neither hang nor err": (
+        Mutation(
+            "what is current belongs to the thread",
+            "tapeless/core/trace.py",
+            "class Context(threading.local):",
+            "class Context:",
+            THREADS + "test_threads_that_mix_everything_neither_hang_nor_err",
+        ),
+    ),
+    "Nothing that a user can pass crashes the process": (
+        Mutation(
+            "sizes beyond the address space are errors",
+            "tapeless/runtime/memory.py",
+            "if n_bytes >= _MOST_ADDRESSES:",
+            "if False:",
+            FUZZ + "test_an_array_larger_than_the_address_space_is_an_error",
+        ),
+        Mutation(
+            "damaged files of the cache are misses",
+            "tapeless/compiler/objects.py",
+            "if _checksum(key, found) != digest:",
+            "if False:",
+            FUZZ + "test_nothing_that_a_user_can_pass_crashes_the_process[cache]",
+        ),
+        Mutation(
+            "damaged exports are refused",
+            "tapeless/stablehlo/exporting.py",
+            "if not _is_call(called):",
+            "if False:",
+            "tests/stablehlo/test_exporting.py::test_other_bytes_are_refused",
+        ),
+        Mutation(
+            "crashes are caught and counted",
+            "tests/safety/fuzz.py",
+            "        if child.returncode != 0:\n",
+            "        if False:\n",
+            FUZZ + "test_the_fuzzer_sees_crashes_hangs_and_faults",
+        ),
+        Mutation(
+            "hangs are findings",
+            "tests/safety/fuzz.py",
+            "    if isinstance(result, TooSlow):\n",
+            "    if False:\n",
+            FUZZ + "test_the_fuzzer_sees_crashes_hangs_and_faults",
+        ),
+        Mutation(
+            "what is known to differ is read from the document",
+            "tests/safety/fuzz.py",
+            (
+                "    if any(re.search(pattern, text) for pattern in excluded()):\n"
+                "        return None\n"
+            ),
+            "",
+            FUZZ + "test_what_is_known_to_differ_is_read_from_the_document",
+        ),
+    ),
+    ("NumPy and DLPack see memory without a copy, read-only; what is taken in is copied"): (
+        Mutation(
+            "views share memory",
+            "tapeless/runtime/array.py",
+            "        return value.copy() if copy else value\n",
+            "        return value.copy()\n",
+            VIEWS + "test_a_numpy_view_shares_memory_and_is_read_only",
+        ),
+        Mutation(
+            "views cannot be made writable",
+            "tapeless/runtime/memory.py",
+            "memoryview(memory).toreadonly()",
+            "memoryview(memory)",
+            VIEWS + "test_a_numpy_view_shares_memory_and_is_read_only",
+        ),
+        Mutation(
+            "consumers of old DLPack get copies",
+            "tapeless/runtime/array.py",
+            "value = self._value if version[0] >= 1 else self._value.copy()",
+            "value = self._value",
+            VIEWS + "test_a_consumer_that_cannot_honour_the_flag_gets_a_copy",
+        ),
+        Mutation(
+            "from_dlpack copies",
+            "tapeless/numpy/creation.py",
+            "return x if isinstance(x, Array) and not copy else asarray(np.from_dlpack(x))",
+            "return x if isinstance(x, Array) and not copy else np.from_dlpack(x)",
+            VIEWS + "test_from_dlpack_copies_and_says_so",
+        ),
+        Mutation(
+            "donated memory with a view is not reused",
+            "tapeless/runtime/executable.py",
+            "            x.copied() if i in self.donated and x.is_shared() else x for",
+            "            x for",
+            VIEWS + "test_a_donated_buffer_with_a_view_is_not_reused",
+        ),
+    ),
+    "Buffers live as long as any view": (
+        Mutation(
+            "buffers live as long as any view",
+            "tapeless/runtime/memory.py",
+            "memory.owner = owner",
+            "memory.owner = None",
+            VIEWS + "test_buffers_live_as_long_as_any_view",
+        ),
+    ),
+    "Trees that are too deep give an error": (
+        Mutation(
+            "trees that are too deep give an error",
+            "tapeless/tree/flatten.py",
+            "if depth > MOST_LEVELS:",
+            "if False:",
+            VIEWS + "test_trees_that_are_too_deep_give_an_error",
+        ),
+    ),
+}
