@@ -22,6 +22,7 @@ from tapeless import (  # noqa: I001
     numpy as numpy,
     ops as ops,
     random as random,
+    ref as ref,
     sharding as sharding,
     stages as stages,
     tree as tree,
@@ -75,9 +76,11 @@ from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
 from tapeless.control.progress import progress
+from tapeless.core.ref import Ref
 from tapeless.core.trace import ensure_compile_time_eval
 from tapeless.dropin.finder import install_as_jax
 from tapeless.dtypes import float0
+from tapeless.numpy.references import empty_ref, free_ref, freeze, new_ref
 from tapeless.runtime.device import (
     block_until_ready,
     copy_to_host_async,

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
+from tapeless.control.reference_rules import program_to_run
 from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
+from tapeless.core.ref import is_ref
 from tapeless.core.source import JVP, TRANSPOSE, name_scope
 from tapeless.core.trace import Value, current_trace
 from tapeless.prims.common import instantiate, is_float0
@@ -434,7 +436,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
     leaves, tree = tree_flatten(tuple(primals))
     avals = [ShapedArray(x.shape, x.dtype) if hasattr(x, "dtype") else typeof(x) for x in leaves]
     flat = FlatFunction(fun, tree, False)
-    jaxpr = stage_flat(flat, avals, f"linear_transpose of {source_name(fun)}")
+    jaxpr = program_to_run(stage_flat(flat, avals, f"linear_transpose of {source_name(fun)}"))
     _check_transposable(avals, jaxpr.out_avals)
 
     def transposed(cotangent: Any) -> tuple:
@@ -579,6 +581,13 @@ def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ..
 def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -> None:
     """Refuse inputs that the kind of derivative is not defined for."""
     check_value(leaf)
+    if is_ref(leaf):
+        raise TypeError(
+            f"{name} cannot differentiate with respect to a Ref-typed argument: the gradient for a "
+            f"ref must itself be accumulated into a ref. Differentiate with respect to an array, "
+            f"and make the ref from it inside of the function. (Ref arguments not selected by "
+            f"argnums are fine: they are treated as plumbing, and are not differentiated.)"
+        )
     dtype = typeof(leaf).dtype
     shown = dtypes.dtype_name(dtype)
     if holomorphic:

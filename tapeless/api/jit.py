@@ -28,7 +28,8 @@ from tapeless.control.common import lift_tracers
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
-from tapeless.core.trace import Value, context
+from tapeless.core.ref import is_ref
+from tapeless.core.trace import Tracer, Value, context
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array
 from tapeless.runtime.cache import TraceCache, TracedProgram, log_compilation
@@ -37,7 +38,8 @@ from tapeless.runtime.eager import checked_program, executable_of
 from tapeless.runtime.executable import Executable, watchers
 from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
-from tapeless.transforms.stage import stage_flat
+from tapeless.transforms.references import takes_references
+from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import LEAF_TREEDEF, PyTreeDef
@@ -178,7 +180,10 @@ class JitFunction:
         if config.current.jax_disable_jit:
             return self.__wrapped__(*args, **kwargs)
         leaves, tree, traced = self.prepare(args, kwargs)
-        if context.trace is context.base and not traced.tracers:
+        writes = takes_references(traced.jaxpr)
+        if writes:
+            _refuse_aliases(self.__wrapped__, traced, leaves)
+        if context.trace is context.base and not traced.tracers and not writes:
             traced.is_called = True
             donated = self.donated_leaves(args, kwargs)
             executable = executable_of(traced.jaxpr, donated, self.effort, self.options["backend"])
@@ -189,6 +194,7 @@ class JitFunction:
             if isinstance(executable, Executable) and not _counts_keys(traced.jaxpr):
                 self._remember(args, kwargs, leaves, tree, traced, executable)
         else:
+            traced.is_called |= context.trace is context.base
             params = {"name": traced.name, "jaxpr": traced.jaxpr, "inline": self.inline}
             donated = self.donated_leaves(args, kwargs)
             if any(donated):
@@ -257,7 +263,7 @@ class JitFunction:
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
             if config.current.tapeless_stale_captures != "ignore":
                 traced.captured = snapshot(self.__wrapped__)
-            if not traced.tracers:
+            if not any(isinstance(x, Tracer) for x in traced.tracers):
                 traced_programs.put(self.__wrapped__, key, traced)
         elif traced.captured is not None:
             traced.captured.compare()
@@ -400,6 +406,29 @@ class _Expected:
         return outs if outs is NotImplemented else self.join(outs)
 
 
+def _refuse_aliases(function: Callable, traced: TracedProgram, leaves: Sequence[Value]) -> None:
+    """Raise ValueError if a reference reaches the program in two ways."""
+    seen: dict[int, str] = {id(x): "" for x in traced.tracers}
+    who = f"when tracing {source_name(function)} for jit"
+    names = (traced.jaxpr.debug.arguments or ())[len(traced.tracers) :]
+    for number, leaf in enumerate(leaves):
+        if not is_ref(leaf):
+            continue
+        name = names[number] if names else f"number {number}"
+        before = seen.setdefault(id(leaf), name)
+        if before == "":
+            raise ValueError(
+                f"{who}, a mutable array reference of type {leaf.aval} was both closed over and "
+                f"passed as the argument {name}"
+            )
+        if before != name:
+            raise ValueError(
+                f"only one reference to a mutable array may be passed as an argument to a "
+                f"function, but {who} the mutable array reference of type {leaf.aval} appeared at "
+                f"both {before} and {name}."
+            )
+
+
 def _counts_keys(jaxpr: Jaxpr) -> bool:
     """Tell whether calls of a program use keys, and are to say so each time."""
     types = [*map(typeof, jaxpr.consts), *jaxpr.in_avals]
@@ -430,6 +459,7 @@ def trace_program(
                     f"function {source_name(function)} traced for {purpose} returned a value of "
                     f"type {type(out)}, which is not a valid JAX type"
                 )
+        refuse_returned_references(outs, source_name(function), purpose)
         return outs
 
     debug = DebugInfo(function_name(function), names)

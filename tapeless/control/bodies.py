@@ -17,7 +17,7 @@ from tapeless.core.aval import ShapedArray, is_value
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value
 from tapeless.prims.convert import convert
-from tapeless.transforms.stage import stage_flat
+from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, leaf_names, source_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
@@ -88,7 +88,9 @@ def trace_body(
                     f"function {source_name(function)} traced for {purpose} returned a value of "
                     f"type {type(out)}{where}, which is not a valid JAX type"
                 )
-        return [out for _, out in pairs]
+        outs = [out for _, out in pairs]
+        refuse_returned_references(outs, source_name(function), purpose)
+        return outs
 
     what = f"{purpose} of {source_name(function)}"
     if names is None:

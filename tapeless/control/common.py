@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
-from tapeless.core.effects import NO_EFFECTS, Effects
+from tapeless.core.effects import NO_EFFECTS, STATE, Effects
 from tapeless.core.jaxpr import Jaxpr, subjaxprs
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
-from tapeless.core.trace import Axis, Tracer, Value
+from tapeless.core.ref import Ref
+from tapeless.core.trace import Axis, Tracer, Value, context
 from tapeless.prims.common import move_dim
+from tapeless.transforms.references import bind_without, takes_references
+from tapeless.transforms.stage import StageTrace
 from tapeless.util.records import replace
 from tapeless.util.seqs import split
 
@@ -43,12 +46,22 @@ class ProgramPrimitive(Primitive):
     """
 
     instrumented = True
+    takes_references = True
+
+    def bind(self, *args: Value, **params: Any) -> tuple[Value, ...]:
+        """Apply the operation; without references, unless it is only written down."""
+        trace = context.trace
+        if type(trace) is not StageTrace and STATE in self.effects(**params):
+            return bind_without(self, args, params)
+        return trace.process(self, args, params)
 
     def effects(self, **params: Any) -> Effects:
-        """Return the union of the programs' effects."""
+        """Return the union of the programs' effects; one that takes references has theirs."""
         effects = NO_EFFECTS
         for jaxpr in subjaxprs(params):
             effects |= jaxpr.effects
+            if takes_references(jaxpr):
+                effects |= {STATE}
         return effects
 
     def axis_names(self, **params: Any) -> tuple[object, ...]:
@@ -116,12 +129,12 @@ def transposed_results(
     return tuple(results)
 
 
-def lift_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Tracer]]:
+def lift_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Tracer | Ref]]:
     """Return the program with the tracers that it captured as leading inputs, and those tracers.
 
-    Arrays stay constants: they are the same whenever the program runs.
+    So are references.  Arrays stay constants: they are the same whenever the program runs.
     """
-    captured = [isinstance(value, Tracer) for value in jaxpr.consts]
+    captured = [isinstance(value, (Tracer, Ref)) for value in jaxpr.consts]
     if not any(captured):
         return jaxpr, []
     kept_vars, lifted_vars = split(jaxpr.constvars, captured)

@@ -25,7 +25,9 @@ from tapeless.control.custom_rules import (
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
+from tapeless.core.ref import is_ref
 from tapeless.core.trace import Axis, Value
+from tapeless.dtypes import float0
 from tapeless.prims.common import apply, batch_dim_to, instantiate, is_float0
 from tapeless.transforms.batch import batch_flat
 
@@ -52,7 +54,7 @@ class CustomVJP(CustomCall):
         types = tuple(typeof(out).tangent() for out in outs)
         moved = custom_lin_p.bind(
             *residuals,
-            *map(instantiate, tangents),
+            *map(instantiate, map(_of_array, tangents, primals)),
             bwd=bwd,
             in_zeros=[not flag for flag in perturbed],
             num_res=len(residuals),
@@ -107,6 +109,7 @@ class CustomLin(Primitive):
     name = "custom_lin"
     hidden = {"name": ..., "out_avals": ...}
     evaluated_in_python = True
+    takes_references = True
 
     def abstract(
         self, *avals: ShapedArray, out_avals: tuple, **params: Any
@@ -152,6 +155,11 @@ class CustomLin(Primitive):
             f"The function is {params['name']}; use reverse mode, or give it a rule by "
             f"jax.custom_jvp."
         )
+
+
+def _of_array(tangent: Value | Zero, primal: Value) -> Value | Zero:
+    """Return a tangent; none for a reference, into which the backward rule may write."""
+    return Zero(ShapedArray((), float0)) if is_ref(primal) else tangent
 
 
 def batched_backward(

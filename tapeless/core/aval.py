@@ -23,6 +23,7 @@ from tapeless import config, dtypes
 from tapeless.util import elements
 
 __all__ = [
+    "AbstractRef",
     "AbstractValue",
     "ShapeDtypeStruct",
     "ShapedArray",
@@ -146,6 +147,55 @@ def _remember(key: tuple, aval: ShapedArray) -> ShapedArray:
 def shaped(shape: tuple[int, ...], dtype: dtypes.DTypeLike, weak_type: bool = False) -> ShapedArray:
     """Return the aval of this shape and dtype."""
     return ShapedArray(shape, dtype, weak_type)
+
+
+class AbstractRef(AbstractValue):
+    """The type of a reference to an array that changes: `inner_aval` is the array's type."""
+
+    __slots__ = ("inner_aval",)
+    weak_type = False
+
+    def __init__(
+        self, inner_aval: ShapedArray, memory_space: object = None, kind: object = None
+    ) -> None:
+        """inner_aval: the type of the array; the rest is accepted: there is one memory."""
+        self.inner_aval = inner_aval
+
+    shape = property(lambda self: self.inner_aval.shape, doc="The extents of the axes.")
+    dtype = property(lambda self: self.inner_aval.dtype, doc="The dtype of the elements.")
+    ndim = property(lambda self: self.inner_aval.ndim, doc="The number of axes.")
+    size = property(lambda self: self.inner_aval.size, doc="The number of elements.")
+    is_inexact = property(lambda self: self.inner_aval.is_inexact, doc="Whether it has tangents.")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the types of the arrays."""
+        return isinstance(other, AbstractRef) and self.inner_aval is other.inner_aval
+
+    def __hash__(self) -> int:
+        """Hash the type of the array."""
+        return hash((AbstractRef, self.inner_aval))
+
+    def update(self, **changes: Any) -> AbstractRef:
+        """Return the type with some of shape and dtype replaced."""
+        return AbstractRef(self.inner_aval.update(**changes))
+
+    def strong(self) -> AbstractRef:
+        """Return the type itself: no reference is weakly typed."""
+        return self
+
+    def tangent(self) -> AbstractRef:
+        """Return the type of its tangents: a reference to those of the array."""
+        return AbstractRef(self.inner_aval.tangent())
+
+    to_tangent_aval = tangent
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """Return the printed form, `Ref{float32[3]}`."""
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __repr__(self) -> str:
+        """Return JAX's form."""
+        return self.str_short(False)
 
 
 class ShapeDtypeStruct:

@@ -19,6 +19,7 @@ __all__ = [
     "ORDERED_CALLBACK",
     "ORDERED_DEBUG",
     "PROGRESS",
+    "STATE",
     "Effect",
     "Effects",
 ]
@@ -43,6 +44,7 @@ NO_EFFECTS: Effects = frozenset()
 DEBUG = Effect("Debug", ordered=False, batchable=True, replayable=True)
 ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, batchable=False, replayable=True)
 CHECK = Effect("Check", ordered=False, batchable=True, replayable=True)
+STATE = Effect("State", ordered=False, batchable=True, replayable=True)
 PROGRESS = Effect("Progress", ordered=False, batchable=True, replayable=True)
 CALLBACK = Effect("IO", ordered=False, batchable=True, replayable=False)
 ORDERED_CALLBACK = Effect("OrderedIO", ordered=True, batchable=False, replayable=False)

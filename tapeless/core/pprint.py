@@ -204,12 +204,21 @@ def _equation(eqn: Eqn, names: Names) -> Document:
         parts.append(note("" if frame is None else str(frame)))
     if settings.name_stack:
         parts.append(note(f"[{names_text(eqn.source.names)}]"))
+    results = nest(2, _binders(eqn.outvars, names))
+    if settings.custom_pp_eqn_rules and eqn.primitive.has_phrase:
+        used = results if _named(eqn.outvars, names) else None
+        return concat([*parts, *eqn.primitive.phrase(used, _atoms(eqn.invars, names), eqn.params)])
     if eqn.outvars:
-        parts += [nest(2, _binders(eqn.outvars, names)), " = "]
+        parts += [results, " = "]
     name = eqn.primitive.printed_name or eqn.primitive.name
     parts += [name, _parameters(shown, names), " "]
     operands = _fill(_atoms(eqn.invars, names), "")
     return concat([*parts, nest(2, operands)])
+
+
+def _named(variables: Iterable[Var], names: Names) -> bool:
+    """Tell whether some results are used."""
+    return any(names.of(var) != "_" for var in variables)
 
 
 def _shown(eqn: Eqn) -> Mapping[str, Any]:

@@ -72,6 +72,11 @@ class Primitive:
     # Whether the types of the results follow from those of the operands and from hashable
     # parameters, whatever the settings and the axes in scope; without parameters they do.
     types_follow = False
+    # Whether a transformation takes part in it even where no operand is its own: so it is with what
+    # makes a reference, into which values of the transformation may be written later.
+    joins_every_trace = False
+    # Whether operands may be references to arrays.
+    takes_references = False
     collective_axes: tuple[str, ...] = ()
     # What programs print: another name; parameters that are left out when they have the value given
     # here, or always where that is `...`; whether a nested program's variables bear the names
@@ -81,6 +86,8 @@ class Primitive:
     hidden: Mapping[str, Any] = MappingProxyType({})
     shares_names = False
     prints_as_bound = False
+    # Whether `phrase` writes the text of equations.
+    has_phrase = False
     # What libraries that walk programs ask: `bind` returns a sequence.
     multiple_results = True
 
@@ -184,6 +191,10 @@ class Primitive:
             for key, value in params.items()
             if key not in hidden or (hidden[key] is not ... and value != hidden[key])
         }
+
+    def phrase(self, results: Any, operands: Sequence, params: Mapping[str, Any]) -> Sequence:
+        """Return the parts of an equation's text; results: None if nothing uses them."""
+        self.missing("phrase", "printing it")
 
     def missing(self, rule: str, purpose: str) -> NoReturn:
         """Raise the one error for a rule that is not there."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from tapeless import config, dtypes, errors
 from tapeless.core.aval import is_value, typeof
+from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import join, structural
@@ -98,6 +99,12 @@ def check_broadcastable(x: Value, sizes: tuple[int, ...]) -> None:
 def check_arraylike(fun_name: str, *args: Any) -> None:
     """Raise TypeError unless every argument is an array-like."""
     for position, arg in enumerate(args):
+        if is_ref(arg):
+            raise TypeError(
+                f"{fun_name} got a Ref of type {arg.aval} at position {position}, but a Ref can't "
+                f"be passed where an array is expected. Did you forget to read its value with "
+                f"`ref[...]`?"
+            )
         if not is_arraylike(arg):
             raise TypeError(
                 f"{fun_name} requires ndarray or scalar arguments, got {type(arg)} at position "
@@ -465,6 +472,8 @@ def _array_of(x: Any, dtype: Any, copy: bool) -> Value:
     x = value_of(x)
     if x is None:
         raise ValueError("None is not a valid value for jnp.array")
+    if is_ref(x):
+        check_arraylike("jnp.asarray", x)
     if isinstance(x, (Array, Tracer)):
         x = structural.copy(x) if copy else x
         return x if dtype is None else convert(x, dtype)

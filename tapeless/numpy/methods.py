@@ -10,6 +10,7 @@ A method of an array is the function of the same name with the array as first ar
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NoReturn
@@ -19,6 +20,7 @@ import numpy as np
 from tapeless import dtypes, errors, lax
 from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import ShapedArray
+from tapeless.core.ref import Ref, is_ref
 from tapeless.core.trace import Tracer, array_methods, context
 from tapeless.numpy import (
     choice,
@@ -29,6 +31,7 @@ from tapeless.numpy import (
     joining,
     products,
     reductions,
+    references,
     rounding,
     shaping,
     sorting,
@@ -237,6 +240,37 @@ def _reversed(self: Any) -> Iterator[Any]:
     return iter(list(self)[::-1])
 
 
+def _traced_item(self: Tracer, index: Any) -> Any:
+    """Return `self[index]`, of an array or of a reference."""
+    return references.get(self, index) if is_ref(self) else get_item(self, index)
+
+
+def _set_traced_item(self: Tracer, index: Any, value: Any) -> None:
+    """Write into a reference; refuse for an array."""
+    if not is_ref(self):
+        _setitem(self, index, value)
+    references.set(self, index, value)
+
+
+@property
+def _traced_at(self: Tracer) -> Any:
+    """What updates parts of an array, or makes references to parts."""
+    return (references.at if is_ref(self) else updates.at).__get__(self)
+
+
+def _add_to(self: Any, x: Any, idx: Any = None) -> None:
+    """Add x to the part `idx` of the array behind the reference."""
+    references.addupdate(self, idx, x)
+
+
+@property
+def _adding(self: Tracer) -> Callable:
+    """The method of references that adds."""
+    if not is_ref(self):
+        raise AttributeError(f"{type(self).__name__} has no attribute addupdate")
+    return functools.partial(_add_to, self)
+
+
 def _setitem(self: Any, index: Any, value: Any) -> NoReturn:
     """Refuse: arrays are immutable."""
     raise TypeError(
@@ -361,6 +395,10 @@ def _tobytes(self: Array, order: Literal["C", "F", "A", "K"] | None = "C") -> by
 
 
 _TRACER_ONLY = {
+    "__getitem__": _traced_item,
+    "__setitem__": _set_traced_item,
+    "at": _traced_at,
+    "addupdate": _adding,
     "__bool__": _bool,
     "__int__": _number("int"),
     "__float__": _number("float"),
@@ -390,6 +428,13 @@ _ARRAY_ONLY = {
     "tobytes": _tobytes,
     "clone": _copy,
     "unsafe_buffer_pointer": lambda self: self.address,
+}
+
+_REF_ONLY = {
+    "__getitem__": references.get,
+    "__setitem__": references.set,
+    "at": references.at,
+    "addupdate": _add_to,
 }
 
 array_methods.update(operators)
@@ -465,6 +510,7 @@ attach(ShapedArray, {"sharding": property(_undivided, doc=_undivided.__doc__)})
 attach(AnyArray, array_methods)
 attach(AnyArray, {"item": _item, "tolist": _tolist})
 attach(Tracer, _TRACER_ONLY)
+attach(Ref, _REF_ONLY)
 attach(Tracer, array_methods)
 attach(Array, array_methods)
 attach(Array, _ARRAY_ONLY)

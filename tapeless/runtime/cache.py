@@ -14,6 +14,7 @@ from typing import Any
 from tapeless import config
 from tapeless.core.aval import ShapeDtypeStruct
 from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.ref import Ref
 from tapeless.core.trace import Tracer
 from tapeless.runtime.captures import Snapshot
 from tapeless.tree.flatten import tree_unflatten
@@ -29,7 +30,7 @@ misses = lazy.load("tapeless.runtime.misses")
 class TracedProgram:
     """A traced function: its program, and how its results are put together.
 
-    tracers: what it captured of enclosing transformations; these are leading inputs.
+    tracers: what it captured of enclosing transformations, and references: leading inputs.
     captured: the variables that it read, where calls shall compare them.
     is_called: whether it has been called outside any transformation, not only looked at.
     """
@@ -37,7 +38,7 @@ class TracedProgram:
     __slots__ = ("__weakref__", "captured", "is_called", "jaxpr", "name", "out_tree", "tracers")
 
     def __init__(
-        self, jaxpr: Jaxpr, tracers: tuple[Tracer, ...], out_tree: PyTreeDef, name: str
+        self, jaxpr: Jaxpr, tracers: tuple[Tracer | Ref, ...], out_tree: PyTreeDef, name: str
     ) -> None:
         """name: of the function, for printing."""
         self.jaxpr = jaxpr

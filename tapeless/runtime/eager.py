@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import config
+from tapeless.control.reference_rules import program_to_run
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.jaxpr import DebugInfo, Eqn, Jaxpr, Var, subjaxprs
@@ -136,6 +137,7 @@ def executable_of(
 
     backend: "native", "xla", which has no checks, or None for the setting.
     """
+    jaxpr = program_to_run(jaxpr)
     if (backend or config.current.tapeless_backend) == "xla":
         return xla.compiled(jaxpr)
     return _executable_of(jaxpr, donated, effort, checked_kinds())

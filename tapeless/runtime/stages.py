@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+from tapeless.control.reference_rules import program_to_run
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.effects import Effects
 from tapeless.core.interpret import eval_jaxpr
@@ -222,7 +223,7 @@ class Lowered(Stage):
                 f"unknown dialect: {dialect}. A lowered function is text in 'stablehlo', or in "
                 "'hlo' if jaxlib is installed; as_text() of the compiled function lists its loops."
             )
-        jaxpr = self._traced.jaxpr
+        jaxpr = program_to_run(self._traced.jaxpr)
         named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
         aliases = self._aliases()
         return stablehlo.module_text(named, self._traced.name, debug_info, aliases)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapeless.core import leaks
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
@@ -47,7 +47,7 @@ class BatchTracer(Tracer):
         self.source = current_source()
         whole = typeof(value)
         shape = whole.shape[:dim] + whole.shape[dim + 1 :]
-        self.aval = ShapedArray(shape, whole.dtype, whole.weak_type)
+        self.aval = whole.update(shape=shape)
 
     def __repr__(self) -> str:
         """Return JAX's form, `VmapTracer(aval=float32[], batched=float32[3])`."""
@@ -78,7 +78,7 @@ class BatchTrace(Trace):
         batched = any(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
         name = self.axis.name
         collective = name is not None and name in prim.axis_names(**params)
-        if not batched and not collective:
+        if not batched and not collective and not prim.joins_every_trace:
             return self.parent.process(prim, args, params)
         pairs = [self.unwrap(arg) for arg in args]
         values = tuple([value for value, _ in pairs])

@@ -75,7 +75,8 @@ class JVPTrace(Trace):
         """Run the jvp rule, or plainly the operation when no tangent is there."""
         tag, parent = self.tag, self.parent
         if True not in [isinstance(arg, Tracer) and arg.tag is tag for arg in args]:
-            return parent.process(prim, args, params)
+            if not prim.joins_every_trace:
+                return parent.process(prim, args, params)
         primals, tangents = zip(*map(self.unwrap, args), strict=True)
         previous, context.trace = context.trace, parent
         try:

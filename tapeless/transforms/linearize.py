@@ -21,15 +21,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
+from tapeless.core.effects import STATE
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr, Var
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
+from tapeless.core.ref import is_ref
 from tapeless.core.source import JVP, name_scope, new_stack, stack_depth
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import JVPTrace, jvp_flat
+from tapeless.transforms.references import without_references
 from tapeless.transforms.stage import StageTrace
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
@@ -150,6 +153,12 @@ def linearize_flat(
     avals = [typeof(x).tangent() for x in primals]
     wanted = wanted or (True,) * len(primals)
     linear = tuple(f and not is_float0(a) for f, a in zip(wanted, avals, strict=True))
+    if any(is_ref(x) for x, flag in zip(primals, linear, strict=True) if flag):
+        raise TypeError(
+            "cannot differentiate with respect to a Ref: its gradient would have to be accumulated "
+            "into a Ref. Differentiate with respect to an array, and make the Ref from it inside "
+            "of the function."
+        )
     tangents = [
         staged.new_input(aval) if flag else Zero(aval)
         for aval, flag in zip(avals, linear, strict=True)
@@ -170,7 +179,10 @@ def linearize_flat(
         staged.tag.alive = False
     # Forward mode also writes down what no result depends on; its residuals need not be kept.
     used, inputs = (True,) * len(atoms), (True,) * sum(linear)
-    program, _ = dce_jaxpr(staged.builder.build(atoms), used, inputs)
+    whole = staged.builder.build(atoms)
+    if STATE in whole.effects:
+        whole = without_references(whole)
+    program, _ = dce_jaxpr(whole, used, inputs)
     return Linearized(outs, program, trace.operation_of, linear, nonzero)
 
 

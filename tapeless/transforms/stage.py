@@ -14,18 +14,26 @@ tracer of an enclosing transformation is a constant, too; the caller passes it a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from tapeless.core import leaks
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.aval import AbstractRef, ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
+from tapeless.core.ref import is_ref
 from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, surroundings, under
 
-__all__ = ["StageTrace", "StageTracer", "stage_flat", "stage_jaxpr"]
+__all__ = [
+    "StageTrace",
+    "StageTracer",
+    "refuse_returned_references",
+    "stage_flat",
+    "stage_jaxpr",
+]
 
 
 class StageTracer(Tracer):
@@ -88,10 +96,40 @@ _known_types: dict[tuple, Sequence[ShapedArray]] = {}
 _MOST_KNOWN = 4096
 
 
+def refuse_references(prim: Primitive, avals: Sequence) -> NoReturn:
+    """Raise TypeError: an operation on arrays got a reference to one."""
+    place = list(map(type, avals)).index(AbstractRef)
+    raise TypeError(
+        f"{prim} got a Ref of type {avals[place]} at position {place}, but a Ref can't be passed "
+        f"where an array is expected. Did you forget to read its value with `ref[...]`?"
+    )
+
+
+def refuse_returned_references(outs: Sequence[Value], function: str, purpose: str) -> None:
+    """Raise ValueError if a function that is traced returns a reference.
+
+    function: the name and place of it.
+    """
+    for out in outs:
+        if not is_ref(out):
+            continue
+        names = out._argument_names() if isinstance(out, StageTracer) else []
+        source = f"passed in as the argument {names[0]}" if names else "closed over"
+        if isinstance(out, StageTracer) and out.place():
+            source = f"created on line {out.place()}"
+        raise ValueError(
+            f"function {function} traced for {purpose} returned a mutable array reference of type "
+            f"{out.aval}, but mutable array references cannot be returned.\n\n"
+            f"The returned mutable array was {source}."
+        )
+
+
 def _result_types(
     prim: Primitive, avals: tuple[ShapedArray, ...], params: dict
 ) -> Sequence[ShapedArray]:
     """Return the result types of an operation: from memory, where they depend on nothing else."""
+    if AbstractRef in map(type, avals) and not prim.takes_references:
+        refuse_references(prim, avals)
     if params and not prim.types_follow:
         return prim.abstract(*avals, **params)
     key = (prim, avals, *params.items()) if params else (prim, avals)
