@@ -50,12 +50,24 @@ def flat_builder(kind: NodeType, data: Any, size: int) -> Builder:
         case "tuple" | "list":
             return lambda leaves: python_type(islice(leaves, size))
         case "dict":
-            # The keys come first, so that zip stops before it takes a leaf too many.
-            return lambda leaves: dict(zip(data, leaves, strict=False))
+            return _dict_builder(data)
         case "namedtuple":
             return lambda leaves: python_type(*islice(leaves, size))
         case _:
             return lambda leaves: unflatten(data, tuple(islice(leaves, size)))
+
+
+def _dict_builder(keys: tuple[Any, ...]) -> Builder:
+    """Return a builder for a dict of leaves: a copy of one with these keys need not grow."""
+    template = dict.fromkeys(keys)
+
+    def build(leaves: Iterator[Any]) -> dict[Any, Any]:
+        """Take a leaf for each key; keys come first, so that zip does not take one too many."""
+        rebuilt = template.copy()
+        rebuilt.update(zip(keys, leaves, strict=False))
+        return rebuilt
+
+    return build
 
 
 def builder(kind: NodeType, data: Any, builders: tuple[Builder, ...]) -> Builder:
@@ -118,6 +130,11 @@ class _Writer:
                 return "{" + ", ".join(pairs) + "}"
             case "namedtuple":
                 return f"{self.constant(kind.python_type)}({joined})"
+            case "dataclass" if kind.fields_are_names:
+                values = [*items, *map(self.constant, data)]
+                pairs = zip(kind.fields, values, strict=True)
+                fields = ", ".join(f"{field}={value}" for field, value in pairs)
+                return f"{self.constant(kind.python_type)}({fields})"
             case _:
                 unflatten = self.constant(kind.unflatten)
                 return f"{unflatten}({self.constant(data)}, {as_tuple})"

@@ -11,20 +11,22 @@ with None at the first surprise.  In outline, for ``[{"w": *, "b": *}, (*, *)]``
         if type(t1) is not dict or len(t1) != 2: return None
         [k0, k1] = t1
         if k0 is not c0 or k1 is not c1: return None
-        [t3, t4] = t1.values()
+        t3 = t1[c0]
+        t4 = t1[c1]
         if type(t2) is not tuple or len(t2) != 2: return None
         leaves = [t4, t3, *t2]
         return leaves if are_leaves(map(type, leaves)) else None
 
 There is no sorting, no search for nodes and no call per container.  Dict keys are compared
-by identity and in the order of insertion, both as in the example tree: that is cheaper than
-looking them up, and cannot take ``True`` for ``1``.  Another order is a surprise like any
+by identity and in the order of insertion, both as in the example tree: that is cheap, and
+cannot take ``True`` for ``1``.  Another order is a surprise like any
 other, after which the caller walks the tree in the ordinary way.
 
 Invariant: a list that is returned is what the ordinary walk would return, and the structure
 of the tree is the expected one.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +39,7 @@ Match = Callable[[Any], list[Any] | None]
 AreLeaves = Callable[[Any], bool]
 # Those of containers that do not define their own `len`, as a class of named tuples may.
 _PLAIN_LENGTHS = (tuple.__len__, list.__len__)
+_FEW_KEYS = 6
 
 
 class _Writer:
@@ -85,6 +88,10 @@ class _Writer:
                 self.visit_sequence(name, kind, node, tree)
             case "dict":
                 self.visit_dict(name, node, tree)
+            case "dataclass" if kind.fields_are_names:
+                self.visit_dataclass(name, kind, node, tree)
+            case _ if kind.python_type is defaultdict:
+                self.visit_default(name, node, tree)
             case _:
                 self.visit_custom(name, kind, node, tree)
 
@@ -103,23 +110,62 @@ class _Writer:
         """Write the guards for a dict, whose keys come in the order of the example."""
         size = len(node.children)
         self.require(f"type({name}) is dict and len({name}) == {size}")
+        self.visit_items(name, node.data, node, tree)
+
+    def visit_default(self, name: str, node: Node, tree: defaultdict[Any, Any]) -> None:
+        """Write the guards for a defaultdict: those of a dict, and its factory."""
+        factory, keys = node.data
+        python_type = self.constant(defaultdict)
+        self.require(f"type({name}) is {python_type} and len({name}) == {len(keys)}")
+        self.require(f"{name}.default_factory is {self.constant(factory)}")
+        self.visit_items(name, keys, node, tree)
+
+    def visit_items(
+        self, name: str, in_order: tuple[Any, ...], node: Node, tree: dict[Any, Any]
+    ) -> None:
+        """Write the guards for keys and values of a mapping of the expected length.
+
+        Values of a few strings are looked up; more are unpacked, which costs less for each.
+        """
         keys = list(tree)
-        names = self.unpack(name, size)
-        pairs = zip(names, keys, strict=True)
-        checks = [f"{key_name} is {self.constant(key)}" for key_name, key in pairs]
+        constant_of = {key: self.constant(key) for key in keys}
+        pairs = zip(self.unpack(name, len(keys)), constant_of.values(), strict=True)
+        checks = [f"{key_name} is {constant}" for key_name, constant in pairs]
         if checks:
             self.require(" and ".join(checks))
-        name_of = dict(zip(keys, self.unpack(f"{name}.values()", size), strict=True))
-        in_order = [name_of[key] for key in node.data]
-        self.visit_children(in_order, node.children, tuple([tree[key] for key in node.data]))
+        if len(keys) <= _FEW_KEYS and all(type(key) is str for key in keys):
+            name_of = dict(zip(keys, self.new_names(len(keys)), strict=True))
+            self.lines += [f"{name_of[key]} = {name}[{constant_of[key]}]" for key in keys]
+        else:
+            name_of = dict(zip(keys, self.unpack(f"{name}.values()", len(keys)), strict=True))
+        values = tuple([tree[key] for key in in_order])
+        self.visit_children([name_of[key] for key in in_order], node.children, values)
+
+    def visit_dataclass(self, name: str, kind: NodeType, node: Node, tree: Any) -> None:
+        """Write the guards for a registered dataclass: its fields are read."""
+        fields, data_fields = kind.fields, kind.data_fields
+        self.require(f"type({name}) is {self.constant(kind.python_type)}")
+        names = self.new_names(len(fields))
+        pairs = zip(names, fields, strict=True)
+        self.lines += [f"{field_name} = {name}.{field}" for field_name, field in pairs]
+        if len(fields) > len(data_fields):
+            [data] = self.new_names(1)
+            self.lines.append(f"{data} = ({', '.join(names[len(data_fields) :])},)")
+            self.require_data(data, node)
+        items = tuple([getattr(tree, field) for field in data_fields])
+        self.visit_children(names[: len(data_fields)], node.children, items)
+
+    def require_data(self, data: str, node: Node) -> None:
+        """Write the guard that the data of a node are the expected ones."""
+        expected, token = self.constant(node.data), self.constant(token_of(node.data))
+        self.require(f"{data} is {expected} or token_of({data}) == {token}")
 
     def visit_custom(self, name: str, kind: NodeType, node: Node, tree: Any) -> None:
         """Write the guards for a registered type: its function is called."""
         size = len(node.children)
         self.require(f"type({name}) is {self.constant(kind.python_type)}")
         children, data = self.unpack(f"{self.constant(kind.flatten)}({name})", 2)
-        expected, token = self.constant(node.data), self.constant(token_of(node.data))
-        self.require(f"{data} is {expected} or token_of({data}) == {token}")
+        self.require_data(data, node)
         self.require(f"len({children}) == {size}")
         items = tuple(kind.flatten(tree)[0])
         self.visit_children(self.unpack(children, size), node.children, items)

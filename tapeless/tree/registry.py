@@ -23,6 +23,7 @@ import functools
 import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from keyword import iskeyword
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -59,7 +60,7 @@ class NodeType:
 
     ``label`` is one of none, tuple, list, dict, namedtuple, custom and dataclass: it
     selects the wording of messages and the fast paths.  ``has_fixed_keys`` says that the
-    keys of the children follow from the structure.
+    keys of the children follow from the structure.  The fields are those of a dataclass.
     """
 
     python_type: type
@@ -68,6 +69,18 @@ class NodeType:
     unflatten: Callable[[Any, tuple[Any, ...]], Any]
     flatten_with_keys: Callable[[Any], tuple[KeyedChildren, Any]]
     has_fixed_keys: bool = True
+    data_fields: tuple[str, ...] = ()
+    meta_fields: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a dataclass: those that are children, then those that are data."""
+        return (*self.data_fields, *self.meta_fields)
+
+    @property
+    def fields_are_names(self) -> bool:
+        """Whether code can name the fields; those of any other class may be odd strings."""
+        return all(name.isidentifier() and not iskeyword(name) for name in self.fields)
 
 
 _node_types: dict[type, NodeType] = {}
@@ -545,7 +558,15 @@ def _dataclass_type(
         fields.update(zip(data_fields, children, strict=True))
         return python_type(**fields)
 
-    return NodeType(python_type, "dataclass", flatten, unflatten, flatten_with_keys)
+    return NodeType(
+        python_type,
+        "dataclass",
+        flatten,
+        unflatten,
+        flatten_with_keys,
+        data_fields=data_fields,
+        meta_fields=meta_fields,
+    )
 
 
 # --- asking ---

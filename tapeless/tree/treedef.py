@@ -18,7 +18,7 @@ JAX's class of that name.
 """
 
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -47,6 +47,7 @@ __all__ = [
     "treedef_tuple",
 ]
 
+_PLAIN_FACTORIES = (None, list, dict, set, tuple, int, float, str, bool)
 # A structure is compiled when it has been rebuilt this often, and is neither big nor deep.
 _USES_BEFORE_COMPILING = 64
 _MANY_NODES = 2000
@@ -310,6 +311,13 @@ def _file(key: tuple[Any, ...], node: Node) -> Node:
     return node
 
 
+def _has_plain_data(kind: NodeType, data: Any) -> bool:
+    """Tell whether data hold no objects of the user, but for the keys of a dict."""
+    if kind.python_type is defaultdict:
+        return data[0] in _PLAIN_FACTORIES
+    return kind.label == "dict"
+
+
 def flat_node(kind: NodeType, data: Any, token: Any, size: int) -> Node:
     """Return the node of a container with ``size`` children, all of them leaves."""
     key = (kind, token, size)
@@ -318,7 +326,7 @@ def flat_node(kind: NodeType, data: Any, token: Any, size: int) -> Node:
         node = ref()
         if node is not None:
             return node
-    plain = token is data or kind.label == "dict"
+    plain = token is data or _has_plain_data(kind, data)
     return _file(key, Node(kind, data, (LEAF,) * size, plain))
 
 
@@ -332,7 +340,7 @@ def node_of(kind: NodeType, data: Any, token: Any, children: tuple[Node, ...]) -
             return node
     if children.count(LEAF) == len(children):
         return flat_node(kind, data, token, len(children))
-    plain = token is data or kind.label == "dict"
+    plain = token is data or _has_plain_data(kind, data)
     return _file(key, Node(kind, data, children, plain))
 
 

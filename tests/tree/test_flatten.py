@@ -1,5 +1,6 @@
 """Flattening, structures and rebuilding."""
 
+import dataclasses
 import enum
 import gc
 import pickle
@@ -111,6 +112,60 @@ def test_an_expected_structure_does_not_hide_other_trees():
         [{"w": 1, "b": (2,)}, (3, 4)],
     ):
         assert tree_flatten(tree) == tree_flatten(tree, is_leaf=lambda x: False)
+
+
+@dataclasses.dataclass
+class Layer:
+    """Two children and a static field."""
+
+    weight: object
+    bias: object
+    name: str
+
+
+tree_util.register_dataclass(Layer, ["weight", "bias"], ["name"])
+
+
+class Odd:
+    """A class of fields that are no names in code."""
+
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+
+tree_util.register_dataclass(Odd, ["class", "a b"], ["1"])
+
+
+def test_expected_dataclasses_do_not_hide_others():
+    """Code is made for a structure that is met often; it looks at types, data and children."""
+    expected = [Layer(1, 2, "x"), Layer(3, (4, 5), "y")]
+    for _ in range(200):
+        leaves, structure = tree_flatten(expected)
+        assert structure.unflatten(leaves) == expected
+    assert leaves == [1, 2, 3, 4, 5]
+    for other in ([Layer(1, 2, "x"), Layer(3, (4, 5), "z")], [Layer(1, 2, "x"), Layer(3, 4, "y")]):
+        leaves, found = tree_flatten(other)
+        assert found != structure
+        assert found.unflatten(leaves) == other
+
+
+def test_fields_of_dataclasses_may_be_odd_strings():
+    odd = [Odd(**{"class": 1, "a b": (2,), "1": "data"})]
+    for _ in range(200):
+        leaves, structure = tree_flatten(odd)
+        assert vars(structure.unflatten(leaves)[0]) == vars(odd[0])
+    assert leaves == [1, 2]
+
+
+def test_expected_defaultdicts_do_not_hide_others():
+    expected = defaultdict(list, {"b": 1, "a": (2,)})
+    for _ in range(200):
+        assert tree_flatten(expected)[0] == [2, 1]
+    structure = tree_structure(expected)
+    for other in ({"b": 1, "a": (2,)}, defaultdict(dict, expected), defaultdict(list, {"b": 1})):
+        assert tree_structure(other) != structure
+    assert structure.unflatten([2, 1]).default_factory is list
+    assert tree_flatten(defaultdict(list, {"a": (2,), "b": 1})) == ([2, 1], structure)
 
 
 def test_leaves_of_structure_are_those_of_flatten_or_none():
