@@ -25,7 +25,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.trace import Tracer, Value
 from tapeless.errors import UnexpectedTracerError
 from tapeless.prims.common import as_value, instantiate
-from tapeless.prims.convert import convert_element_type
+from tapeless.prims.convert import convert
 from tapeless.tree.arguments import function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
@@ -501,10 +501,9 @@ class FlatVJP:
         if not is_value(ct):
             raise TypeError(f"Argument '{ct}' of type {type(ct)} is not a valid JAX type")
         got = typeof(ct)
-        if got.shape == wanted.shape and got.dtype != wanted.dtype and aval.weak_type:
-            # A number stands for one of the dtype of a Python number.
-            if not dtypes.issubdtype(got.dtype, np.complexfloating):
-                return convert_element_type(ct, wanted.dtype)
+        narrows = _is_complex(got) and not _is_complex(wanted)
+        if got.shape == wanted.shape and got.dtype != wanted.dtype and not narrows:
+            return convert(ct, wanted.dtype)
         if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
             raise ValueError(
                 f"Custom VJP bwd rule attached to {source_name(self.owner.fun)} must produce an "
@@ -549,6 +548,11 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
         return tree_unflatten(body.out_tree, eval_jaxpr(body.jaxpr, (), *consts, *given))
 
     return converted, select(body.consts, lifted)
+
+
+def _is_complex(aval: ShapedArray) -> bool:
+    """Tell whether values of a type are complex."""
+    return dtypes.issubdtype(aval.dtype, np.complexfloating)
 
 
 def _is_perturbed(value: Value) -> bool:

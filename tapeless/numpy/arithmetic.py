@@ -338,10 +338,9 @@ def power(x1: Any, x2: Any, /) -> Array:
     x1, x2 = value_of(x1), value_of(x2)
     base, exponent = dtype_of(x1), dtype_of(x2)
     if dtypes.issubdtype(exponent, np.integer) and dtypes.issubdtype(base, np.inexact):
-        kept = x2
-        x1, _ = promote_args("power", x1, x2)
-        if dtype_of(x1) == base:
-            return lax.pow(*promote_shapes("power", x1, kept))
+        promoted, _ = promote_args("power", x1, x2)
+        if dtype_of(promoted) in (base, dtypes.canonicalize_dtype(base)):
+            return lax.pow(*promote_shapes("power", x1, x2))
     x1, x2 = promote_args_numeric("power", x1, x2)
     if dtypes.issubdtype(dtype_of(x1), np.integer):
         return _power_of_integers(x1, x2)

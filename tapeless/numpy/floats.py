@@ -243,7 +243,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     (x,) = promote_args_inexact("frexp", x)
     if is_complex(x):
         raise TypeError("frexp does not support complex-valued inputs")
-    kind = dtype_of(x)
+    kind = dtypes.canonicalize_dtype(dtype_of(x))
     wide, word, mantissa, bias = _words(kind)
     value = convert(x, wide)
     tiny = lax.lt(lax.abs(value), const(value, float(dtypes.finfo(wide).tiny)))
@@ -280,7 +280,7 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
         raise ValueError(f"ldexp not supported for input types {kinds}")
     (x1,) = promote_args_inexact("ldexp", x1)
     x1, x2 = promote_shapes("ldexp", x1, x2)
-    kind = dtype_of(x1)
+    kind = dtypes.canonicalize_dtype(dtype_of(x1))
     wide, _, _, bias = _words(kind)
     rest = convert(x2, np.dtype(np.int32))
     low, high = np.int32(1 - bias), np.int32(bias)

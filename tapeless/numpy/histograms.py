@@ -106,7 +106,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     dtype = typeof(x).dtype
     x, edges = ravel(x), value_of(bins)
     if typeof(edges).ndim == 1:
-        return convert(asarray(edges), dtype)
+        return convert(asarray(edges), dtypes.canonicalize_dtype(dtype))
     count = operator.index(concrete_value(edges, "bins argument of histogram_bin_edges"))
     if range is None:
         if typeof(x).size == 0:

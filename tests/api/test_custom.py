@@ -76,6 +76,16 @@ def test_keyword_only_arguments_are_refused(kind):
         f(1.0, by=2.0)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("given", ["bool", "int32", "float16", "float32"])
+def test_cotangents_of_another_dtype_are_converted(dtype, given):
+    f = jax.custom_vjp(jnp.real)
+    f.defvjp(lambda x: (jnp.real(x), None), lambda _, ct: (jnp.asarray(1, given),))
+    gradient = jax.grad(f)
+    for found in (gradient(jnp.asarray(2, dtype)), jax.jit(gradient)(jnp.asarray(2, dtype))):
+        assert (found.dtype, found.item()) == (dtype, 1.0)
+
+
 def test_a_name_that_no_argument_has_excludes_nothing():
     f = jax.custom_vjp(lambda x, y: x * y, nondiff_argnames=("z",))
     f.defvjp(lambda x, y: (x * y, None), lambda _, ct: (3 * ct, 5 * ct))
@@ -255,6 +265,12 @@ TREES = (
             "must produce an output with the same type as the args tuple of the primal function, "
             "but at output[0] the bwd rule produced an output of type float32[2] corresponding to "
             "an input of type float32[], so the shapes do not match",
+        ),
+        (
+            lambda: with_vjp(keep, lambda res, ct: (1j * ct,)),
+            ValueError,
+            "at output[0] the bwd rule produced an output of type complex64[] corresponding to an "
+            "input of type float32[], so the dtypes do not match",
         ),
         (
             lambda: jax.custom_jvp(lambda x: x)(1.0),

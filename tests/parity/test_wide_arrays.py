@@ -62,6 +62,13 @@ EXPRESSIONS = [
     "jax.grad(lambda a: jnp.linalg.cholesky(a).sum())(s)",
     "jax.jacfwd(lambda a: jnp.linalg.svd(a)[1].prod())(s)",
     "jax.lax.associative_scan(jnp.add, x)",
+    "jnp.histogram(m, bins=x[:3] * n[:3])",
+    "jnp.digitize(m, x[:3])",
+    "x**n",
+    "n**x",
+    "m.astype(complex) ** n",
+    "jax.grad(lambda a: odeint(lambda y, t: -y * a[0], a, jnp.linspace(0.0, 1.0, 4)).sum())(x)",
+    "odeint(lambda y, t, a: -y * a, jnp.ones(4), jnp.linspace(0.0, 1.0, 4), x)",
 ]
 
 
@@ -69,7 +76,8 @@ def value_in(system: ModuleType, expression: str) -> list[np.ndarray]:
     """Evaluate an expression of arrays that were made in the 64-bit mode, outside of it."""
     with system.enable_x64(True):
         names: dict[str, Any] = {name: system.numpy.asarray(v) for name, v in VALUES.items()}
-    names |= {"jax": system, "jnp": system.numpy}
+    odeint = importlib.import_module(f"{system.__name__}.experimental.ode").odeint
+    names |= {"jax": system, "jnp": system.numpy, "odeint": odeint}
     return [np.asarray(leaf) for leaf in system.tree_util.tree_leaves(eval(expression, names))]
 
 
@@ -81,3 +89,13 @@ def test_wide_arrays_outside_their_mode(expression):
     for found, expected in zip(got, wanted, strict=True):
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(found, expected, 1e-6, 1e-6)
+
+
+def test_parts_of_wide_numbers_outside_their_mode():
+    """Here JAX takes the two halves of each number apart, and gives zeros of another shape."""
+    with tapeless.enable_x64(True):
+        x = tapeless.numpy.array([1.0, -6.0, 0.375])
+    part, exponent = tapeless.numpy.frexp(x)
+    assert (part.tolist(), exponent.tolist()) == ([0.5, -0.75, 0.75], [1, 3, -1])
+    assert tapeless.numpy.ldexp(part, exponent).tolist() == x.tolist()
+    assert tapeless.numpy.ldexp(x, exponent).tolist() == [2.0, -48.0, 0.1875]
