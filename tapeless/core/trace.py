@@ -21,7 +21,7 @@ import operator
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from tapeless import errors
 from tapeless.core.any_array import AnyArray
@@ -137,6 +137,22 @@ class Tracer(AnyArray):
     def _trace(self) -> Tag:
         """What tells the tracers of one trace from those of others, by JAX's name."""
         return self.tag
+
+    def __copy__(self) -> Tracer:
+        """Return itself: values do not change."""
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Tracer:
+        """Return itself: values do not change."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Raise: what has no elements yet cannot be written to a file or sent to a process."""
+        raise errors.ConcretizationTypeError(
+            f"Abstract tracer value encountered where concrete value is expected: {self!r} was to "
+            f"be pickled.\n{self.origin()} Pickle the result of the function instead, or pickle in "
+            f"a `jax.pure_callback`."
+        )
 
     def origin(self) -> str:
         """Return words on where the value comes from, for messages."""

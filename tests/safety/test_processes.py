@@ -156,3 +156,20 @@ def test_a_copy_is_not_changed_by_donation_of_the_original() -> None:
     y = copy.deepcopy(x)
     jax.jit(lambda x: x * 2, donate_argnums=0)(x)
     np.testing.assert_array_equal(y, np.arange(1000.0, dtype=np.float32))
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+@pytest.mark.parametrize("take", [copy.copy, copy.deepcopy])
+def test_tracers_can_be_copied_in_containers(transform: object, take: object) -> None:
+    x = jnp.ones(3) if transform is jax.vmap else 1.0
+    found = transform(lambda x: take({"a": x * 3})["a"] * 2)(x)
+    np.testing.assert_array_equal(found, np.full(np.shape(found), 6))
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_tracers_cannot_be_pickled(transform: object) -> None:
+    for dump in (pickle.dumps, cloudpickle.dumps):
+        with pytest.raises(jax.errors.ConcretizationTypeError, match="was to be pickled"):
+            transform(lambda x, dump=dump: dump([x]) and x)(
+                jnp.ones(()) if transform is not jax.vmap else jnp.ones(3)
+            )

@@ -244,6 +244,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             PROCESSES + "test_multiprocessing[spawn]",
         ),
         Mutation(
+            "tracers can be copied",
+            "tapeless/core/trace.py",
+            "    def __deepcopy__(self, memo: dict) -> Tracer:",
+            "    def deepcopy(self, memo: dict) -> Tracer:",
+            PROCESSES + "test_tracers_can_be_copied_in_containers",
+        ),
+        Mutation(
+            "tracers cannot be pickled",
+            "tapeless/core/trace.py",
+            "    def __reduce__(self) -> NoReturn:",
+            "    def reduce(self) -> NoReturn:",
+            PROCESSES + "test_tracers_cannot_be_pickled",
+        ),
+        Mutation(
             "copies have memory of their own",
             "tapeless/runtime/array.py",
             (
