@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from tapeless.compiler.matrixtiles import PRODUCT, SQUARE
 from tapeless.compiler.program import Program
 from tapeless.kernel.cheap import ARITHMETIC, is_recipe
 from tapeless.kernel.graph import walk
@@ -126,7 +127,12 @@ def _add_block(total: dict[str, float], block: Block, place: _Place) -> None:
 
 
 def _add_call(total: dict[str, float], call: Call, times: float) -> None:
-    """Add the costs of a product by BLAS: `gemm` of m, n and k, or `gemv` of rows and columns."""
+    """Add the costs of a product: `gemm` of m, n and k, `gemv` of rows and columns, or in tiles."""
+    if call.symbol == PRODUCT:
+        m, n, k = (SQUARE * arg.value for arg in call.args[3:6] if isinstance(arg, Const))
+        total["flops"] += times * 2 * m * n * k
+        total["bytes accessed"] += times * (2 * (m * k + k * n) + 4 * m * n)
+        return
     routine = call.symbol.rpartition(":")[2][1:]
     if not call.symbol.startswith("blas:") or routine not in _SIZES:
         return

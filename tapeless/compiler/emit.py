@@ -25,6 +25,7 @@ from tapeless.compiler.interrupts import (
     spend,
 )
 from tapeless.compiler.lanes import add, interleaving, minimum
+from tapeless.compiler.matrixtiles import PRODUCT, product_text
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
 from tapeless.compiler.program import Program
 from tapeless.compiler.recipes import call_recipe
@@ -33,7 +34,7 @@ from tapeless.compiler.regions import Code, Counter, Function, Module, Region, V
 from tapeless.compiler.sections import sections_of
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task, private_buffers
-from tapeless.compiler.tiles import Tile, find_tile, open_rows
+from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
 from tapeless.util.records import record
@@ -103,6 +104,11 @@ def _finish(root: Region, name: str) -> None:
     function = root.function
     body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
     function.module.functions[name] = (f"i32 @{name}(ptr %buffers, ptr %arena)", body)
+
+
+def _within(region: Region, position: str, extent: int, size: int) -> str:
+    """Return where a tile starts that would start at `position` if it ended in time."""
+    return position if extent % size == 0 else minimum(region, position, str(extent - size))
 
 
 class _Emitter:
@@ -178,6 +184,8 @@ class _Emitter:
 
     def _loop(self, region: Region, loop: Loop) -> None:
         """Emit a loop in the shape that suits it."""
+        if region.lanes == 1:
+            loop = ordered_for_tiles(loop, self.module.target.vector_bytes)
         if not isinstance(loop.extent, int):
             self._dynamic_loop(region, loop, loop.extent)
         elif loop.extent == 1:
@@ -305,50 +313,25 @@ class _Emitter:
     def _tiled_loop(self, region: Region, loop: Loop, tile: Tile, start: str, stop: str) -> None:
         """Emit rows `start` to `stop` in tiles; `start` is a multiple of the size of a tile.
 
-        `stop` is one too, or the extent of the loop; then the rows that are left over come last.
+        `stop` is one too, or the extent of the loop.  The last tile of either direction ends with
+        the loop: where it overlaps another, it stores the same again.
         Columns go in blocks, so that few pages are read at a time, until their lines are used up.
         """
         size, inner = tile.size, tile.inner
         extent, width = plan.static_extent(loop), plan.static_extent(inner)
-        whole = extent // size * size
-        limit = stop
-        if whole < extent:
-            limit = minimum(region, stop, str(whole))
-        after = region.function.label()
-        some = region.emit(f"icmp slt i64 {start}, {limit}")
-        inside = region.branch()
-        region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
-        written, edge = plan.writes(loop.body), width // size * size
-        blocks = Counter(inside, "0", writes=written)
+        blocks = Counter(region, "0", writes=plan.writes(loop.body))
         end = add(blocks.region, blocks.index, str(_BLOCK_TILES * size))
-        end = minimum(blocks.region, end, str(edge))
+        end = minimum(blocks.region, end, str(width))
         rows = Counter(blocks.region, start)
+        row = _within(rows.region, rows.index, extent, size)
         columns = Counter(rows.region, blocks.index)
-        copies = open_rows(self._values, columns.region, loop, tile, rows.index, columns.index)
-        for copy in copies:
+        column = _within(columns.region, columns.index, width, size)
+        for copy in open_rows(self._values, columns.region, loop, tile, row, column):
             self.block(copy, inner.body)
         columns.close(end, size)
         emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
-        rows.close(limit, size)
-        blocks.close(str(edge), _BLOCK_TILES * size)
-        if edge < width:
-            strip = Counter(inside, start, writes=written, var=loop.var)
-            self._split(strip.region, inner, str(edge), size)
-            strip.close(limit, 1)
-        region.close_branch(inside, after)
-        region.code.start_block(after)
-        if whole < extent:
-            self._last_rows(region, loop, str(whole), stop)
-
-    def _last_rows(self, region: Region, loop: Loop, start: str, stop: str) -> None:
-        """Emit the rows from `start` on, if `stop` is beyond it."""
-        after = region.function.label()
-        some = region.emit(f"icmp slt i64 {start}, {stop}")
-        inside = region.branch()
-        region.do(f"br i1 {some}, label %{inside.code.label}, label %{after}")
-        self._plain_loop(inside, loop, start, stop)
-        region.close_branch(inside, after)
-        region.code.start_block(after)
+        rows.close(stop, size)
+        blocks.close(str(width), _BLOCK_TILES * size)
 
     # Threads
 
@@ -452,6 +435,8 @@ class _Emitter:
                     kind, text = "ptr", place
             kinds.append(kind)
             args.append(f"{kind} {text}")
+        if call.symbol == PRODUCT:
+            self.module.extras[call.symbol] = product_text
         fails = call.symbol.startswith(("host:", "fault:"))
         result = "i32" if fails else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")

@@ -41,8 +41,11 @@ from tapeless.kernel.ir import Buffer, Scalar
 from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
 from tapeless.kernel.value import KernelValue, Pull
+from tapeless.util import lazy
 
 __all__ = ["ProgramBuilder", "lower_jaxpr"]
+
+target = lazy.load("tapeless.compiler.target")  # with LLVM
 
 SMALL_READER = 256  # elements; up to here a value is stored rather than an array copied
 
@@ -116,6 +119,7 @@ class ProgramBuilder(KernelBuilder):
         self._const_values: dict[int, KernelValue] = {}
         self._frames: list[_Frame] = []
         self._donated: set[Buffer] = set()
+        self.has_matrix_registers = target.host_target().matrices
 
     # Arguments and results
 

@@ -51,6 +51,7 @@ def object_key(text: str, target: Target, effort: int) -> str:
         target.triple,
         target.cpu,
         target.features,
+        str(target.matrices),
         str(effort),
         text,
     )

@@ -12,12 +12,14 @@ exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.lanes import interleaving
+from tapeless.compiler.matrixtiles import PRODUCT
 from tapeless.compiler.operations import is_operation
 from tapeless.kernel.ir import (
     Affine,
@@ -117,13 +119,17 @@ def total_weight(found: Survey) -> float:
 
 def _call_cost(call: Call) -> float:
     """The cost of a foreign call: known for products of matrices, else that of factoring one."""
+    if call.symbol == PRODUCT:
+        return max(1000, math.prod(_sizes(call.args[3:6])) * 256)
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
         return 1000 + largest**1.5
-    work = 0.125
-    for size in call.args[2:5]:
-        work *= size.value if isinstance(size, Const) else 1
-    return max(1000, work)
+    return max(1000, math.prod(_sizes(call.args[2:5])) / 8)
+
+
+def _sizes(args: Sequence[object]) -> list[int]:
+    """Return the sizes that are known, and 1 for others."""
+    return [int(size.value) if isinstance(size, Const) else 1 for size in args]
 
 
 class Costs:

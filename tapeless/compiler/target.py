@@ -4,14 +4,17 @@ The emitter needs few facts: how wide a vector register is and which operations 
 come from LLVM's feature names, so that a lower level (`x86-64-v2`) or another architecture is a
 `Target` like the host's and every decision follows from the same fields.
 
-Features of the host that LLVM would use badly here are left out: AMX, which needs a permission from
-the kernel, and AVX-512 FP16, because narrow floats are computed in float32 (see `formats.py`).
+Features of the host that LLVM would use badly here are left out: AMX, which is used where it is
+called for (`matrixtiles.py`), with a permission that a process asks the kernel for; and AVX-512
+FP16, because narrow floats are computed in float32 (see `formats.py`).
 `TAPELESS_CPU` names a lower level for the whole process.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -26,7 +29,8 @@ class Target:
     """A processor as LLVM names it, and what the emitter asks about it.
 
     vector_bytes: the width of a vector register; masks: masked loads and stores are instructions;
-    gathers: gathers are instructions; half: conversions of float16 are instructions.
+    gathers: gathers are instructions; half: conversions of float16 are instructions; matrices: this
+    process may use matrix registers (`matrixtiles.py`).
     """
 
     triple: str
@@ -36,8 +40,10 @@ class Target:
     masks: bool
     gathers: bool
     half: bool
+    matrices: bool = False
 
 
+_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64
 _LEVELS = {
     "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2", 16, False, False, False),
     "x86-64-v3": ("x86_64-unknown-linux-gnu", "x86-64-v3", 32, True, True, True),
@@ -60,6 +66,15 @@ def named_target(name: str) -> Target:
     return Target(triple, cpu, features, vector_bytes, masks, gathers, half)
 
 
+def _may_use_tiles() -> bool:
+    """Ask Linux for the state that matrix registers need, in all threads of this process."""
+    if sys.platform != "linux":
+        return False
+    call = ctypes.CDLL(None).syscall
+    call.argtypes, call.restype = [ctypes.c_long] * 3, ctypes.c_long
+    return call(_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA) == 0
+
+
 @cache
 def host_target() -> Target:
     """Return the target of this machine, or the one that `TAPELESS_CPU` names."""
@@ -72,6 +87,7 @@ def host_target() -> Target:
     wide = wide and found.get("avx512dq")
     middle = found.get("avx2") and found.get("fma")
     vector_bytes = 64 if wide else 32 if middle else 16
+    has_tiles = found.get("amx-tile") and found.get("amx-bf16")
     dropped = [name for name in found if name.startswith("amx") or name == "avx512fp16"]
     for name in dropped:
         found[name] = False
@@ -86,4 +102,5 @@ def host_target() -> Target:
         masks=bool(wide or middle),
         gathers=bool(wide or middle),
         half=bool(found.get("f16c")) or triple.startswith("aarch64"),
+        matrices=bool(wide and has_tiles and _may_use_tiles()),
     )

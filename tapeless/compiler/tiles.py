@@ -18,11 +18,12 @@ from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
-from tapeless.util.records import record
+from tapeless.util.records import record, replace
 
-__all__ = ["Tile", "find_tile", "open_rows"]
+__all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
 
 _MOST_WEIGHT = 16
+_LARGEST = 16  # elements a side, since there are 32 registers
 
 
 @record
@@ -59,10 +60,34 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     sizes = {format_of(load.dtype).size for load in turned}
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
-    size = vector_bytes // sizes.pop()
-    if not 4 <= size <= 16 or min(static_extent(loop), inner.extent) < size:
+    size = min(vector_bytes // sizes.pop(), _LARGEST)
+    if size < 4 or min(static_extent(loop), inner.extent) < size:
         return None
     return Tile(inner, size, turned)
+
+
+def ordered_for_tiles(loop: Loop, vector_bytes: int) -> Loop:
+    """Return a nest, or the same with a loop moved inwards, so that its inner two can be tiled.
+
+    Reversed axes read along the outermost loop.  Independent loops may run in any order.
+    """
+    nest = [loop]
+    while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], Loop):
+        nest.append(nest[-1].body[0])
+    if len(nest) < 3 or not all(part.independent for part in nest):
+        return loop
+    if any(not isinstance(part.extent, int) for part in nest):
+        return loop
+    *outer, inner = nest
+    for part in reversed(outer):
+        body: Loop = replace(part, body=(inner,))
+        if find_tile(body, vector_bytes) is None:
+            continue
+        for other in reversed(outer):
+            if other is not part:
+                body = replace(other, body=(body,))
+        return body
+    return loop
 
 
 def _is_plain(statement: Store, inner: Loop) -> bool:

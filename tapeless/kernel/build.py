@@ -23,7 +23,8 @@ A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out alon
 reductions for its elements share their expressions.
 
 Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be
-overwritten (`may_overwrite`).
+overwritten (`may_overwrite`), and whether the processor multiplies matrices
+(`has_matrix_registers`).
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 class KernelBuilder(FoldNodes):
     """Makes scalars, kernel values and statements; see the module's docstring."""
+
+    has_matrix_registers = False
 
     def __init__(self) -> None:
         """Start an empty program."""

@@ -13,12 +13,13 @@ batched matrix times one matrix is one big product.
 
 Small products, and those of integers, lower to a fold that their consumers pull; large ones of
 floating-point numbers call BLAS, whose matrices are transposed in memory only where their axes are
-interleaved.  16-bit floats are summed in 32 bits.
+interleaved.  16-bit floats are summed in 32 bits; large products of bfloat16 use the processor's
+matrix registers, if it has some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, gemm
+from tapeless.prims.brainproducts import multiply_brains, pays_in_tiles
 from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.precision import (
@@ -221,6 +223,10 @@ class DotGeneral(Primitive):
             params["precision"],
         )
         by_library = plan.work >= SMALL and plan.k >= FEWEST_TERMS
+        brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
+        if by_library and brains and b.has_matrix_registers:
+            if pays_in_tiles(plan.n, plan.m, plan.k):
+                return (_lower_by_tiles(b, args, outs[0], plan),)
         if by_library and np.dtype(dtype) in BLAS_LETTER:
             return (_lower_by_blas(b, args, outs[0], plan, dtype),)
         return (_lower_by_fold(b, args, outs[0], plan, dtype),)
@@ -434,15 +440,51 @@ def _matrix(b: Any, x: Any, groups: Sequence[Dims], shape: Dims, dtype: Any) -> 
     wanted = ShapedArray((count, m, n) if flipped else (count, n, m), dtype)
     if order == tuple(range(len(order))) and x.dtype == dtype:
         return b.reshape(b.stored(x), wanted), flipped
+    pull = _merged(b, x, order, wanted.shape)
+    converted = b.virtual(wanted, lambda index: b.convert(pull(index), dtype))
+    return b.stored(converted), flipped
+
+
+def _merged(b: Any, x: Any, order: Sequence[int], shape: Dims) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that pulls from x, its axes put in `order` and merged to `shape`."""
     sizes = [x.shape[axis] for axis in order]
 
     def pull(index: Sequence[Any]) -> Any:
-        """Return the element of x at (count, row, column)."""
-        merged = b.unravel(b.flat_index(index, wanted.shape), sizes)
-        position = _place(len(order), (order, merged))
-        return b.convert(x.at(*position), dtype)
+        """Return the element of x at (count, row, column), or (count, column, row)."""
+        merged = b.unravel(b.flat_index(index, shape), sizes)
+        return x.at(*_place(len(order), (tuple(order), merged)))
 
-    return b.stored(b.virtual(wanted, pull)), flipped
+    return pull
+
+
+def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: _Plan) -> Any:
+    """Return the product of brain floats computed in matrix registers."""
+    sizes = (plan.count, plan.n, plan.m, plan.k)
+    x_groups = (plan.x_batch, plan.x_left, plan.x_contract)
+    y_groups = (plan.y_batch, plan.y_contract, plan.y_left)
+    factors = []
+    for arg, groups, shape in (
+        (args[0], x_groups, (plan.count, plan.n, plan.k)),
+        (args[1], y_groups, (plan.count, plan.k, plan.m)),
+    ):
+        order = [axis for group in groups for axis in group]
+        matrix = b.virtual(ShapedArray(shape, arg.dtype), _merged(b, arg, order, shape))
+        batch, rows, columns = groups
+        lies_flipped = [*batch, *columns, *rows] == sorted(order) != order
+        # Of what is read across its rows, a copy in tiles is made first.
+        factors.append(b.stored(matrix) if lies_flipped else matrix)
+    left, right = factors
+    product = multiply_brains(b, left, right, sizes)
+    axes = (plan.batch_shape, plan.n_shape, plan.m_shape)
+    ends = np.cumsum([len(part) for part in axes])
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Return an element of the product, in the dtype of the result."""
+        parts = (index[: ends[0]], index[ends[0] : ends[1]], index[ends[1] :])
+        place = [b.flat_index(part, shape) for part, shape in zip(parts, axes, strict=True)]
+        return b.convert(product.at(*place), out.dtype)
+
+    return b.virtual(out, pull)
 
 
 def _lower_by_blas(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, dtype: Any) -> Any:
@@ -480,6 +522,9 @@ def dot_general(
     dimension_numbers: ((lhs contracting, rhs contracting), (lhs batch, rhs batch)).
     lhs: (b, n, k), rhs: (b, k, m), (([2], [1]), ([0], [0])) -> (b, n, m).
     preferred_element_type: the dtype of the result.
+
+    >>> lax.dot_general(jnp.ones((2, 3)), jnp.ones((4, 3)), (((1,), (1,)), ((), ()))).shape
+    (2, 4)
     """
     contract, batch = dimension_numbers
     numbers = tuple(
@@ -509,6 +554,9 @@ def dot(
     """Return the product of vectors and matrices: (n, k), (k, m) -> (n, m).
 
     With `dimension_numbers` it is `dot_general`.
+
+    >>> lax.dot(jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1.0, 1.0]))
+    Array([3., 7.], dtype=float32)
     """
     if dimension_numbers is None:
         left, right = shape_of(lhs), shape_of(rhs)
@@ -530,7 +578,13 @@ def dot(
 
 
 def batch_matmul(lhs: Value, rhs: Value, precision: PrecisionLike = None) -> Value:
-    """Return products of the matrices in the last two axes: (b, n, k), (b, k, m) -> (b, n, m)."""
+    """Return products of the matrices in the last two axes: (b, n, k), (b, k, m) -> (b, n, m).
+
+    >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 2)))
+    Array([[[3., 3.]],
+
+           [[3., 3.]]], dtype=float32)
+    """
     left, right = len(shape_of(lhs)), len(shape_of(rhs))
     if left < 2 or right < 2:
         text = f"Arguments to batch_matmul must be at least 2D, got {left}, {right}"

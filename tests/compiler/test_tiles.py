@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tapeless.compiler.target import host_target, named_target
-from tapeless.compiler.tiles import find_tile
+from tapeless.compiler.tiles import find_tile, ordered_for_tiles
 from tapeless.kernel.ir import Loop
 from tests.compiler.native import F32, F64, I32, Work
 from tests.compiler.test_emit import numbers
@@ -62,3 +62,30 @@ def test_straight_loops_are_not_tiled() -> None:
     x, y = work.input(numbers(32, 32)), work.output((32, 32), F32)
     store = work.put(y, (i, j), work.get(x, i, j))
     assert find_tile(Loop(i, 32, (Loop(j, 32, (store,)),)), 64) is None
+
+
+@named("dtype", [np.dtype(np.int16), F32, F64], ids=str)
+@named("shape", [(16, 3, 40), (33, 5, 70), (50, 2, 17)], ids=str)
+def test_axes_that_are_reversed_are_tiled(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    work = Work()
+    a = numbers(*shape, dtype=dtype)
+    x, out = work.input(a), work.output(shape[::-1], dtype)
+    variables = [work.index(name, extent) for name, extent in zip("abc", shape, strict=True)]
+    first, second, third = variables
+    body = (work.put(out, (third, second, first), work.get(x, *variables)),)
+    for var, extent in ((first, shape[0]), (second, shape[1]), (third, shape[2])):
+        body = (Loop(var, extent, body),)
+    work.body.extend(body)
+    np.testing.assert_array_equal(work.run()[0], a.transpose())
+    moved = ordered_for_tiles(body[0], 64)
+    assert moved.var is second
+    assert find_tile(moved.body[0], 64) is not None
+
+
+def test_loops_that_run_in_order_stay_where_they_are() -> None:
+    work = Work()
+    i, j, k = work.index("i", 32), work.index("j", 32), work.index("k", 32)
+    x, y = work.input(numbers(32, 32, 32)), work.output((32, 32, 32), F32)
+    inner = Loop(k, 32, (work.put(y, (i, j, k), work.get(x, k, j, i)),))
+    nest = Loop(i, 32, (Loop(j, 32, (inner,), independent=False),))
+    assert ordered_for_tiles(nest, 64) is nest

@@ -1,0 +1,82 @@
+"""Products of brain floats: every remainder and order of axes, in matrix registers or without."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless.compiler.target import host_target
+from tapeless.prims.brainproducts import pays_in_tiles
+
+SHAPES = [(64, 64, 64), (100, 90, 100), (40, 65, 47), (33, 64, 64), (300, 40, 129), (600, 510, 333)]
+
+
+def brains(*shape: int) -> np.ndarray:
+    """Random numbers."""
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(ml_dtypes.bfloat16)
+
+
+def exact(subscripts: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The product in float64."""
+    return np.einsum(subscripts, x.astype(np.float64), y.astype(np.float64))
+
+
+@pytest.mark.parametrize("subscripts", ["nk,km", "kn,km", "nk,mk", "kn,mk"])
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_every_remainder_either_way_round(sizes, subscripts):
+    length = dict(zip("nmk", sizes, strict=True))
+    x, y = (brains(*(length[axis] for axis in part)) for part in subscripts.split(","))
+    text = f"{subscripts}->nm"
+    found = jnp.einsum(text, x, y, preferred_element_type=jnp.float32)
+    np.testing.assert_allclose(found, exact(text, x, y), rtol=1e-5, atol=2e-4)
+
+
+@pytest.mark.parametrize("text", ["bnk,bkm->bnm", "bkn,bmk->bnm", "nkb,bkm->bnm", "nbk,km->nbm"])
+def test_batches_and_axes_that_are_interleaved(text):
+    length = {"b": 3, "n": 50, "m": 40, "k": 70}
+    first, second = text.split("->")[0].split(",")
+    x, y = (brains(*(length[axis] for axis in part)) for part in (first, second))
+    found = jnp.einsum(text, x, y)
+    assert found.dtype == jnp.bfloat16
+    np.testing.assert_allclose(found.astype("float32"), exact(text, x, y), rtol=1e-2, atol=1e-1)
+
+
+def test_infinities_and_nan_spread_as_in_any_product():
+    x, y = brains(64, 64), np.ones((64, 64), ml_dtypes.bfloat16)
+    x[3, 5], x[7, 9] = np.inf, np.nan
+    found = np.asarray(jnp.matmul(x, y)).astype(np.float32)
+    assert np.all(found[3] == np.inf)
+    assert np.all(np.isnan(found[7]))
+    assert np.isfinite(np.delete(found, (3, 7), axis=0)).all()
+
+
+def test_gradients_are_products_too():
+    x, y = brains(64, 96), brains(96, 32)
+    found = jax.jit(jax.grad(lambda x: jnp.sum((x @ y).astype("float32"))))(jnp.asarray(x))
+    expected = np.broadcast_to(y.astype(np.float64).sum(1), x.shape)
+    np.testing.assert_allclose(np.asarray(found).astype(np.float64), expected, rtol=1e-2, atol=5e-2)
+
+
+def test_threads_change_no_bit():
+    x, y = brains(700, 512), brains(512, 600)
+    whole = np.asarray(jnp.matmul(x, y, preferred_element_type="float32"))
+    parts = [jnp.matmul(x[:64], y, preferred_element_type="float32")]
+    np.testing.assert_array_equal(whole[:64], parts[0])
+
+
+def test_products_that_would_be_mostly_padding_are_left_to_others():
+    assert pays_in_tiles(64, 64, 64)
+    assert not pays_in_tiles(10_000, 8, 64)
+    assert not pays_in_tiles(1, 4096, 4096)
+
+
+def test_the_registers_are_used_where_there_are_some():
+    x = jax.ShapeDtypeStruct((64, 64), jnp.bfloat16)
+    compiled = jax.jit(jnp.matmul).lower(x, x).compile()
+    kernels = jax.inspect(jnp.matmul)(brains(64, 64), brains(64, 64)).kernels
+    in_tiles = any("tiles:product" in kernel.kernel.text for kernel in kernels)
+    assert in_tiles == host_target().matrices
+    assert compiled.cost_analysis()["flops"] == 2 * 64**3
