@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapeless import dtypes
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.jaxpr import Jaxpr
@@ -68,9 +69,11 @@ class Loaded:
             if found.weak_type and found.shape == aval.shape:
                 arg = convert_element_type(arg, aval.dtype)
             elif (found.shape, found.dtype) != (aval.shape, aval.dtype):
+                known = dtypes.canonicalize_dtype(aval.dtype) == aval.dtype
+                hint = "" if known else " Arrays of 64 bits need `jax.enable_x64(True)`."
                 raise TypeError(
                     f"argument {number} of {self.__name__} must be {aval.str_short()}, got "
-                    f"{found.str_short()}. Convert it; the module is for these types only."
+                    f"{found.str_short()}. Convert it; the module is for these types only.{hint}"
                 )
             values.append(arg)
         return values

@@ -186,6 +186,9 @@ def test_arguments_of_other_types_are_refused():
         f(X.astype(np.int32), X)
     with pytest.raises(TypeError, match="argument 1 of m is no array"):
         f(X, "x")
+    wide = stablehlo.load(ADD.replace("f32", "f64"))
+    with pytest.raises(TypeError, match=r"must be f64\[3\], got f32\[3\].*enable_x64\(True\)"):
+        wide(X.astype(float), X.astype(float))
 
 
 WRONG = {
