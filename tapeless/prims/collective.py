@@ -428,7 +428,12 @@ reduce_scatter_p = ReduceScatter()
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Send rows of x along the named axis: for (src, dst) in `perm`, row dst gets row src."""
+    """Send rows of x along the named axis: for (src, dst) in `perm`, row dst gets row src.
+
+    >>> jax.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
+    ...     axis_name="i")(jnp.array([5, 6, 7]))
+    Array([7, 5, 6], dtype=int32)
+    """
     axis_size(axis_name)
     params = {
         "axis_name": names_of(axis_name),
@@ -438,14 +443,22 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Permute the rows of x along the named axis: row i gets row perm[i]."""
+    """Permute the rows of x along the named axis: row i gets row perm[i].
+
+    >>> jax.vmap(lambda x: lax.pshuffle(x, "i", [1, 2, 0]), axis_name="i")(jnp.array([5, 6, 7]))
+    Array([6, 7, 5], dtype=int32)
+    """
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(src, dst) for dst, src in enumerate(perm)])
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """Give every row of the named axis row number `source` of x."""
+    """Give every row of the named axis row number `source` of x.
+
+    >>> jax.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([5, 6, 7]))
+    Array([6, 6, 6], dtype=int32)
+    """
     axis_size(axis_name)
     return map_leaves(
         lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)[0],
@@ -480,7 +493,12 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> Any:
-    """Return all rows of x together: (n) -> (size, n), or (size n) when tiled, at `axis`."""
+    """Return all rows of x together: (n) -> (size, n), or (size n) when tiled, at `axis`.
+
+    >>> jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     size = axis_size(axis_name)
 
     def gather_leaf(leaf: Value) -> Value:
@@ -511,6 +529,11 @@ def all_to_all(
 
     Not tiled, `split_axis` has the size of the named axis, and disappears; a new axis of that size
     appears at `concat_axis`.
+
+    >>> jax.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.array([[1, 2], [3,
+    ...     4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     size = axis_size(axis_name)
 
@@ -547,7 +570,12 @@ def pswapaxes(
     *,
     axis_index_groups: Groups = None,
 ) -> Any:
-    """Swap the named axis with `axis`, which has the same size."""
+    """Swap the named axis with `axis`, which has the same size.
+
+    >>> jax.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -559,7 +587,11 @@ def psum_scatter(
     axis_index_groups: Groups = None,
     tiled: bool = False,
 ) -> Any:
-    """Return, for row i, piece i along `scatter_dimension` of the sum: (size, n) -> (n)."""
+    """Return, for row i, piece i along `scatter_dimension` of the sum: (size, n) -> (n).
+
+    >>> jax.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
+    Array([4, 6], dtype=int32)
+    """
     size = axis_size(axis_name)
 
     def scatter_leaf(leaf: Value) -> Value:

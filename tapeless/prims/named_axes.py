@@ -286,6 +286,9 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """Return the sum of x over the rows of the named axes; x: a tree of arrays (n) -> (n).
 
     The sum of a Python number is that number times the size of the axes: psum(1, "i") is the size.
+
+    >>> jax.vmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 2.0, 6.0]))
+    Array([-8., -7., -3.], dtype=float32)
     """
     return _fold(
         psum_p,
@@ -297,7 +300,11 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the largest of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
+    """Return the largest of x over the rows of the named axes; x: a tree of arrays (n) -> (n).
+
+    >>> jax.vmap(lambda x: x - lax.pmax(x, "i"), axis_name="i")(jnp.array([1.0, 2.0, 6.0]))
+    Array([-5., -4.,  0.], dtype=float32)
+    """
     return _fold(
         pmax_p,
         x,
@@ -308,7 +315,11 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the least of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
+    """Return the least of x over the rows of the named axes; x: a tree of arrays (n) -> (n).
+
+    >>> jax.vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.array([1.0, 2.0, 6.0]))
+    Array([0., 1., 5.], dtype=float32)
+    """
     return _fold(
         pmin_p,
         x,
@@ -319,7 +330,11 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """Return the mean of x over the rows of the named axes; x: a tree of arrays (n) -> (n)."""
+    """Return the mean of x over the rows of the named axes; x: a tree of arrays (n) -> (n).
+
+    >>> jax.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 2.0, 6.0]))
+    Array([-2., -1.,  3.], dtype=float32)
+    """
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     size = psum(1, axis_name, axis_index_groups=axis_index_groups)
 
@@ -335,7 +350,11 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
 
 def axis_index(axis_name: Any) -> Value:
-    """Return the number of the row along the named axis, an int32; several names count together."""
+    """Return the number of the row along the named axis, an int32; several names count together.
+
+    >>> jax.vmap(lambda x: x + lax.axis_index("i"), axis_name="i")(jnp.zeros(3, int))
+    Array([0, 1, 2], dtype=int32)
+    """
     if not isinstance(axis_name, (tuple, list)):
         find_axis(axis_name)
         return axis_index_p.bind(axis_name=axis_name)[0]
@@ -347,7 +366,11 @@ def axis_index(axis_name: Any) -> Value:
 
 
 def axis_size(axis_name: Any) -> int:
-    """Return the number of rows of the named axis; of several names, of all together."""
+    """Return the number of rows of the named axis; of several names, of all together.
+
+    >>> jax.vmap(lambda x: x * lax.axis_size("i"), axis_name="i")(jnp.array([1, 2, 3]))
+    Array([3, 6, 9], dtype=int32)
+    """
     size = 1
     for name in names_of(axis_name):
         size *= find_axis(name).size

@@ -174,6 +174,9 @@ def select_n(which: Value, *cases: Value) -> Value:
     """Return, elementwise, the case whose number is `which`.
 
     which: (n,) or (), bool or int32; cases: (n,) each -> (n,)
+
+    >>> lax.select_n(jnp.array([0, 1]), jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([1, 4], dtype=int32)
     """
     if not cases:
         raise ValueError("select_n() must have at least one case")
@@ -184,6 +187,9 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     """Return `on_true` where `pred` is true, else `on_false`.
 
     pred: (n,) or (); on_true, on_false: (n,) -> (n,)
+
+    >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([1, 4], dtype=int32)
     """
     return select_n_p.bind(pred, on_false, on_true)[0]
 
@@ -267,6 +273,9 @@ def clamp(min: Value, x: Value, max: Value) -> Value:
     """Return `x` bounded by `min` and `max`.
 
     x: (n,); min, max: (n,) or () -> (n,)
+
+    >>> lax.clamp(0.0, jnp.array([-1.0, 0.5, 2.0]), 1.0)
+    Array([0. , 0.5, 1. ], dtype=float32)
     """
     return clamp_p.bind(min, x, max)[0]
 
