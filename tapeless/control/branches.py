@@ -11,7 +11,6 @@ from tapeless import config, dtypes, errors
 from tapeless.control.bodies import Body, check_branches, flatten_values, trace_body
 from tapeless.control.cond import cond_p
 from tapeless.core.aval import is_value, typeof
-from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr, Var
 from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
@@ -21,7 +20,6 @@ from tapeless.prims.compare import ge, le, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.select import clamp
 from tapeless.transforms.dce import forwarded_inputs
-from tapeless.transforms.stage import stage_jaxpr
 from tapeless.tree.flatten import tree_unflatten
 from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import merge, select
@@ -192,39 +190,10 @@ def _bind_cond(
     inputs = [*consts, *leaves]
     passed = [s is not None and all(o[i] == s for o in sources) for i, s in enumerate(sources[0])]
     kept = [not flag for flag in passed]
-    programs = _with_common_types(programs)
     branches = tuple(program.replace(outvars=select(program.outvars, kept)) for program in programs)
     outs = cond_p.bind(index, *inputs, branches=branches)
     same = [inputs[s] for s in select(sources[0], passed) if s is not None]
     return merge(passed, outs, same)
-
-
-def _with_common_types(programs: list[Jaxpr]) -> list[Jaxpr]:
-    """Make results strong where some branch's is: a weak type must be common to all."""
-    weak = [
-        all(flags)
-        for flags in zip(*[[a.weak_type for a in p.out_avals] for p in programs], strict=True)
-    ]
-    return [
-        program
-        if all(a.weak_type == w for a, w in zip(program.out_avals, weak, strict=True))
-        else _strengthened(program, weak)
-        for program in programs
-    ]
-
-
-def _strengthened(program: Jaxpr, weak: list[bool]) -> Jaxpr:
-    """Convert the weak results of a program that must be strong."""
-
-    def run(*args: Value) -> list[Value]:
-        """Evaluate and convert."""
-        outs = eval_jaxpr(program, program.consts, *args)
-        return [
-            out if flag or not aval.weak_type else convert_element_type(out, aval.dtype)
-            for out, aval, flag in zip(outs, program.out_avals, weak, strict=True)
-        ]
-
-    return stage_jaxpr(run, program, program.in_avals)
 
 
 def platform_dependent(

@@ -27,6 +27,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Var
 from tapeless.core.source import VMAP, name_scope
 from tapeless.core.trace import Axis, Tracer, Value
+from tapeless.errors import ConcretizationTypeError
 from tapeless.prims import slice as slices
 from tapeless.prims.binary import add
 from tapeless.prims.common import batch_dim_to, scalar_like
@@ -84,7 +85,7 @@ def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
             raise ValueError(f"scan got value with no leading axis to scan over: {leaf}.")
     sizes = [typeof(leaf).shape[0] for leaf in leaves]
     if length is not None:
-        length = _static_int(length, "scan `length`")
+        length = _static_int(length, "`length` argument to `scan`")
         if any(size != length for size in sizes):
             raise ValueError(
                 f"scan got `length` argument of {length} which disagrees with leading axis "
@@ -100,7 +101,16 @@ def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
 
 
 def _static_int(value: Any, what: str) -> int:
-    """Return a Python int; a tracer raises its own error."""
+    """Return a Python int."""
+    known = value.concrete() if isinstance(value, Tracer) else value
+    if known is None:
+        raise ConcretizationTypeError(
+            "Abstract tracer value encountered where concrete value is expected: traced array with "
+            f"shape {value.aval.str_short(False)}\nThe {what} expects a concrete `int` value. For "
+            "scan-like iteration with a dynamic length, use `while_loop` or `fori_loop`.\n"
+            f"{value.origin()}\n"
+        )
+    value = known
     try:
         return value.__index__()
     except AttributeError:
@@ -184,7 +194,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
     """Return how many steps to write out."""
     if unroll is True:
         return max(length, 1)
-    n_steps = _static_int(unroll, "scan `unroll`")
+    n_steps = _static_int(unroll, "`unroll` argument to `scan`")
     if n_steps < 0:
         raise ValueError(
             f"`unroll` must be a `bool` or a non-negative `int`. It is {n_steps}; give 1 to write "
@@ -309,9 +319,11 @@ def fori_loop(
     avals = [typeof(bound) for bound in (lower, upper)]
     dtypes_ = [aval.dtype for aval in avals]
     bounds = [_bound(b) for b in (lower, upper)]
-    static = all(isinstance(b, (int, np.integer)) and not isinstance(b, bool) for b in bounds)
-    same = dtypes_[0] == dtypes_[1] or any(aval.weak_type for aval in avals)
-    if not same or not all(np.issubdtype(dtype, np.integer) for dtype in dtypes_):
+    static = all(isinstance(b, int) for b in bounds)
+    same = dtypes_[0].kind == dtypes_[1].kind and any(aval.weak_type for aval in avals)
+    if any(dtype.kind == "c" for dtype in dtypes_):
+        raise TypeError(f"fori_loop counts in real numbers, its bounds are of dtype {dtypes_[0]}")
+    if dtypes_[0] != dtypes_[1] and not same:
         raise TypeError(
             f"lower and upper arguments to fori_loop must have equal types, got {dtypes_[0]} "
             f"and {dtypes_[1]}"
@@ -333,12 +345,11 @@ def fori_loop(
 
 
 def _bound(value: Any) -> Any:
-    """Return a bound as it is, or as an int if its value is known."""
-    if isinstance(value, (Tracer, bool, int)) or not hasattr(value, "__index__"):
+    """Return a bound as it is, or as an int if its value is known; fractions are cut off."""
+    if isinstance(value, Tracer):
         return value
     aval = typeof(value)
-    is_index = aval.ndim == 0 and np.issubdtype(aval.dtype, np.integer)
-    return value.__index__() if is_index else value
+    return int(value) if aval.ndim == 0 and aval.dtype.kind in "biuf" else value
 
 
 def _common_bounds(bounds: Sequence[Value]) -> tuple[Value, Value]:
@@ -384,7 +395,7 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     >>> map(lambda x: x * 2, np.arange(3.0, dtype="float32"))
     Array([0., 2., 4.], dtype=float32)
     """
-    if batch_size is not None and batch_size < 0:
+    if batch_size is not None and (not hasattr(batch_size, "__index__") or batch_size < 0):
         raise TypeError(f"lax.map: batch_size must be a positive integer or None, got {batch_size}")
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]

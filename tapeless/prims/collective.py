@@ -427,6 +427,18 @@ all_to_all_p = AllToAll()
 reduce_scatter_p = ReduceScatter()
 
 
+def _pair(pair: Any) -> tuple[int, int]:
+    """Return a pair of a source and a destination, both integers."""
+    try:
+        src, dst = pair
+        return src.__index__(), dst.__index__()
+    except (TypeError, ValueError, AttributeError):
+        raise AssertionError(
+            "Permutation doesn't match the axis size! lax.ppermute takes pairs of integers "
+            f"(source, destination), and got {pair!r}."
+        ) from None
+
+
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Send rows of x along the named axis: for (src, dst) in `perm`, row dst gets row src.
 
@@ -435,9 +447,14 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     Array([7, 5, 6], dtype=int32)
     """
     axis_size(axis_name)
+    if not isinstance(perm, (list, tuple)):
+        raise TypeError(
+            "`perm` passed to `jax.lax.ppermute` must be a list or a tuple. Got perm of type "
+            f"{type(perm)}"
+        )
     params = {
         "axis_name": names_of(axis_name),
-        "perm": tuple(map(tuple, perm)),
+        "perm": tuple(map(_pair, perm)),
     }
     return map_leaves(lambda leaf: ppermute_p.bind(leaf, **params)[0], x)
 

@@ -273,8 +273,13 @@ def _fold(
         if typeof(leaf).dtype == np.bool_ and prim is psum_p:
             leaf = convert(leaf, dtypes.default_int_dtype())
         if positions:
-            ndim = typeof(leaf).ndim
-            canonical = tuple(a % ndim if isinstance(a, int) else a for a in axes)
+            shape = typeof(leaf).shape
+            if any(not -len(shape) <= axis < len(shape) for axis in positions):
+                raise ValueError(
+                    f"{prim.name}: reduction axes {positions} contains out-of-bounds indices for "
+                    f"an operand of shape {shape}. Name a mapped axis, or an axis that it has."
+                )
+            canonical = tuple(a % len(shape) if isinstance(a, int) else a for a in axes)
         else:
             canonical = axes
         return prim.bind(leaf, axes=canonical, axis_index_groups=groups)[0]

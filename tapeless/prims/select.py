@@ -61,7 +61,7 @@ class SelectN(Primitive):
                 f"lax.select requires arguments to have the same dtypes, got {got}. (Tip: "
                 "jnp.where is a similar function that does automatic type promotion on inputs)."
             )
-        if which.dtype not in (np.bool_, np.int32):
+        if which.dtype.kind not in "biu":
             raise TypeError(
                 "select `which` must be boolean or integer type, "
                 f"got {dtypes.dtype_name(which.dtype)}."

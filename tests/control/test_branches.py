@@ -100,3 +100,15 @@ def test_errors_are_those_of_jax(call, text):
     with pytest.raises(TypeError) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_the_first_branch_says_whether_results_are_weak() -> None:
+    """As in JAX, where the first branch of a cond is that of False."""
+    strong = jnp.asarray(1, np.float32)
+    weak = lambda p, yes, no: lax.cond(p, yes, no, strong).weak_type  # noqa: E731
+    same, number = (lambda x: x), (lambda x: 1.0)
+    for p in (True, False):
+        assert weak(p, same, number) and weak(p, number, number)
+        assert not weak(p, number, same) and not weak(p, same, same)
+    assert lax.switch(1, [number, same, same], strong).weak_type
+    assert not lax.switch(0, [same, number, same], strong).weak_type

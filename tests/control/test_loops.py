@@ -133,7 +133,9 @@ def test_bounds_of_two_dtypes_are_refused() -> None:
 def test_unroll_is_checked() -> None:
     with pytest.raises(ValueError, match="`unroll` must be a `bool` or a non-negative `int`"):
         lax.scan(lambda c, x: (c, x), 0.0, np.zeros(3, np.float32), unroll=-1)
-    with pytest.raises(TypeError, match="scan `unroll` must be an integer, got 'all'"):
+    with pytest.raises(
+        TypeError, match="`unroll` argument to `scan` must be an integer, got 'all'"
+    ):
         lax.scan(lambda c, x: (c, x), 0.0, np.zeros(3, np.float32), unroll="all")
 
 
@@ -148,3 +150,30 @@ def test_the_counter_of_a_loop_from_a_python_number_takes_the_dtype_of_what_it_m
     small = np.int8(1)
     found = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x + i, small))(np.int32(4))
     assert (found.dtype, int(found)) == (np.int8, 7)
+
+
+def test_counts_between_bounds_of_any_real_dtype() -> None:
+    """As in JAX: bounds that are known lose their fractions, those of tracers keep them."""
+    count = lambda low, high: lax.fori_loop(low, high, lambda i, n: n + 1, 0)  # noqa: E731
+    assert int(count(0.0, 3.0)) == 3
+    assert int(count(0.5, 3.2)) == 3
+    assert int(count(np.float32(0), np.float32(3.5))) == 3
+    assert int(count(False, True)) == 1
+    assert int(jax.jit(count)(0.5, 3.2)) == 3
+    assert int(jax.jit(count)(0.0, 3.5)) == 4
+    with pytest.raises(TypeError, match="must have equal types, got int32 and float32"):
+        count(0, 3.0)
+    with pytest.raises(TypeError, match="counts in real numbers"):
+        count(0j, 3j)
+
+
+def test_a_traced_length_is_refused_by_its_name() -> None:
+    message = "`length` argument to `scan` expects a concrete `int` value. For scan-like"
+    with pytest.raises(jax.errors.ConcretizationTypeError, match=message):
+        jax.jit(lambda n: lax.scan(lambda c, x: (c, x), 0.0, None, length=n))(3)
+
+
+def test_batch_sizes_are_positive_integers() -> None:
+    for wrong in (-2, 1.5):
+        with pytest.raises(TypeError, match=f"must be a positive integer or None, got {wrong}"):
+            lax.map(lambda x: x, np.zeros(4, np.float32), batch_size=wrong)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import lax
 from tapeless.prims import collective
 from tests.support.harness import laws
 from tests.support.records import Record, normal
@@ -144,3 +145,16 @@ def test_scatter_dimensions_count_from_the_end() -> None:
     )(x)
     np.testing.assert_array_equal(scatter(-1), x.sum(0).T)
     np.testing.assert_array_equal(scatter(1), x.sum(0).T)
+
+
+def test_bad_permutations_and_axes():
+    """Errors of JAX's classes say what was wanted."""
+    x = np.arange(4, dtype=np.float32)
+    run = lambda f: jax.vmap(f, axis_name="i")(x)  # noqa: E731
+    with pytest.raises(TypeError, match="must be a list or a tuple. Got perm of type <class 'None"):
+        run(lambda v: lax.ppermute(v, "i", None))
+    for pair in ("ab", (0, 1, 2), 3):
+        with pytest.raises(AssertionError, match="pairs of integers"):
+            run(lambda v, pair=pair: lax.ppermute(v, "i", [pair]))
+    with pytest.raises(ValueError, match=r"psum: reduction axes \[0\] contains out-of-bounds"):
+        run(lambda v: lax.psum(v, 0))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tapeless import lax
 from tapeless.prims import select
 from tests.support.harness import laws
 from tests.support.records import Failure, Record, between, fixed, index, like, normal
@@ -101,3 +103,12 @@ RECORDS = [
     ),
 ]
 globals().update(laws(RECORDS))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32"])
+def test_any_integer_chooses(dtype):
+    """A choice out of range is clamped."""
+    which = np.asarray([2, 0, 1, 5], dtype)
+    cases = [np.full(4, value, np.float32) for value in (1, 2, 3)]
+    np.testing.assert_array_equal(lax.select_n(which, *cases), [3, 1, 2, 3])
+    np.testing.assert_array_equal(lax.select_n(which[1], *cases), cases[0])
