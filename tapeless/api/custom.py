@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -232,14 +233,12 @@ class custom_jvp(CustomFunction):  # noqa: N801
                     f"arguments: give one per argument, None where there is no derivative."
                 )
             result = self(*primals)
-            zeros = tree_map(lambda x: instantiate(Zero(typeof(x).tangent())), result)
             shares = [
                 share(t, result, *primals) for share, t in zip(jvps, tangents, strict=True) if share
             ]
-            total = zeros
-            for share in shares:
-                total = tree_map(lambda a, b: a + b, total, share) if total is not zeros else share
-            return result, total
+            if not shares:
+                return result, tree_map(lambda x: instantiate(Zero(typeof(x).tangent())), result)
+            return result, functools.reduce(functools.partial(tree_map, operator.add), shares)
 
         self.defjvp(jvp)
 

@@ -111,13 +111,14 @@ def n_bytes(buffer: Buffer) -> int:
     return buffer.size * buffer.dtype.itemsize
 
 
-def describe(program: Program) -> str:
-    """Return the plan as text."""
+def describe(program: Program, notes: Mapping[Buffer, str]) -> str:
+    """Return the plan as text; notes: where buffers come from."""
     lines = [f"arena: {program.arena_size} bytes"]
     for buffer, offset in program.temps:
         shape = ",".join(map(str, buffer.shape))
         lines.append(
             f"  {offset:>10} {buffer.name}: {buffer.dtype}[{shape}], {n_bytes(buffer)} bytes"
+            + (f"  # {notes[buffer]}" if notes.get(buffer) else "")
         )
     return "\n".join(lines)
 

@@ -371,10 +371,13 @@ def _statement_pulls(position: int, number: int, found: Probe) -> list[tuple[Con
 
 
 def describe(plan: Plan) -> str:
-    """Return the plan as text: a line per stored value."""
-    lines = [
-        f"store {var.aval.str_short()}: {reason}"
-        for var, reason in plan.reasons.items()
-        if not isinstance(var, Literal)
-    ]
-    return "\n".join(lines)
+    """Return the plan as text: a line per stored value, with the equation that it is of."""
+    makers = {var: eqn for eqn in plan.jaxpr.eqns for var in eqn.outvars}
+    lines = []
+    for var, reason in plan.reasons.items():
+        if not isinstance(var, Literal):
+            line = f"store {var.aval.str_short()}: {reason}"
+            if var in makers:
+                line += f"  # {makers[var].primitive} {makers[var].source.summary()}"
+            lines.append(line)
+    return "\n".join(lines) or "store nothing"

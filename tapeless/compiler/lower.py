@@ -16,7 +16,7 @@ says where each result is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,8 +78,8 @@ def lower_jaxpr(
         results=_positions(places, inputs, outputs),
         host_calls=b.host_calls,
     )
-    show("kernels", name, lambda: listing(body))
-    show("buffers", name, lambda: buffers.describe(program))
+    show("kernels", name, lambda: listing(body, b.notes()))
+    show("buffers", name, lambda: buffers.describe(program, b.notes()))
     return program
 
 
@@ -120,6 +120,10 @@ class ProgramBuilder(KernelBuilder):
         self._frames: list[_Frame] = []
         self._donated: set[Buffer] = set()
         self.has_matrix_registers = target.host_target().matrices
+
+    def notes(self) -> Mapping[Buffer, str]:
+        """Return where buffers come from, in words; one that records no origins knows of none."""
+        return {}
 
     # Arguments and results
 

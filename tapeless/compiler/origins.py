@@ -15,7 +15,7 @@ The record costs time and memory, so programs that only run are lowered without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tapeless.compiler.lower import ProgramBuilder
@@ -42,6 +42,10 @@ class RecordingBuilder(ProgramBuilder):
         self.origins: dict[Buffer, dict[Origin, None]] = {}
         self._made_by: dict[KernelValue, Origin] = {}
         self._current: list[Origin] = []
+
+    def notes(self) -> dict[Buffer, str]:
+        """Return the origins of each buffer in words: operations, and the user's line of them."""
+        return {buffer: _words(origins) for buffer, origins in self.origins.items()}
 
     def _equation(self, frame: Any, plan: Any, eqn: Any, dying: Sequence) -> None:
         """Lower one equation, of which what is made meanwhile comes."""
@@ -105,3 +109,11 @@ class RecordingBuilder(ProgramBuilder):
                 found[self._made_by[below]] = None
             stack.extend(below.sources)
         return found
+
+
+def _words(origins: Iterable[Origin]) -> str:
+    """Return origins in words, `tanh, add file:line:column (function)`, the lines in order."""
+    lines: dict[str, list[str]] = {}
+    for name, source in origins:
+        lines.setdefault(source.summary(), []).append(name)
+    return "; ".join(f"{', '.join(names)} {line}" for line, names in lines.items())

@@ -16,10 +16,8 @@ from typing import Any
 
 from tapeless.control.common import (
     ProgramPrimitive,
-    batch_to_front,
     join_tangents,
     linear_mask,
-    mapped_dims,
     none_of,
     nonzero_mask,
     transposed_results,
@@ -29,7 +27,7 @@ from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Mask, Primitive, Split, Values
 from tapeless.core.trace import Axis, Value, under
-from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.batch import batch_jaxpr_at
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
@@ -91,11 +89,8 @@ class Jit(ProgramPrimitive):
         self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any
     ) -> tuple:
         """Bind the program over batches."""
-        batched = tuple(dim is not None for dim in dims)
-        fronted = batch_to_front(args, dims)
-        mapped, out_batched = batch_jaxpr(jaxpr, axis, batched, none_of(jaxpr.outvars))
-        outs = self.bind(*fronted, jaxpr=mapped, **params)
-        return outs, mapped_dims(out_batched)
+        mapped, out_dims = batch_jaxpr_at(jaxpr, axis, tuple(dims))
+        return self.bind(*args, jaxpr=mapped, **params), out_dims
 
     def split(self, unknown: Mask, *, jaxpr: Jaxpr, **params: Any) -> Split:
         """Divide the program; a residual that is a known input is passed, not returned."""

@@ -18,10 +18,8 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.control.common import (
     ProgramPrimitive,
-    batch_to_front,
     join_tangents,
     linear_mask,
-    mapped_dims,
     none_of,
     nonzero_mask,
     transposed_results,
@@ -35,7 +33,7 @@ from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.source import Source
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.convert import reduce_precision_p
-from tapeless.transforms.batch import batch_jaxpr
+from tapeless.transforms.batch import batch_jaxpr_at
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
@@ -89,10 +87,8 @@ class Remat(ProgramPrimitive):
         self, axis: Axis, args: Values, dims: Sequence, *, jaxpr: Jaxpr, **params: Any
     ) -> tuple:
         """Bind the program over batches."""
-        batched = tuple(dim is not None for dim in dims)
-        mapped, out = batch_jaxpr(jaxpr, axis, batched, none_of(jaxpr.outvars))
-        outs = self.bind(*batch_to_front(args, dims), jaxpr=mapped, **params)
-        return outs, mapped_dims(out)
+        mapped, out_dims = batch_jaxpr_at(jaxpr, axis, tuple(dims))
+        return self.bind(*args, jaxpr=mapped, **params), out_dims
 
     def split(self, unknown: Mask, *, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> Split:
         """Run the known half without storing its residuals; stage the whole."""

@@ -4,7 +4,8 @@
     { lambda ; a:f32[3] b:f32[3]. let c:f32[3] = mul b 2.0:f32[]  # program.py:7:11 (loss) ...
 
 A stage shows its result when it has one; a result that is remembered is not made again, so it is
-shown once.  Programs carry the user's line behind each equation.
+shown once.  Programs carry the user's line behind each equation, loops and memory those of the
+equations that they come from.
 
 | stage | what is shown |
 | --- | --- |
@@ -21,13 +22,18 @@ from collections.abc import Callable
 from tapeless import config
 from tapeless.core.jaxpr import Jaxpr
 
-__all__ = ["program_form", "show"]
+__all__ = ["is_asked", "program_form", "show"]
+
+
+def is_asked(stage: str) -> bool:
+    """Tell whether the user asked to see this stage."""
+    asked = config.read("tapeless_show")
+    return bool(asked) and stage in str(asked).split(",")
 
 
 def show(stage: str, what: str, form: Callable[[], str]) -> None:
     """Print `form()` under a heading if the user asked to see this stage."""
-    asked = config.read("tapeless_show")
-    if asked and stage in str(asked).split(","):
+    if is_asked(stage):
         print(f"-- {stage} of {what or 'a program'}\n{form()}")
 
 

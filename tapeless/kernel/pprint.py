@@ -6,12 +6,14 @@
 
 A node that is used more than once is named, above the first statement that needs it, in the
 innermost block; everything else is printed in place. The text says what is computed, not where
-the emitter places it.
+the emitter places it. A store to memory of which something is known, such as the user's line that
+it comes from, has that as a comment, unless the store before it has the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from tapeless.kernel.graph import children, walk
 from tapeless.kernel.ir import (
@@ -41,16 +43,18 @@ _INFIX = {
 }
 
 
-def listing(body: Block) -> str:
-    """Return the text of a block."""
-    return "\n".join(_Printer().block(body, ""))
+def listing(body: Block, notes: Mapping[Buffer, str] = MappingProxyType({})) -> str:
+    """Return the text of a block; notes: the comment on stores to a buffer."""
+    return "\n".join(_Printer(notes).block(body, ""))
 
 
 class _Printer:
     """The names given to shared nodes so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Mapping[Buffer, str]) -> None:
         """Start without names."""
+        self.notes = notes
+        self.note = ""
         self.names: dict[int, str] = {}
         self.shared: set[int] = set()
         self.n_names = 0
@@ -103,8 +107,11 @@ class _Printer:
         lines, (index, value, *guard) = self.named(indent, *roots)
         sign = "=" if store.accumulate is None else f"{store.accumulate}="
         suffix = f" if {guard[0]}" if guard else ""
-        lines.append(f"{indent}{store.buffer.name}[{index}] {sign} {_bare(value)}{suffix}")
-        return lines
+        note = self.notes.get(store.buffer, "")
+        comment = f"  # {note}" if note not in ("", self.note) else ""
+        self.note = note
+        line = f"{indent}{store.buffer.name}[{index}] {sign} {_bare(value)}{suffix}"
+        return [*lines, line + comment]
 
     def argument(self, arg: Buffer | tuple[Buffer, Affine] | Scalar) -> str:
         """Return an argument of a call."""

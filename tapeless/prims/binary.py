@@ -35,10 +35,10 @@ from tapeless.prims.common import (
     Elementwise,
     Tangents,
     apply,
+    batch_dim_to,
     broadcast_elements,
     extreme_hlo,
     full_like,
-    move_dim,
     ones_like,
     scalar_like,
     stretched_hlo,
@@ -148,11 +148,11 @@ class AddAny(Sum):
     numpy = np.add
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
-        """Add with one batch axis; stretch an operand without one."""
+        """Add with one batch axis; repeat an operand without one, for both are of one type."""
         (x, y), (x_dim, y_dim) = args, dims
-        if x_dim is not None and y_dim is not None:
-            return self.bind(x, move_dim(y, y_dim, x_dim)), (x_dim,)
-        return add_p.batch(axis, args, dims)
+        if y_dim is None:
+            return self.bind(x, batch_dim_to(y, y_dim, x_dim, axis.size)), (x_dim,)
+        return self.bind(batch_dim_to(x, x_dim, y_dim, axis.size), y), (y_dim,)
 
 
 add_any_p = AddAny()

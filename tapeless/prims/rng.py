@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,10 @@ class RngBitGenerator(Primitive):
     """State (4) of uint32 -> the next state, bits of `shape`."""
 
     name = "rng_bit_generator"
+
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters as they are printed: the algorithm by its name."""
+        return {**params, "algorithm": params["algorithm"].name, "out_sharding": None}
 
     def abstract(
         self, key: ShapedArray, *, shape: tuple[int, ...], dtype: np.dtype, algorithm: Any

@@ -23,6 +23,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
+from tapeless.core.forms import is_asked
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import callrecords, memory
@@ -41,6 +42,7 @@ cost = lazy.load("tapeless.compiler.cost")
 engine = lazy.load("tapeless.compiler.engine")
 linker = lazy.load("tapeless.compiler.linker")
 lower = lazy.load("tapeless.compiler.lower")
+origins = lazy.load("tapeless.compiler.origins")
 ir = lazy.load("tapeless.kernel.ir")
 kernel_pprint = lazy.load("tapeless.kernel.pprint")
 
@@ -122,6 +124,8 @@ class Executable:
         self, jaxpr: Jaxpr, name: str, effort: int | None, builder: Any, captured: list
     ) -> CallRecord | None:
         """Compile the program; return what a later process needs, if it can do with plain data."""
+        if builder is None and (is_asked("kernels") or is_asked("buffers")):
+            builder = origins.RecordingBuilder()
         program = lower.lower_jaxpr(jaxpr, donated=self._donations, name=name, builder=builder)
         work = _work(program)
         if effort is None:

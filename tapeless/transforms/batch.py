@@ -9,12 +9,13 @@ on the batch is not done per row.
 A mapped axis may have a name; the collectives of that name (`psum` and its kin) reduce over it, by
 their `batch_collective` rule.
 
-`batch_jaxpr` is the same for programs, with mapped axes in front.
+`batch_jaxpr_at` is the same for programs, `batch_jaxpr` with mapped axes in front.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tapeless.core import leaks
@@ -28,7 +29,7 @@ from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.stage import stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
 
-__all__ = ["BatchTrace", "BatchTracer", "batch_flat", "batch_jaxpr"]
+__all__ = ["BatchTrace", "BatchTracer", "batch_flat", "batch_jaxpr", "batch_jaxpr_at"]
 
 Mask = tuple[bool, ...]
 Dim = int | None
@@ -119,16 +120,41 @@ def batch_flat(
 
 
 @weak_identity_cache
+def batch_jaxpr_at(
+    jaxpr: Jaxpr, axis: Axis, dims: tuple[Dim, ...]
+) -> tuple[Jaxpr, tuple[Dim, ...]]:
+    """Return the program over batches, and the mapped axes of its results, wherever they come.
+
+    dims: the mapped axis of each input.
+    """
+    found: list[Dim] = []
+
+    def run(*args: Any) -> list[Value]:
+        """Evaluate under a batch trace."""
+        outs, out_dims = batch_flat(partial(eval_jaxpr, jaxpr, jaxpr.consts), axis, args, dims)
+        found.extend(out_dims)
+        return outs
+
+    avals = [
+        aval if dim is None else _with_axis(aval, dim, axis.size)
+        for aval, dim in zip(jaxpr.in_avals, dims, strict=True)
+    ]
+    return stage_jaxpr(run, jaxpr, avals, "batch"), tuple(found)
+
+
+def _with_axis(aval: ShapedArray, dim: int, size: int) -> ShapedArray:
+    """Return the type of a batch."""
+    return aval.update(shape=(*aval.shape[:dim], size, *aval.shape[dim:]))
+
+
+@weak_identity_cache
 def batch_jaxpr(jaxpr: Jaxpr, axis: Axis, batched: Mask, forced: Mask) -> tuple[Jaxpr, Mask]:
     """Return the program over batches, with mapped axes in front, and which outputs are batched.
 
     batched: per input, whether it has a mapped axis.  forced: per output, whether it must have one.
     """
     out_batched: list[bool] = []
-
-    def program(*inputs: Value) -> tuple[Value, ...]:
-        """Evaluate the jaxpr."""
-        return eval_jaxpr(jaxpr, jaxpr.consts, *inputs)
+    program = partial(eval_jaxpr, jaxpr, jaxpr.consts)
 
     def run(*args: Any) -> list[Value]:
         """Evaluate under a batch trace, mapped axes to the front."""
@@ -143,7 +169,7 @@ def batch_jaxpr(jaxpr: Jaxpr, axis: Axis, batched: Mask, forced: Mask) -> tuple[
         return fronted
 
     avals = [
-        aval.update(shape=(axis.size, *aval.shape)) if flag else aval
+        _with_axis(aval, 0, axis.size) if flag else aval
         for aval, flag in zip(jaxpr.in_avals, batched, strict=True)
     ]
     return stage_jaxpr(run, jaxpr, avals, "batch"), tuple(out_batched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +61,29 @@ def test_a_stage_shows_its_form_and_no_other_does(stage, capsys):
     assert headings
     assert all(line.startswith(f"-- {stage} of ") for line in headings)
     assert WORDS[stage] in text
-    if stage in ("stage", "jvp", "simplify"):
-        assert "test_forms.py:" in text
+    if stage not in ("buffers", "llvm", "asm"):  # this program has no temporaries
+        assert "test_forms.py:" in text, "nothing says which line of the user's it comes from"
+
+
+def test_loops_and_memory_have_the_lines_that_they_come_from(capsys):
+    def f(x):
+        y = jnp.sin(x)
+        z = jnp.cumsum(y) * next(numbers)
+        return z[::-1] + z.sum()
+
+    before = config.read("tapeless_show")
+    config.update("tapeless_show", "fuse,buffers,kernels")
+    try:
+        jax.jit(f).lower(np.arange(3000, dtype=np.float32)).compile()
+    finally:
+        config.update("tapeless_show", before)
+    text = capsys.readouterr().out
+    first = f.__code__.co_firstlineno
+    fuse, kernels, buffers = text[text.index("-- fuse of f") :].split("\n-- ")[:3]
+    assert re.search(rf"store f32\[3000\]: .*  # sin .*test_forms.py:{first + 1}:", fuse)
+    assert re.search(rf"=.*  # .*sin .*test_forms.py:{first + 1}:", kernels)
+    held = r" t\d+: float32\[3000\], 12000 bytes"
+    assert re.search(rf"{held}  # sin .*test_forms.py:{first + 1}:", buffers)
 
 
 def test_nothing_is_shown_unasked(capsys):
