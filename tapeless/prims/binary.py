@@ -654,7 +654,7 @@ def _pow_by_base(x: Value, y: Value) -> Value:
 def _share(x: Value, y: Value, out: Value) -> Value:
     """Return 1 where x is larger than y, 1/2 where they are equal, else 0."""
     larger, equal = gt(x, y), eq(x, y)
-    aval = typeof(out).tangent()
+    aval = typeof(out).tangent().strong()
     one, none, half = full_like(aval, 1), full_like(aval, 0), full_like(aval, 0.5)
     return select_n(larger, select_n(equal, none, half), one)
 

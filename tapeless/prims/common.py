@@ -79,6 +79,7 @@ __all__ = [
     "unbroadcast",
     "widened",
     "zero_cotangents",
+    "strong_zero",
     "zeros",
     "zeros_like",
 ]
@@ -187,6 +188,13 @@ def full_like(x: Value | ShapedArray, fill: bool | int | float | complex) -> Val
     return apply(
         "broadcast_in_dim", scalar, shape=aval.shape, broadcast_dimensions=(), sharding=None
     )
+
+
+def strong_zero(x: Value) -> Value:
+    """Return the rank-0 zero of the dtype of `x`, not weakly typed: a cotangent made with it is not
+    either, as in JAX.
+    """
+    return scalar_like(typeof(x).strong(), 0)
 
 
 def zeros(aval: ShapedArray) -> Value:

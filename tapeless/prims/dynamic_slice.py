@@ -110,7 +110,7 @@ class DynamicSlice(Primitive):
         nothing = (None,) * len(indices)
         if isinstance(ct, Zero):
             return (Zero(x.aval), *nothing)
-        return (dynamic_update_slice_p.bind(zeros(x.aval), ct, *indices)[0], *nothing)
+        return (dynamic_update_slice_p.bind(zeros(x.aval.strong()), ct, *indices)[0], *nothing)
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Gather a window per row."""
@@ -203,7 +203,7 @@ class DynamicUpdateSlice(Primitive):
         window = update.aval if isinstance(update, Linear) else typeof(update)
         first = second = None
         if isinstance(x, Linear):
-            (first,) = self.bind(ct, zeros(window), *indices)
+            (first,) = self.bind(ct, zeros(window.strong()), *indices)
         if isinstance(update, Linear):
             (second,) = dynamic_slice_p.bind(ct, *indices, slice_sizes=window.shape)
         return (first, second, *nothing)

@@ -166,7 +166,7 @@ class Gather(Primitive):
             return Zero(x.aval), None
         added = apply(
             "scatter-add",
-            zeros(x.aval),
+            zeros(x.aval.strong()),
             indices,
             ct,
             dimension_numbers=scatter_numbers(dimension_numbers),

@@ -25,6 +25,7 @@ from tapeless.prims.common import (
     broadcast_elements,
     const,
     dtype_of,
+    strong_zero,
     unbroadcast,
     zero_cotangents,
 )
@@ -63,7 +64,7 @@ class Real(Part):
 
     def back(self, ct: Value) -> Value:
         """r -> r + 0i."""
-        return complex(ct, const(ct, 0))
+        return complex(ct, strong_zero(ct))
 
 
 real_p = Real()
@@ -85,7 +86,7 @@ class Imag(Part):
 
     def back(self, ct: Value) -> Value:
         """r -> 0 - ri."""
-        return complex(const(ct, 0), neg(ct))
+        return complex(strong_zero(ct), neg(ct))
 
 
 imag_p = Imag()

@@ -35,6 +35,7 @@ from tapeless.prims.common import (
     move_dim,
     no_tangents,
     shape_of,
+    strong_zero,
     zero_cotangents,
 )
 from tapeless.prims.select import select_n
@@ -83,7 +84,7 @@ class Slice(Rearrangement):
             covered = np.where(extents == 0, 0, np.add(1, np.multiply(strides, extents - 1)))
             highs = np.subtract(aval.shape, np.add(starts, covered))
             config = zip(starts, highs, np.subtract(strides, 1), strict=True)
-        return pad(ct, const(ct, 0), tuple(config))
+        return pad(ct, strong_zero(ct), tuple(config))
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Take the whole batch axis."""
@@ -229,7 +230,7 @@ class Pad(Primitive):
             return zero_cotangents(args)
         lows, highs, interiors = _columns(params["padding_config"])
         negated = zip(np.negative(lows), np.negative(highs), np.zeros_like(interiors), strict=True)
-        cut = pad(ct, const(ct, 0), tuple(negated))
+        cut = pad(ct, strong_zero(ct), tuple(negated))
         starts, strides = np.zeros_like(lows), np.add(interiors, 1)
         found = slice(cut, tuple(starts), shape_of(cut), tuple(strides))
         if not isinstance(value, Linear):
