@@ -480,8 +480,10 @@ class Elementwise(Primitive):
             return first
         ranks = {len(shape) for shape in shapes}
         if len(ranks) > 1:
+            got = ", ".join(map(str, shapes))
             raise TypeError(
-                f"{self.name}: arrays must have the same number of dimensions, got {ranks}"
+                f"{self.name}: arrays must have the same number of dimensions, got {ranks}, of "
+                f"shapes {got}. Add axes by `expand_dims`, or use the function of `jax.numpy`."
             )
         out = []
         for extents in zip(*shapes, strict=True):

@@ -108,6 +108,11 @@ def test_broadcasting_errors_show_which_axis(
         assert str(other) in str(caught.value)
 
 
+def test_operations_tell_the_shapes_whose_ranks_differ() -> None:
+    with pytest.raises(TypeError, match=r"add: .* of shapes \(2, 3\), \(3,\)"):
+        lax.add(jnp.ones((2, 3)), jnp.ones(3))
+
+
 def test_broadcasting_to_a_shape_shows_which_axis() -> None:
     with pytest.raises(ValueError, match="Axis -1, counted from the back, has extents 3 and 4"):
         jnp.broadcast_to(jnp.ones((2, 3)), (2, 4))
