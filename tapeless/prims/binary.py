@@ -35,6 +35,7 @@ from tapeless.prims.common import (
     Elementwise,
     Tangents,
     apply,
+    batch_dim,
     batch_dim_to,
     broadcast_elements,
     extreme_hlo,
@@ -149,10 +150,9 @@ class AddAny(Sum):
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Add with one batch axis; repeat an operand without one, for both are of one type."""
-        (x, y), (x_dim, y_dim) = args, dims
-        if y_dim is None:
-            return self.bind(x, batch_dim_to(y, y_dim, x_dim, axis.size)), (x_dim,)
-        return self.bind(batch_dim_to(x, x_dim, y_dim, axis.size), y), (y_dim,)
+        place = dims[1] if dims[1] is not None else batch_dim(dims)
+        x, y = [batch_dim_to(x, d, place, axis.size) for x, d in zip(args, dims, strict=True)]
+        return self.bind(x, y), (place,)
 
 
 add_any_p = AddAny()

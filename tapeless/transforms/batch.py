@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from tapeless.core import leaks
-from tapeless.core.aval import typeof
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive

@@ -47,9 +47,17 @@ def text_of_callbacks(jax):
     return "custom_call" in f.lower(1.0).as_text()
 
 
-@case("HloModule jit_sin", "ValueError: unknown dialect: hlo")
-def dialects(jax):
-    return jax.jit(jax.numpy.sin).lower(1.0).as_text("hlo")
+@case("ragged_dot_general", "dot_general")
+def programs_of_some_functions(jax):
+    args = (np.ones((4, 2), np.float32), np.ones((2, 2, 3), np.float32), np.array([1, 3], np.int32))
+    return jax.make_jaxpr(jax.lax.ragged_dot)(*args).eqns[-1].primitive.name
+
+
+@case("[transpose(jvp(s))/jvp(s)]", "[transpose(jvp(s))]")
+def name_stacks_of_checkpoints(jax):
+    f = jax.named_scope("s")(jax.checkpoint(lambda x: jax.numpy.sin(jax.numpy.sin(x))))
+    text = jax.make_jaxpr(jax.grad(f))(1.0).pretty_print(name_stack=True, use_color=False)
+    return next(line for line in text.splitlines() if "remat2" in line)
 
 
 @case("HloModule", "sin(")
