@@ -58,6 +58,7 @@ _PACKAGES = {
     "jax.scipy.sparse",
     "jax.experimental.shard_map",
     "jax.experimental.compilation_cache",
+    "jax.experimental.sparse",
 }
 
 

@@ -32,6 +32,19 @@ def _yes(*args: Any) -> bool:
 ADDED: Mapping[str, tuple[str, ...]] = {
     "jax": ("__version__", "__version_info__"),
     "jax.example_libraries.stax": ("Conv", "Conv1DTranspose", "ConvTranspose"),
+    # flax.nnx
+    "jax.experimental.hijax": (
+        "AbstractRef",
+        "AbstractValue",
+        "HiPrim",
+        "HiType",
+        "ShapedArray",
+        "Zero",
+        "aval_method",
+        "aval_property",
+        "instantiate_zeros",
+        "register_hitype",
+    ),
     "jax.experimental.pjit": ("pjit",),
     "jax.experimental.shard_map": ("shard_map",),
     # SciPy and scikit-learn
@@ -72,6 +85,17 @@ TABLES: Mapping[str, Mapping[str, object]] = {
         "supports_inf": "tapeless.dtypes:supports_inf",
         "to_complex_dtype": "tapeless.dtypes:to_complex_dtype",
     },
+    # flax.nnx
+    "jax._src.checkify": {
+        "Error": "tapeless.api.functional_errors:Error",
+        "checkify": "tapeless.api.functional_errors:checkify",
+        "JaxException": "tapeless.api.functional_errors:JaxRuntimeError",
+        "user_checks": "tapeless.api.functional_errors:user_checks",
+    },
+    "jax._src.state": {},
+    # flax.nnx, jaxlie
+    "jax._src.tree_util": {"_registry": "tapeless.dropin.pytrees:registry"},
+    "jax._src.state.types": {"AbstractRef": "tapeless.core.aval:AbstractRef"},
     "jax._src.xla_bridge": {"_backends": {}},
     "jaxlib": {"__version__": "0.12.0.1"},
     # efax, gpjax, jax_dataclasses
