@@ -335,10 +335,18 @@ def igamma(a: Value, x: Value) -> Value:
 
 
 def igammac(a: Value, x: Value) -> Value:
-    """Return Q(a, x) = 1 - P(a, x), elementwise: (s), (s) -> (s)."""
+    """Return Q(a, x) = 1 - P(a, x), elementwise: (s), (s) -> (s).
+
+    >>> lax.igammac(jnp.array([1.5, 2.0]), jnp.array([1.0, 0.5])).round(3)
+    Array([0.572, 0.91 ], dtype=float32)
+    """
     return igammac_p.bind(a, x)[0]
 
 
 def igamma_grad_a(a: Value, x: Value) -> Value:
-    """Return dP/da, elementwise: (s), (s) -> (s)."""
+    """Return dP/da, elementwise: (s), (s) -> (s).
+
+    >>> lax.igamma_grad_a(jnp.array([1.5, 2.0]), jnp.array([1.0, 0.5])).round(3)
+    Array([-0.375, -0.151], dtype=float32)
+    """
     return igamma_grad_a_p.bind(a, x)[0]

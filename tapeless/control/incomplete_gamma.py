@@ -42,7 +42,11 @@ __all__ = ["random_gamma_grad"]
 
 
 def random_gamma_grad(a: Value, x: Value) -> Value:
-    """Return the derivative of a gamma sample x with respect to the shape a: (s), (s) -> (s)."""
+    """Return the derivative of a gamma sample x with respect to the shape a: (s), (s) -> (s).
+
+    >>> lax.random_gamma_grad(jnp.array([1.5, 2.0]), jnp.array([1.0, 0.5])).round(3)
+    Array([0.903, 0.498], dtype=float32)
+    """
     aval = typeof(x)
     one, zero = (aval.dtype.type(value) for value in (1, 0))
     is_nan = bitwise_or(ne(a, a), ne(x, x))

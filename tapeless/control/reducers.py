@@ -425,6 +425,9 @@ def reduce(
     """Fold `operands` along `dimensions` with a function of two scalars, from `init_values`.
 
     operands: an array (n, m), or a tuple of arrays that are folded together -> (m,), or a tuple.
+
+    >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,))
+    Array([3, 7], dtype=int32)
     """
     several = isinstance(operands, (tuple, list))
     xs = tuple(operands) if several else (operands,)
@@ -468,6 +471,9 @@ def reduce_window(
 
     padding: "SAME", "VALID", or per axis the pair (before, after); what is added is `init_value`.
     Several operands in a tuple are folded together.
+
+    >>> lax.reduce_window(jnp.array([1, 2, 3, 4]), 0, lax.add, (2,))
+    Array([3, 5, 7], dtype=int32)
     """
     several = isinstance(operand, (tuple, list))
     xs = tuple(operand) if several else (operand,)
@@ -504,6 +510,10 @@ def scatter_apply(
     """Return `operand` with `func` applied to the elements of windows, as often as they are named.
 
     update_shape: the shape of the list of windows, as the updates of `scatter` have it.
+
+    >>> lax.scatter_apply(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), jnp.square,
+    ...     lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,))
+    Array([25,  6, 49], dtype=int32)
     """
     aval = typeof(operand)
     if not dtypes.issubdtype(aval.dtype, np.number) and aval.dtype != np.bool_:

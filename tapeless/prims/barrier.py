@@ -70,7 +70,11 @@ optimization_barrier_p = OptimizationBarrier()
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """Return `operand`, a pytree, as values that nothing may be moved across."""
+    """Return `operand`, a pytree, as values that nothing may be moved across.
+
+    >>> lax.optimization_barrier(jnp.array([1, 2]))
+    Array([1, 2], dtype=int32)
+    """
     leaves, structure = tree_flatten(operand)
     if not leaves:
         return operand
@@ -79,7 +83,11 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """Return `x`, a pytree, as a constant for differentiation."""
+    """Return `x`, a pytree, as a constant for differentiation.
+
+    >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
     leaves, structure = tree_flatten(x)
     constants = [stop_gradient_p.bind(leaf)[0] for leaf in leaves]
     return tree_unflatten(structure, constants)

@@ -98,7 +98,11 @@ bessel_i0e_p = BesselI0e()
 
 
 def bessel_i0e(x: Value) -> Value:
-    """Return exp(-|x|) I0(x), elementwise."""
+    """Return exp(-|x|) I0(x), elementwise.
+
+    >>> lax.bessel_i0e(jnp.array([0.25, 0.5])).round(3)
+    Array([0.791, 0.645], dtype=float32)
+    """
     return bessel_i0e_p.bind(x)[0]
 
 
@@ -127,7 +131,11 @@ bessel_i1e_p = BesselI1e()
 
 
 def bessel_i1e(x: Value) -> Value:
-    """Return exp(-|x|) I1(x), elementwise."""
+    """Return exp(-|x|) I1(x), elementwise.
+
+    >>> lax.bessel_i1e(jnp.array([0.25, 0.5])).round(3)
+    Array([0.098, 0.156], dtype=float32)
+    """
     return bessel_i1e_p.bind(x)[0]
 
 

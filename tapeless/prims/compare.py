@@ -102,7 +102,11 @@ eq_p = Eq()
 
 
 def eq(x: Value, y: Value) -> Value:
-    """Return x == y, elementwise."""
+    """Return x == y, elementwise.
+
+    >>> lax.eq(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([False,  True, False], dtype=bool)
+    """
     return eq_p.bind(x, y)[0]
 
 
@@ -120,7 +124,11 @@ ne_p = Ne()
 
 
 def ne(x: Value, y: Value) -> Value:
-    """Return x != y, elementwise."""
+    """Return x != y, elementwise.
+
+    >>> lax.ne(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([ True, False,  True], dtype=bool)
+    """
     return ne_p.bind(x, y)[0]
 
 
@@ -136,7 +144,11 @@ lt_p = Lt()
 
 
 def lt(x: Value, y: Value) -> Value:
-    """Return x < y, elementwise."""
+    """Return x < y, elementwise.
+
+    >>> lax.lt(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([ True, False, False], dtype=bool)
+    """
     return lt_p.bind(x, y)[0]
 
 
@@ -152,7 +164,11 @@ le_p = Le()
 
 
 def le(x: Value, y: Value) -> Value:
-    """Return x <= y, elementwise."""
+    """Return x <= y, elementwise.
+
+    >>> lax.le(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([ True,  True, False], dtype=bool)
+    """
     return le_p.bind(x, y)[0]
 
 
@@ -168,7 +184,11 @@ gt_p = Gt()
 
 
 def gt(x: Value, y: Value) -> Value:
-    """Return x > y, elementwise."""
+    """Return x > y, elementwise.
+
+    >>> lax.gt(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([False, False,  True], dtype=bool)
+    """
     return gt_p.bind(x, y)[0]
 
 
@@ -184,5 +204,9 @@ ge_p = Ge()
 
 
 def ge(x: Value, y: Value) -> Value:
-    """Return x >= y, elementwise."""
+    """Return x >= y, elementwise.
+
+    >>> lax.ge(jnp.array([1, 2, 3]), jnp.array([2, 2, 2]))
+    Array([False,  True,  True], dtype=bool)
+    """
     return ge_p.bind(x, y)[0]

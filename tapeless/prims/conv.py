@@ -659,6 +659,10 @@ def conv_general_dilated(
 
     lhs: (n, c, h, w), rhs: (o, c, kh, kw) -> (n, o, h', w') with `dimension_numbers` None.
     padding: "SAME", "SAME_LOWER", "VALID", or per axis of space the pair (before, after).
+
+    >>> lax.conv_general_dilated(jnp.arange(4.0).reshape(1, 1, 4), jnp.ones((1, 1, 2)), (1,),
+    ...     "SAME")
+    Array([[[1., 3., 5., 3.]]], dtype=float32)
     """
     numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     rank = len(numbers.lhs_spec) - 2

@@ -151,6 +151,9 @@ def convert_element_type(operand: Value, new_dtype: object) -> Value:
     """Return `operand` with its elements converted to `new_dtype`.
 
     Floats become integers by truncation, and saturate.
+
+    >>> lax.convert_element_type(jnp.array([1.75, -2.5]), "int32")
+    Array([ 1, -2], dtype=int32)
     """
     dtype = dtypes.check_user_dtype_supported(new_dtype, "convert_element_type")
     old = dtype_of(operand)
@@ -262,6 +265,9 @@ def bitcast_convert_type(operand: Value, new_dtype: object) -> Value:
     """Return the bits of `operand` read as `new_dtype`.
 
     When the widths differ, a last axis holds, or held, the parts of one wider element.
+
+    >>> lax.bitcast_convert_type(jnp.float32(1.0), "int32")
+    Array(1065353216, dtype=int32)
     """
     dtype = dtypes.check_user_dtype_supported(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(operand, new_dtype=dtype)[0]
@@ -323,7 +329,11 @@ reduce_precision_p = ReducePrecision()
 
 
 def reduce_precision(operand: Value, exponent_bits: int, mantissa_bits: int) -> Value:
-    """Return `operand` rounded to a floating-point format of these widths, in its own dtype."""
+    """Return `operand` rounded to a floating-point format of these widths, in its own dtype.
+
+    >>> lax.reduce_precision(jnp.array([1.1]), 5, 2)
+    Array([1.], dtype=float32)
+    """
     exponent_bits, mantissa_bits = operator.index(exponent_bits), operator.index(mantissa_bits)
     if exponent_bits < 1:
         raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")

@@ -44,7 +44,12 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Value:
-    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) -> (n, o, h', w')."""
+    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) -> (n, o, h', w').
+
+    >>> lax.conv(jnp.ones((1, 1, 3, 3)), jnp.ones((1, 1, 2, 2)), (1, 1), "VALID")
+    Array([[[[4., 4.],
+             [4., 4.]]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -65,7 +70,12 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Value:
-    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) with explicit padding."""
+    """Return the convolution of (n, c, h, w) and (o, c, kh, kw) with explicit padding.
+
+    >>> lax.conv_with_general_padding(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), [(1, 0)],
+    ...     None, None)
+    Array([[[1., 2., 2.]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -108,6 +118,9 @@ def conv_transpose(
     lhs: (n, h, w, c), rhs: (kh, kw, c, o) -> (n, h', w', o) with `dimension_numbers` None.
     transpose_kernel: exchange the kernels' in and out, and reverse them: the gradient of a
     convolution.
+
+    >>> lax.conv_transpose(jnp.ones((1, 2, 1)), jnp.ones((2, 1, 1)), (2,), "VALID").ravel()
+    Array([1., 1., 1., 1.], dtype=float32)
     """
     ndim = len(shape_of(lhs))
     if dimension_numbers is None:

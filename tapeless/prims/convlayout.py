@@ -45,7 +45,11 @@ ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, st
 def conv_general_permutations(
     dimension_numbers: tuple[str, str, str],
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return the axes that layouts such as ("NHWC", "HWIO", "NHWC") name, in canonical order."""
+    """Return the axes that layouts such as ("NHWC", "HWIO", "NHWC") name, in canonical order.
+
+    >>> lax.conv_general_permutations(("NCHW", "OIHW", "NHWC"))
+    ((0, 1, 2, 3), (0, 1, 2, 3), (0, 3, 1, 2))
+    """
     lhs, rhs, out = dimension_numbers
     for position, (letters, spec) in enumerate(
         zip((("N", "C"), ("O", "I"), ("N", "C")), dimension_numbers, strict=True)
@@ -77,7 +81,11 @@ def conv_general_permutations(
 def conv_dimension_numbers(
     lhs_shape: Shape, rhs_shape: Shape, dimension_numbers: ConvGeneralDilatedDimensionNumbers
 ) -> ConvDimensionNumbers:
-    """Return the layout that an argument means: None, three strings, or the layout itself."""
+    """Return the layout that an argument means: None, three strings, or the layout itself.
+
+    >>> lax.conv_dimension_numbers((1, 2, 5, 5), (3, 2, 2, 2), ("NCHW", "OIHW", "NHWC")).out_spec
+    (0, 3, 1, 2)
+    """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):

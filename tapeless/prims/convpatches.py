@@ -41,7 +41,12 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Value:
-    """Return the windows of images as channels: (n, c, h, w) -> (n, c kh kw, h', w')."""
+    """Return the windows of images as channels: (n, c, h, w) -> (n, c kh kw, h', w').
+
+    >>> lax.conv_general_dilated_patches(jnp.arange(4.0).reshape(1, 1, 4), (2,), (1,), "VALID")
+    Array([[[0., 1., 2.],
+            [1., 2., 3.]]], dtype=float32)
+    """
     size = int(np.prod(filter_shape, dtype=int))
     shape = (*shape_of(lhs)[: 2 - len(shape_of(lhs))], *filter_shape)
     numbers = conv_dimension_numbers(shape_of(lhs), shape, dimension_numbers)
@@ -77,6 +82,10 @@ def conv_general_dilated_local(
     """Return a convolution with kernels of their own for every place of the result.
 
     lhs: (n, c, h, w), rhs: (o, c kh kw, h', w') -> (n, o, h', w').
+
+    >>> lax.conv_general_dilated_local(jnp.ones((1, 1, 3)), jnp.ones((1, 2, 2)), (1,), "VALID",
+    ...     (2,))
+    Array([[[2., 2.]]], dtype=float32)
     """
     numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     patches = conv_general_dilated_patches(

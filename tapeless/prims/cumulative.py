@@ -491,25 +491,45 @@ cumlogsumexp_p = CumLogSumExp()
 
 
 def cumsum(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the sums of all prefixes (suffixes, if `reverse`) along `axis`: (n,) -> (n,)."""
+    """Return the sums of all prefixes (suffixes, if `reverse`) along `axis`: (n,) -> (n,).
+
+    >>> lax.cumsum(jnp.array([3, 1, 4, 2]))
+    Array([ 3,  4,  8, 10], dtype=int32)
+    """
     return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
 
 
 def cumprod(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the products of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    """Return the products of all prefixes (suffixes) along `axis`: (n,) -> (n,).
+
+    >>> lax.cumprod(jnp.array([3, 1, 4, 2]))
+    Array([ 3,  3, 12, 24], dtype=int32)
+    """
     return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
 
 
 def cummax(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the maxima of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    """Return the maxima of all prefixes (suffixes) along `axis`: (n,) -> (n,).
+
+    >>> lax.cummax(jnp.array([3, 1, 4, 2]))
+    Array([3, 3, 4, 4], dtype=int32)
+    """
     return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
 
 
 def cummin(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the minima of all prefixes (suffixes) along `axis`: (n,) -> (n,)."""
+    """Return the minima of all prefixes (suffixes) along `axis`: (n,) -> (n,).
+
+    >>> lax.cummin(jnp.array([3, 1, 4, 2]))
+    Array([3, 1, 1, 1], dtype=int32)
+    """
     return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]
 
 
 def cumlogsumexp(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the logarithms of the sums of exponentials of all prefixes along `axis`."""
+    """Return the logarithms of the sums of exponentials of all prefixes along `axis`.
+
+    >>> lax.cumlogsumexp(jnp.zeros(3)).round(3)
+    Array([0.   , 0.693, 1.099], dtype=float32)
+    """
     return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))[0]

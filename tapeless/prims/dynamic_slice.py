@@ -273,6 +273,9 @@ def dynamic_slice(
     """Return the window of `slice_sizes` at `start_indices`, moved if need be to lie inside.
 
     Negative indices count from the end, unless `allow_negative_indices` is false.
+
+    >>> lax.dynamic_slice(jnp.arange(6), (4,), (3,))
+    Array([3, 4, 5], dtype=int32)
     """
     indices = _window_indices(operand, start_indices, allow_negative_indices)
     sizes = tuple(map(operator.index, slice_sizes))
@@ -286,7 +289,11 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Value:
-    """Return `operand` with the window at `start_indices`, moved to lie inside, set to `update`."""
+    """Return `operand` with the window at `start_indices`, moved to lie inside, set to `update`.
+
+    >>> lax.dynamic_update_slice(jnp.zeros(4), jnp.ones(2), (1,))
+    Array([0., 1., 1., 0.], dtype=float32)
+    """
     indices = _window_indices(operand, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *indices)[0]
 
@@ -299,7 +306,11 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Value:
-    """Return the part of `operand` of extent `slice_size` from `start_index` on along one axis."""
+    """Return the part of `operand` of extent `slice_size` from `start_index` on along one axis.
+
+    >>> lax.dynamic_slice_in_dim(jnp.arange(6), 2, 3)
+    Array([2, 3, 4], dtype=int32)
+    """
     shape = shape_of(operand)
     axis = axis_argument(axis, len(shape))
     starts, allowed = _one_axis(start_index, axis, len(shape), allow_negative_indices)
@@ -315,7 +326,11 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Value:
-    """Return the slice of `operand` at one index along an axis, with or without that axis."""
+    """Return the slice of `operand` at one index along an axis, with or without that axis.
+
+    >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
+    Array(6, dtype=int32)
+    """
     result = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
     )
@@ -331,7 +346,11 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Value:
-    """Return `operand` with the part from `start_index` on along one axis set to `update`."""
+    """Return `operand` with the part from `start_index` on along one axis set to `update`.
+
+    >>> lax.dynamic_update_slice_in_dim(jnp.zeros(4), jnp.ones(2), 1, 0)
+    Array([0., 1., 1., 0.], dtype=float32)
+    """
     axis = axis_argument(axis, len(shape_of(operand)))
     starts, allowed = _one_axis(start_index, axis, len(shape_of(operand)), allow_negative_indices)
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=allowed)
@@ -345,7 +364,11 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Value:
-    """Return `operand` with the slice at one index along an axis set to `update`."""
+    """Return `operand` with the slice at one index along an axis set to `update`.
+
+    >>> lax.dynamic_update_index_in_dim(jnp.zeros(3), 1.0, 1, 0)
+    Array([0., 1., 0.], dtype=float32)
+    """
     rank = len(shape_of(operand))
     axis = axis_argument(axis, rank)
     if len(shape_of(update)) != rank:

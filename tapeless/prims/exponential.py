@@ -46,7 +46,11 @@ exp_p = Exp()
 
 
 def exp(x: Value, *, accuracy: object = None) -> Value:
-    """Return e ** x, elementwise."""
+    """Return e ** x, elementwise.
+
+    >>> lax.exp(jnp.array([0.25, 0.5])).round(3)
+    Array([1.284, 1.649], dtype=float32)
+    """
     return exp_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -69,7 +73,11 @@ exp2_p = Exp2()
 
 
 def exp2(x: Value, *, accuracy: object = None) -> Value:
-    """Return 2 ** x, elementwise."""
+    """Return 2 ** x, elementwise.
+
+    >>> lax.exp2(jnp.array([0.25, 0.5])).round(3)
+    Array([1.189, 1.414], dtype=float32)
+    """
     return exp2_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -87,7 +95,11 @@ expm1_p = Expm1()
 
 
 def expm1(x: Value, *, accuracy: object = None) -> Value:
-    """Return e ** x - 1, elementwise, accurate near 0."""
+    """Return e ** x - 1, elementwise, accurate near 0.
+
+    >>> lax.expm1(jnp.array([0.25, 0.5])).round(3)
+    Array([0.284, 0.649], dtype=float32)
+    """
     return expm1_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -105,7 +117,11 @@ log_p = Log()
 
 
 def log(x: Value, *, accuracy: object = None) -> Value:
-    """Return the natural logarithm, elementwise."""
+    """Return the natural logarithm, elementwise.
+
+    >>> lax.log(jnp.array([0.25, 0.5])).round(3)
+    Array([-1.386, -0.693], dtype=float32)
+    """
     return log_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -128,7 +144,11 @@ log2_p = Log2()
 
 
 def log2(x: Value, *, accuracy: object = None) -> Value:
-    """Return the logarithm to the base 2, elementwise."""
+    """Return the logarithm to the base 2, elementwise.
+
+    >>> lax.log2(jnp.array([0.25, 0.5])).round(3)
+    Array([-2., -1.], dtype=float32)
+    """
     return log2_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -146,7 +166,11 @@ log1p_p = Log1p()
 
 
 def log1p(x: Value, *, accuracy: object = None) -> Value:
-    """Return log(1 + x), elementwise, accurate near 0."""
+    """Return log(1 + x), elementwise, accurate near 0.
+
+    >>> lax.log1p(jnp.array([0.25, 0.5])).round(3)
+    Array([0.223, 0.405], dtype=float32)
+    """
     return log1p_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -168,5 +192,9 @@ logistic_p = Logistic()
 
 
 def logistic(x: Value, *, accuracy: object = None) -> Value:
-    """Return 1 / (1 + exp(-x)), elementwise."""
+    """Return 1 / (1 + exp(-x)), elementwise.
+
+    >>> lax.logistic(jnp.array([0.25, 0.5])).round(3)
+    Array([0.562, 0.622], dtype=float32)
+    """
     return logistic_p.bind(x, **accuracy_params(accuracy))[0]

@@ -197,6 +197,9 @@ def fft(x: Value, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Value:
 
     fft_type: "fft", "ifft", "rfft" or "irfft".
     x: (..., n) -> (..., n), or (..., n/2 + 1) for rfft.
+
+    >>> lax.fft(jnp.array([1, 2, 3, 4], "complex64"), "fft", (4,))
+    Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
     """
     if isinstance(fft_type, str):
         if fft_type.upper() not in FftType.__members__:

@@ -336,6 +336,10 @@ def gather(
     operand: (n, m), start_indices: (k, 1) -> e.g. (k, m); see the module's docstring.
     fill_value: for windows out of bounds under mode "fill"; NaN, the least integer, or the greatest
     unsigned integer by default.
+
+    >>> lax.gather(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), lax.GatherDimensionNumbers((),
+    ...     (0,), (0,)), (1,))
+    Array([7, 5], dtype=int32)
     """
     parsed = (
         GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)

@@ -173,7 +173,11 @@ concatenate_p = Concatenate()
 
 
 def concatenate(operands: Sequence[Value], dimension: int) -> Value:
-    """Return the operands joined along the axis `dimension`."""
+    """Return the operands joined along the axis `dimension`.
+
+    >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
+    Array([1, 2, 3], dtype=int32)
+    """
     if len(operands) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
     if len(operands) == 1:
@@ -240,7 +244,11 @@ split_p = Split()
 
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value]:
-    """Return the list of consecutive parts of extents `sizes` along `axis`."""
+    """Return the list of consecutive parts of extents `sizes` along `axis`.
+
+    >>> lax.split(jnp.arange(4), (1, 3))
+    [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
+    """
     rank = len(shape_of(operand))
     axis = axis_argument(axis, rank)
     for size in sizes:
@@ -323,6 +331,10 @@ def stack(operands: Sequence[Value], axis: int = 0) -> Value:
     """Return the operands joined along a new axis.
 
     operands: (n,) each, k of them -> (k, n) for axis 0
+
+    >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     if len(operands) == 0:
         raise ValueError("stack requires at least one operand")
@@ -381,7 +393,11 @@ unstack_p = Unstack()
 
 
 def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
-    """Return the slices of `x` along `axis`, without that axis."""
+    """Return the slices of `x` along `axis`, without that axis.
+
+    >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     axis = axis_argument(axis, len(shape_of(x)))
     return tuple(unstack_p.bind(x, axis=axis))
 

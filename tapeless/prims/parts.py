@@ -71,7 +71,11 @@ real_p = Real()
 
 
 def real(x: Value) -> Value:
-    """Return the real part, elementwise."""
+    """Return the real part, elementwise.
+
+    >>> lax.real(jnp.array([1 + 2j, -3j]))
+    Array([ 1., -0.], dtype=float32)
+    """
     return real_p.bind(x)[0]
 
 
@@ -93,7 +97,11 @@ imag_p = Imag()
 
 
 def imag(x: Value) -> Value:
-    """Return the imaginary part, elementwise."""
+    """Return the imaginary part, elementwise.
+
+    >>> lax.imag(jnp.array([1 + 2j, -3j]))
+    Array([ 2., -3.], dtype=float32)
+    """
     return imag_p.bind(x)[0]
 
 
@@ -141,7 +149,11 @@ complex_p = Complex()
 
 
 def complex(x: Value, y: Value) -> Value:
-    """Return x + iy, elementwise."""
+    """Return x + iy, elementwise.
+
+    >>> lax.complex(jnp.array([1.0, 2.0]), jnp.array([0.0, -1.0]))
+    Array([1.+0.j, 2.-1.j], dtype=complex64)
+    """
     return complex_p.bind(x, y)[0]
 
 
@@ -187,5 +199,9 @@ conj_p = Conj()
 
 
 def conj(x: Value) -> Value:
-    """Return the complex conjugate, elementwise."""
+    """Return the complex conjugate, elementwise.
+
+    >>> lax.conj(jnp.array([1 + 2j, -3j]))
+    Array([ 1.-2.j, -0.+3.j], dtype=complex64)
+    """
     return conj_p.bind(x, input_dtype=dtype_of(x))[0]

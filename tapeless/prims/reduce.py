@@ -621,32 +621,56 @@ argmin_p = ArgMin()
 
 
 def reduce_sum(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
-    """Return the sum along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the sum along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([3, 7], dtype=int32)
+    """
     return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
 
 
 def reduce_max(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
-    """Return the largest elements along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the largest elements along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_max(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([2, 4], dtype=int32)
+    """
     return reduce_max_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
 
 
 def reduce_min(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
-    """Return the least elements along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the least elements along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_min(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([1, 3], dtype=int32)
+    """
     return reduce_min_p.bind(operand, axes=tuple(axes), out_sharding=out_sharding)[0]
 
 
 def reduce_prod(operand: Value, axes: Axes) -> Value:
-    """Return the product along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the product along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_prod(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([ 2, 12], dtype=int32)
+    """
     return reduce_prod_p.bind(operand, axes=tuple(axes))[0]
 
 
 def reduce_and(operand: Value, axes: Axes) -> Value:
-    """Return the bitwise conjunction along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the bitwise conjunction along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_and(jnp.array([[True, True], [False, True]]), (1,))
+    Array([ True, False], dtype=bool)
+    """
     return reduce_and_p.bind(operand, axes=tuple(axes))[0]
 
 
 def reduce_or(operand: Value, axes: Axes) -> Value:
-    """Return the bitwise disjunction along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the bitwise disjunction along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_or(jnp.array([[True, True], [False, True]]), (1,))
+    Array([ True,  True], dtype=bool)
+    """
     return reduce_or_p.bind(operand, axes=tuple(axes))[0]
 
 
@@ -656,12 +680,20 @@ def reduce_xor(operand: Value, axes: Axes) -> Value:
 
 
 def argmax(operand: Value, axis: int, index_dtype: Any) -> Value:
-    """Return the index of the first largest element along `axis`: (n, m), 0 -> (m,)."""
+    """Return the index of the first largest element along `axis`: (n, m), 0 -> (m,).
+
+    >>> lax.argmax(jnp.array([[1, 5, 2], [7, 3, 9]]), 1, "int32")
+    Array([1, 2], dtype=int32)
+    """
     index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmax")
     return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]
 
 
 def argmin(operand: Value, axis: int, index_dtype: Any) -> Value:
-    """Return the index of the first least element along `axis`: (n, m), 0 -> (m,)."""
+    """Return the index of the first least element along `axis`: (n, m), 0 -> (m,).
+
+    >>> lax.argmin(jnp.array([[1, 5, 2], [7, 3, 9]]), 1, "int32")
+    Array([0, 1], dtype=int32)
+    """
     index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmin")
     return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]

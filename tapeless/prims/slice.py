@@ -135,7 +135,11 @@ def slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Value:
-    """Return the part of `operand` from start to before limit along each axis, with strides."""
+    """Return the part of `operand` from start to before limit along each axis, with strides.
+
+    >>> lax.slice(jnp.arange(6), (1,), (6,), (2,))
+    Array([1, 3, 5], dtype=int32)
+    """
     return slice_p.bind(
         operand,
         start_indices=tuple(start_indices),
@@ -151,7 +155,11 @@ def slice_in_dim(
     stride: int = 1,
     axis: int = 0,
 ) -> Value:
-    """Return the part of `operand` from start to before limit along one axis, as x[start:limit]."""
+    """Return the part of `operand` from start to before limit along one axis, as x[start:limit].
+
+    >>> lax.slice_in_dim(jnp.arange(6), 1, 4)
+    Array([1, 2, 3], dtype=int32)
+    """
     shape = shape_of(operand)
     axis = axis_argument(axis, len(shape))
     extent = shape[axis]
@@ -165,7 +173,11 @@ def slice_in_dim(
 
 
 def index_in_dim(operand: Value, index: int, axis: int = 0, keepdims: bool = True) -> Value:
-    """Return the slice of `operand` at one index along an axis, with or without that axis."""
+    """Return the slice of `operand` at one index along an axis, with or without that axis.
+
+    >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
+    Array(6, dtype=int32)
+    """
     shape = shape_of(operand)
     index, axis = operator.index(index), axis_argument(axis, len(shape))
     if not -shape[axis] <= index < shape[axis]:
@@ -306,6 +318,9 @@ def pad(operand: Value, padding_value: Value, padding_config: PaddingConfig) -> 
     """Return `operand` with `padding_value` around and between its elements.
 
     padding_config: for each axis (low, high, interior); low and high may be negative.
+
+    >>> lax.pad(jnp.array([1, 2]), 0, [(1, 2, 1)])
+    Array([0, 1, 0, 2, 0, 0], dtype=int32)
     """
     config = tuple((low, high, interior) for low, high, interior in padding_config)
     return pad_p.bind(operand, padding_value, padding_config=config)[0]

@@ -61,7 +61,11 @@ sin_p = Sin()
 
 
 def sin(x: Value, *, accuracy: object = None) -> Value:
-    """Return the sine, elementwise; x in radians."""
+    """Return the sine, elementwise; x in radians.
+
+    >>> lax.sin(jnp.array([0.25, 0.5])).round(3)
+    Array([0.247, 0.479], dtype=float32)
+    """
     return sin_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -79,7 +83,11 @@ cos_p = Cos()
 
 
 def cos(x: Value, *, accuracy: object = None) -> Value:
-    """Return the cosine, elementwise; x in radians."""
+    """Return the cosine, elementwise; x in radians.
+
+    >>> lax.cos(jnp.array([0.25, 0.5])).round(3)
+    Array([0.969, 0.878], dtype=float32)
+    """
     return cos_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -97,7 +105,11 @@ tan_p = Tan()
 
 
 def tan(x: Value, *, accuracy: object = None) -> Value:
-    """Return the tangent, elementwise; x in radians."""
+    """Return the tangent, elementwise; x in radians.
+
+    >>> lax.tan(jnp.array([0.25, 0.5])).round(3)
+    Array([0.255, 0.546], dtype=float32)
+    """
     return tan_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -116,7 +128,11 @@ asin_p = Asin()
 
 
 def asin(x: Value) -> Value:
-    """Return the inverse sine, elementwise."""
+    """Return the inverse sine, elementwise.
+
+    >>> lax.asin(jnp.array([0.25, 0.5])).round(3)
+    Array([0.253, 0.524], dtype=float32)
+    """
     return asin_p.bind(x)[0]
 
 
@@ -135,7 +151,11 @@ acos_p = Acos()
 
 
 def acos(x: Value) -> Value:
-    """Return the inverse cosine, elementwise."""
+    """Return the inverse cosine, elementwise.
+
+    >>> lax.acos(jnp.array([0.25, 0.5])).round(3)
+    Array([1.318, 1.047], dtype=float32)
+    """
     return acos_p.bind(x)[0]
 
 
@@ -154,7 +174,11 @@ atan_p = Atan()
 
 
 def atan(x: Value) -> Value:
-    """Return the inverse tangent, elementwise."""
+    """Return the inverse tangent, elementwise.
+
+    >>> lax.atan(jnp.array([0.25, 0.5])).round(3)
+    Array([0.245, 0.464], dtype=float32)
+    """
     return atan_p.bind(x)[0]
 
 
@@ -173,7 +197,11 @@ sinh_p = Sinh()
 
 
 def sinh(x: Value) -> Value:
-    """Return the hyperbolic sine, elementwise."""
+    """Return the hyperbolic sine, elementwise.
+
+    >>> lax.sinh(jnp.array([0.25, 0.5])).round(3)
+    Array([0.253, 0.521], dtype=float32)
+    """
     return sinh_p.bind(x)[0]
 
 
@@ -192,7 +220,11 @@ cosh_p = Cosh()
 
 
 def cosh(x: Value) -> Value:
-    """Return the hyperbolic cosine, elementwise."""
+    """Return the hyperbolic cosine, elementwise.
+
+    >>> lax.cosh(jnp.array([0.25, 0.5])).round(3)
+    Array([1.031, 1.128], dtype=float32)
+    """
     return cosh_p.bind(x)[0]
 
 
@@ -210,7 +242,11 @@ tanh_p = Tanh()
 
 
 def tanh(x: Value, *, accuracy: object = None) -> Value:
-    """Return the hyperbolic tangent, elementwise."""
+    """Return the hyperbolic tangent, elementwise.
+
+    >>> lax.tanh(jnp.array([0.25, 0.5])).round(3)
+    Array([0.245, 0.462], dtype=float32)
+    """
     return tanh_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -229,7 +265,11 @@ asinh_p = Asinh()
 
 
 def asinh(x: Value) -> Value:
-    """Return the inverse hyperbolic sine, elementwise."""
+    """Return the inverse hyperbolic sine, elementwise.
+
+    >>> lax.asinh(jnp.array([0.25, 0.5])).round(3)
+    Array([0.247, 0.481], dtype=float32)
+    """
     return asinh_p.bind(x)[0]
 
 
@@ -281,7 +321,11 @@ acosh_p = Acosh()
 
 
 def acosh(x: Value) -> Value:
-    """Return the inverse hyperbolic cosine, elementwise."""
+    """Return the inverse hyperbolic cosine, elementwise.
+
+    >>> lax.acosh(jnp.array([1.0, 2.0])).round(3)
+    Array([0.   , 1.317], dtype=float32)
+    """
     return acosh_p.bind(x)[0]
 
 
@@ -306,5 +350,9 @@ atanh_p = Atanh()
 
 
 def atanh(x: Value) -> Value:
-    """Return the inverse hyperbolic tangent, elementwise."""
+    """Return the inverse hyperbolic tangent, elementwise.
+
+    >>> lax.atanh(jnp.array([0.25, 0.5])).round(3)
+    Array([0.255, 0.549], dtype=float32)
+    """
     return atanh_p.bind(x)[0]

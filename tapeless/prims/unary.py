@@ -95,7 +95,11 @@ neg_p = Neg()
 
 
 def neg(x: Value) -> Value:
-    """Return -x, elementwise."""
+    """Return -x, elementwise.
+
+    >>> lax.neg(jnp.array([0.5, -2.0]))
+    Array([-0.5,  2. ], dtype=float32)
+    """
     return neg_p.bind(x)[0]
 
 
@@ -118,7 +122,11 @@ abs_p = Abs()
 
 
 def abs(x: Value) -> Value:
-    """Return |x|, elementwise; real for complex x."""
+    """Return |x|, elementwise; real for complex x.
+
+    >>> lax.abs(jnp.array([-1.5, 2.0]))
+    Array([1.5, 2. ], dtype=float32)
+    """
     return abs_p.bind(x)[0]
 
 
@@ -156,7 +164,11 @@ sign_p = Sign()
 
 
 def sign(x: Value) -> Value:
-    """Return the sign of x, elementwise; x / |x| for complex x."""
+    """Return the sign of x, elementwise; x / |x| for complex x.
+
+    >>> lax.sign(jnp.array([-1.5, 2.0]))
+    Array([-1.,  1.], dtype=float32)
+    """
     return sign_p.bind(x)[0]
 
 
@@ -188,7 +200,11 @@ floor_p = Floor()
 
 
 def floor(x: Value) -> Value:
-    """Return the largest integer not above x, elementwise."""
+    """Return the largest integer not above x, elementwise.
+
+    >>> lax.floor(jnp.array([-1.5, 2.25]))
+    Array([-2.,  2.], dtype=float32)
+    """
     return floor_p.bind(x)[0]
 
 
@@ -207,7 +223,11 @@ ceil_p = Ceil()
 
 
 def ceil(x: Value) -> Value:
-    """Return the smallest integer not below x, elementwise."""
+    """Return the smallest integer not below x, elementwise.
+
+    >>> lax.ceil(jnp.array([-1.5, 2.25]))
+    Array([-1.,  3.], dtype=float32)
+    """
     return ceil_p.bind(x)[0]
 
 
@@ -256,7 +276,11 @@ round_p = Round()
 
 
 def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Value:
-    """Return the integer nearest to x, elementwise."""
+    """Return the integer nearest to x, elementwise.
+
+    >>> lax.round(jnp.array([-1.5, 2.25]))
+    Array([-2.,  2.], dtype=float32)
+    """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))[0]
 
 
@@ -279,7 +303,11 @@ is_finite_p = IsFinite()
 
 
 def is_finite(x: Value) -> Value:
-    """Tell whether x is neither infinite nor NaN, elementwise."""
+    """Tell whether x is neither infinite nor NaN, elementwise.
+
+    >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     return is_finite_p.bind(x)[0]
 
 
@@ -310,7 +338,11 @@ square_p = Square()
 
 
 def square(x: Value) -> Value:
-    """Return x ** 2, elementwise."""
+    """Return x ** 2, elementwise.
+
+    >>> lax.square(jnp.array([0.5, -2.0]))
+    Array([0.25, 4.  ], dtype=float32)
+    """
     return square_p.bind(x)[0]
 
 
@@ -344,7 +376,11 @@ one_minus_square_p = OneMinusSquare()
 
 
 def one_minus_square(x: Value) -> Value:
-    """Return 1 - x ** 2, elementwise, accurate where |x| is close to 1."""
+    """Return 1 - x ** 2, elementwise, accurate where |x| is close to 1.
+
+    >>> lax.one_minus_square(jnp.array([0.5, -2.0]))
+    Array([ 0.75, -3.  ], dtype=float32)
+    """
     return one_minus_square_p.bind(x)[0]
 
 
@@ -395,12 +431,20 @@ integer_pow_p = IntegerPow()
 
 
 def integer_pow(x: Value, y: int) -> Value:
-    """Return x ** y, elementwise, for an integer y known now."""
+    """Return x ** y, elementwise, for an integer y known now.
+
+    >>> lax.integer_pow(jnp.array([2.0, 3.0]), 3)
+    Array([ 8., 27.], dtype=float32)
+    """
     return integer_pow_p.bind(x, y=y)[0]
 
 
 def reciprocal(x: Value) -> Value:
-    """Return 1 / x, elementwise."""
+    """Return 1 / x, elementwise.
+
+    >>> lax.reciprocal(jnp.array([0.5, -2.0]))
+    Array([ 2. , -0.5], dtype=float32)
+    """
     return integer_pow(x, -1)
 
 
@@ -439,7 +483,11 @@ sqrt_p = Sqrt()
 
 
 def sqrt(x: Value, *, accuracy: object = None) -> Value:
-    """Return the square root, elementwise."""
+    """Return the square root, elementwise.
+
+    >>> lax.sqrt(jnp.array([0.25, 0.5])).round(3)
+    Array([0.5  , 0.707], dtype=float32)
+    """
     return sqrt_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -461,7 +509,11 @@ rsqrt_p = Rsqrt()
 
 
 def rsqrt(x: Value, *, accuracy: object = None) -> Value:
-    """Return 1 / sqrt(x), elementwise."""
+    """Return 1 / sqrt(x), elementwise.
+
+    >>> lax.rsqrt(jnp.array([0.25, 0.5])).round(3)
+    Array([2.   , 1.414], dtype=float32)
+    """
     return rsqrt_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -480,7 +532,11 @@ cbrt_p = Cbrt()
 
 
 def cbrt(x: Value, *, accuracy: object = None) -> Value:
-    """Return the real cube root, elementwise."""
+    """Return the real cube root, elementwise.
+
+    >>> lax.cbrt(jnp.array([0.25, 0.5])).round(3)
+    Array([0.63 , 0.794], dtype=float32)
+    """
     return cbrt_p.bind(x, **accuracy_params(accuracy))[0]
 
 
@@ -502,7 +558,11 @@ not_p = Not()
 
 
 def bitwise_not(x: Value) -> Value:
-    """Return ~x, elementwise."""
+    """Return ~x, elementwise.
+
+    >>> lax.bitwise_not(jnp.array([1, 6], "int8"))
+    Array([-2, -7], dtype=int8)
+    """
     return not_p.bind(x)[0]
 
 
@@ -526,7 +586,11 @@ population_count_p = PopulationCount()
 
 
 def population_count(x: Value) -> Value:
-    """Return the number of one bits, elementwise."""
+    """Return the number of one bits, elementwise.
+
+    >>> lax.population_count(jnp.array([1, 6], "int8"))
+    Array([1, 2], dtype=int8)
+    """
     return population_count_p.bind(x)[0]
 
 
@@ -551,7 +615,11 @@ clz_p = Clz()
 
 
 def clz(x: Value) -> Value:
-    """Return the number of leading zero bits, elementwise."""
+    """Return the number of leading zero bits, elementwise.
+
+    >>> lax.clz(jnp.array([1, 6], "int8"))
+    Array([7, 5], dtype=int8)
+    """
     return clz_p.bind(x)[0]
 
 

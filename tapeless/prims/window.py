@@ -70,6 +70,9 @@ def padtype_to_pads(
     """Return the padding, per axis (before, after), that "SAME", "SAME_LOWER" or "VALID" means.
 
     SAME makes ceil(extent / stride) windows; an odd element goes after, or before for SAME_LOWER.
+
+    >>> lax.padtype_to_pads((5, 5), (2, 2), (1, 1), "SAME")
+    [(0, 1), (0, 1)]
     """
     name = padding.upper() if isinstance(padding, str) else padding
     if name == "VALID":
@@ -95,7 +98,11 @@ def reduce_window_shape_tuple(
     base_dilation: Shape | None = None,
     window_dilation: Shape | None = None,
 ) -> tuple[int, ...]:
-    """Return the number of windows along each axis."""
+    """Return the number of windows along each axis.
+
+    >>> lax.reduce_window_shape_tuple((5, 5), (2, 2), (1, 1), ((0, 0), (0, 0)))
+    (4, 4)
+    """
     rank = len(operand_shape)
     shape = []
     axes = zip(

@@ -106,6 +106,10 @@ def cholesky(x: Value, *, symmetrize_input: bool = True) -> Value:
     """Return the lower Cholesky factors: (..., n, n) -> (..., n, n).
 
     symmetrize_input: replace x by (x + x') / 2 first, which makes derivatives symmetric.
+
+    >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     check_square("cholesky", shape_of(x))
     return tril(cholesky_p.bind(symmetrize(x) if symmetrize_input else x)[0])

@@ -168,6 +168,9 @@ def eigh(
     x: (..., n, n) -> (..., n, n), real (..., n).
     symmetrize_input: replace x by (x + x') / 2 first; else one triangle is read.
     subset_by_index: the range [start, stop) of eigenvalues that is wanted.
+
+    >>> lax.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))[1].round(3)
+    Array([1., 3.], dtype=float32)
     """
     check_square("eigh", shape_of(x))
     v, w = eigh_p.bind(

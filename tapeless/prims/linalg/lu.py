@@ -281,10 +281,18 @@ def lu(x: Value) -> tuple[Value, Value, Value]:
     """Return the LU factors, the pivots and the permutation p, with x[p] = L U.
 
     x: (..., n, m) -> (..., n, m), int32 (..., k), int32 (..., n) with k = min(n, m).
+
+    >>> lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))[0]
+    Array([[4.  , 4.  ],
+           [0.25, 1.  ]], dtype=float32)
     """
     return tuple(lu_p.bind(x))
 
 
 def lu_pivots_to_permutation(pivots: Value, permutation_size: int) -> Value:
-    """Return the permutation that a sequence of row exchanges makes: (..., k) -> (..., n)."""
+    """Return the permutation that a sequence of row exchanges makes: (..., k) -> (..., n).
+
+    >>> lax.linalg.lu_pivots_to_permutation(jnp.array([1, 2, 2]), 3)
+    Array([1, 2, 0], dtype=int32)
+    """
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))[0]

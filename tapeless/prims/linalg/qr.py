@@ -488,6 +488,10 @@ def qr(
     """Return Q and R with x = Q R, and the permutation of columns if `pivoting`.
 
     x: (..., n, m) -> (..., n, n), (..., n, m), or not `full_matrices` (..., n, k), (..., k, m).
+
+    >>> jnp.abs(lax.linalg.qr(jnp.array([[3.0, 0.0], [4.0, 5.0]]))[1]).round(3)
+    Array([[5., 4.],
+           [0., 3.]], dtype=float32)
     """
     return tuple(
         qr_p.bind(
@@ -506,7 +510,12 @@ def geqrf(a: Value) -> tuple[Value, Value]:
 
 
 def householder_product(a: Value, taus: Value) -> Value:
-    """Return the product of reflectors: (..., n, m), (..., k) -> (..., n, m)."""
+    """Return the product of reflectors: (..., n, m), (..., k) -> (..., n, m).
+
+    >>> lax.linalg.householder_product(jnp.zeros((2, 2)), jnp.zeros(2))
+    Array([[ 1.,  0.],
+           [-0.,  1.]], dtype=float32)
+    """
     return householder_product_p.bind(a, taus)[0]
 
 
@@ -518,5 +527,10 @@ def ormqr(
     left: bool = True,
     transpose: bool = False,
 ) -> Value:
-    """Return Q c (`left`) or c Q, Q (`transpose`: Q') the product of the reflectors a, taus."""
+    """Return Q c (`left`) or c Q, Q (`transpose`: Q') the product of the reflectors a, taus.
+
+    >>> lax.linalg.ormqr(jnp.zeros((2, 2)), jnp.zeros(2), jnp.ones((2, 1)))
+    Array([[1.],
+           [1.]], dtype=float32)
+    """
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)[0]

@@ -272,6 +272,9 @@ def svd(
 
     x: (..., n, m) -> (..., n, n), (..., k), (..., m, m), or not `full_matrices` (..., n, k),
     (..., k), (..., k, m); k = min(n, m).
+
+    >>> lax.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+    Array([4., 3.], dtype=float32)
     """
     outs = svd_p.bind(
         x,

@@ -235,6 +235,11 @@ def triangular_solve(
     """Return X with op(A) X = B if `left_side`, else X op(A) = B.
 
     a: (..., n, n), of which only one triangle is read; b: (..., n, m), (..., m, n), or (..., n).
+
+    >>> lax.linalg.triangular_solve(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([[2.0],
+    ...     [9.0]]), left_side=True, lower=True)
+    Array([[1.],
+           [2.]], dtype=float32)
     """
     vector = len(shape_of(b)) == len(shape_of(a)) - 1
     if vector:

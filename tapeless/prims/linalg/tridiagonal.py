@@ -301,6 +301,9 @@ def tridiagonal(a: Value, *, lower: bool = True) -> tuple[Value, Value, Value, V
 
     a: (..., n, n) -> reflectors (..., n, n), diagonal (..., n), off-diagonal (..., n-1), and the
     reflectors' factors (..., n-1).
+
+    >>> lax.linalg.tridiagonal(jnp.array([[2.0, 1.0], [1.0, 3.0]]))[1]
+    Array([2., 3.], dtype=float32)
     """
     return tuple(tridiagonal_p.bind(a, lower=lower))
 
@@ -316,5 +319,10 @@ def tridiagonal_solve(
     """Solve tridiagonal systems: dl, d, du (..., n), b (..., n, m) -> (..., n, m).
 
     dl is below the diagonal (dl[0] is not read), du above it (du[n-1] is not read).
+
+    >>> lax.linalg.tridiagonal_solve(jnp.zeros(2), jnp.array([2.0, 4.0]), jnp.zeros(2),
+    ...     jnp.ones((2, 1)))
+    Array([[0.5 ],
+           [0.25]], dtype=float32)
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)[0]

@@ -117,6 +117,10 @@ def funm(
     """Return func(A), func being a function of complex numbers: by Parlett's recurrence.
 
     disp: False also returns an estimate of the error.  A: (n, n), with distinct eigenvalues.
+
+    >>> jax.scipy.linalg.funm(jnp.diag(jnp.array([1.0, 4.0])), jnp.sqrt).real.round(3)
+    Array([[1., 0.],
+           [0., 2.]], dtype=float32)
     """
     (a,) = promote_dtypes_inexact(A)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
@@ -148,6 +152,10 @@ def sqrtm(A: Any, blocksize: int = 1) -> Value:  # noqa: N803
 
     By the Schur form T of A: R R = T gives the elements of R diagonal by diagonal.
     blocksize: 1.
+
+    >>> jax.scipy.linalg.sqrtm(jnp.diag(jnp.array([4.0, 9.0]))).real.round(3)
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
     """
     if blocksize > 1:
         raise NotImplementedError("Blocked version is not implemented yet.")
@@ -177,6 +185,11 @@ def solve_sylvester(
     """Return X with A X + X B = C: (n, n), (m, m), (n, m) -> (n, m); NaN where there is none.
 
     method: "schur" or "eigen", which are one here.
+
+    >>> jax.scipy.linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), jnp.array([[2.0, 4.0], [6.0,
+    ...     8.0]])).real.round(3)
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"Unrecognized method {method}. The two valid methods are eigen or schur.")

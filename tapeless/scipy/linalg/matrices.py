@@ -83,6 +83,11 @@ def hankel(c: Any, r: Any = None) -> Value:
     """Return the matrix that is constant along antidiagonals: (n), (m) -> (n, m).
 
     c: the first column.  r: the last row, whose first element is ignored; by default zeros.
+
+    >>> jax.scipy.linalg.hankel(jnp.array([1, 2, 3]))
+    Array([[1, 2, 3],
+           [2, 3, 0],
+           [3, 0, 0]], dtype=int32)
     """
     c = jnp.atleast_1d(jnp.asarray(c))
     r = jnp.zeros_like(c) if r is None else r
@@ -92,7 +97,13 @@ def hankel(c: Any, r: Any = None) -> Value:
 
 
 def circulant(c: Any) -> Value:
-    """Return the matrix whose columns are c, turned round by one more each: (n) -> (n, n)."""
+    """Return the matrix whose columns are c, turned round by one more each: (n) -> (n, n).
+
+    >>> jax.scipy.linalg.circulant(jnp.array([1, 2, 3]))
+    Array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]], dtype=int32)
+    """
     c = jnp.asarray(c)
     n = c.shape[-1]
     return c[..., (np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
@@ -106,6 +117,11 @@ def convolution_matrix(
     """Return the matrix whose product with a vector of length n is the convolution with `a`.
 
     mode: "full", "same" or "valid", as in `convolve`.
+
+    >>> jax.scipy.linalg.convolution_matrix(jnp.array([1, 2]), 2)
+    Array([[1, 0],
+           [2, 1],
+           [0, 2]], dtype=int32)
     """
     a = jnp.asarray(a)
     if n <= 0:
@@ -125,7 +141,12 @@ def convolution_matrix(
 
 
 def companion(a: Any) -> Value:
-    """Return the matrix whose eigenvalues are the roots of a polynomial: (n) -> (n-1, n-1)."""
+    """Return the matrix whose eigenvalues are the roots of a polynomial: (n) -> (n-1, n-1).
+
+    >>> jax.scipy.linalg.companion(jnp.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
+    """
     (a,) = promote_dtypes_inexact(a)
     if a.shape[-1] < 2:
         raise ValueError(f"The length of `a` must be at least 2; got shape {a.shape}")
@@ -143,13 +164,23 @@ def companion(a: Any) -> Value:
 
 
 def fiedler(a: Any) -> Value:
-    """Return the matrix |a_i - a_j|: (n) -> (n, n)."""
+    """Return the matrix |a_i - a_j|: (n) -> (n, n).
+
+    >>> jax.scipy.linalg.fiedler(jnp.array([1, 4]))
+    Array([[0, 3],
+           [3, 0]], dtype=int32)
+    """
     a = jnp.atleast_1d(jnp.asarray(a))
     return jnp.abs(a[..., :, None] - a[..., None, :])
 
 
 def fiedler_companion(a: Any) -> Value:
-    """Return a matrix of five diagonals whose eigenvalues are the roots of a polynomial."""
+    """Return a matrix of five diagonals whose eigenvalues are the roots of a polynomial.
+
+    >>> jax.scipy.linalg.fiedler_companion(jnp.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
+    """
     (a,) = promote_dtypes_inexact(a)
     if a.ndim != 1:
         raise ValueError("Input 'a' must be 1-D array.")
@@ -180,13 +211,23 @@ def fiedler_companion(a: Any) -> Value:
 
 
 def hilbert(n: int) -> Value:
-    """Return the matrix 1 / (i + j + 1)."""
+    """Return the matrix 1 / (i + j + 1).
+
+    >>> jax.scipy.linalg.hilbert(2).round(3)
+    Array([[1.   , 0.5  ],
+           [0.5  , 0.333]], dtype=float32)
+    """
     i = jnp.arange(n, dtype=jnp.result_type(float))
     return 1 / (i[:, None] + i[None, :] + 1)
 
 
 def invhilbert(n: int) -> Value:
-    """Return the inverse of `hilbert(n)`, whose elements are integers."""
+    """Return the inverse of `hilbert(n)`, whose elements are integers.
+
+    >>> jax.scipy.linalg.invhilbert(2)
+    Array([[ 4., -6.],
+           [-6., 12.]], dtype=float32)
+    """
     values = [
         [
             _inverse_hilbert(
@@ -217,7 +258,12 @@ def _inverse_hilbert(
 
 
 def hadamard(n: int, dtype: Any = int) -> Value:
-    """Return the matrix of 1 and -1 with orthogonal rows, of a size n that is a power of 2."""
+    """Return the matrix of 1 and -1 with orthogonal rows, of a size n that is a power of 2.
+
+    >>> jax.scipy.linalg.hadamard(2)
+    Array([[ 1,  1],
+           [ 1, -1]], dtype=int32)
+    """
     if n < 1 or n & (n - 1):
         raise ValueError(f"n must be a positive integer and a power of 2; got n={n}")
     i = np.arange(n)
@@ -229,7 +275,12 @@ def hadamard(n: int, dtype: Any = int) -> Value:
 
 
 def helmert(n: int, full: bool = False) -> Value:
-    """Return the Helmert matrix of contrasts: (n-1, n), or with `full` (n, n)."""
+    """Return the Helmert matrix of contrasts: (n-1, n), or with `full` (n, n).
+
+    >>> jax.scipy.linalg.helmert(3).round(3)
+    Array([[ 0.707, -0.707,  0.   ],
+           [ 0.408,  0.408, -0.816]], dtype=float32)
+    """
     i = np.arange(n)[:, None]
     j = np.arange(n)[None, :]
     size = np.sqrt(
@@ -259,7 +310,13 @@ def helmert(n: int, full: bool = False) -> Value:
 
 
 def pascal(n: int, kind: str | None = None) -> Value:
-    """Return the matrix of binomial coefficients.  kind: "symmetric", "lower" or "upper"."""
+    """Return the matrix of binomial coefficients.  kind: "symmetric", "lower" or "upper".
+
+    >>> jax.scipy.linalg.pascal(3)
+    Array([[1., 1., 1.],
+           [1., 2., 3.],
+           [1., 3., 6.]], dtype=float32)
+    """
     kind = "symmetric" if kind is None else kind
     if kind not in ("symmetric", "lower", "upper"):
         raise ValueError("Expected kind to be on of: {'symmetric', 'lower', 'upper'}")
@@ -272,7 +329,13 @@ def pascal(n: int, kind: str | None = None) -> Value:
 
 
 def invpascal(n: int, kind: str | None = None) -> Value:
-    """Return the inverse of `pascal(n, kind)`."""
+    """Return the inverse of `pascal(n, kind)`.
+
+    >>> jax.scipy.linalg.invpascal(3)
+    Array([[ 3., -3.,  1.],
+           [-3.,  5., -2.],
+           [ 1., -2.,  1.]], dtype=float32)
+    """
     kind = "symmetric" if kind is None else kind
     sign = np.fromfunction(lambda i, j: (-1.0) ** (i + j), (n, n))
     if kind == "symmetric":
@@ -282,7 +345,12 @@ def invpascal(n: int, kind: str | None = None) -> Value:
 
 
 def leslie(f: Any, s: Any) -> Value:
-    """Return the matrix of births f in the first row, survivals s below: (n), (n-1) -> (n, n)."""
+    """Return the matrix of births f in the first row, survivals s below: (n), (n-1) -> (n, n).
+
+    >>> jax.scipy.linalg.leslie(jnp.array([0.0, 2.0]), jnp.array([0.5]))
+    Array([[0. , 2. ],
+           [0.5, 0. ]], dtype=float32)
+    """
     f, s = promote_dtypes(jnp.asarray(f), jnp.asarray(s))
     if f.shape[-1] != s.shape[-1] + 1:
         raise ValueError("Incorrect lengths for f and s: f must be one longer than s")
@@ -298,7 +366,12 @@ def dft(
     *,
     dtype: Any = None,
 ) -> Value:
-    """Return the matrix of the discrete Fourier transform.  scale: None, "sqrtn" or "n"."""
+    """Return the matrix of the discrete Fourier transform.  scale: None, "sqrtn" or "n".
+
+    >>> jax.scipy.linalg.dft(2).real
+    Array([[ 1.,  1.],
+           [ 1., -1.]], dtype=float32)
+    """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
     power = np.outer(np.arange(n), np.arange(n)) % max(n, 1)

@@ -14,12 +14,20 @@ __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "sph_harm_y"]
 
 
 def i0e(x: Any) -> Value:
-    """Return exp(-|x|) I_0(x), the scaled modified Bessel function of order 0."""
+    """Return exp(-|x|) I_0(x), the scaled modified Bessel function of order 0.
+
+    >>> jax.scipy.special.i0e(jnp.array([0.25, 0.5])).round(3)
+    Array([0.791, 0.645], dtype=float32)
+    """
     return lax.bessel_i0e(*promote_args_inexact("i0e", x))
 
 
 def i1e(x: Any) -> Value:
-    """Return exp(-|x|) I_1(x), the scaled modified Bessel function of order 1."""
+    """Return exp(-|x|) I_1(x), the scaled modified Bessel function of order 1.
+
+    >>> jax.scipy.special.i1e(jnp.array([0.25, 0.5])).round(3)
+    Array([0.098, 0.156], dtype=float32)
+    """
     return lax.bessel_i1e(*promote_args_inexact("i1e", x))
 
 
@@ -34,7 +42,11 @@ def i0(x: Any) -> Value:
 
 
 def i1(x: Any) -> Value:
-    """Return I_1(x), the modified Bessel function of order 1."""
+    """Return I_1(x), the modified Bessel function of order 1.
+
+    >>> jax.scipy.special.i1(jnp.array([0.25, 0.5])).round(3)
+    Array([0.126, 0.258], dtype=float32)
+    """
     (x,) = promote_args_inexact("i1", x)
     return jnp.exp(jnp.abs(x)) * i1e(x)
 
@@ -49,6 +61,10 @@ def bessel_jn(
 
     By Miller's backward recurrence J_(n-1) = 2n/z J_n - J_(n+1) from order n_iter, which must be
     well above |z| and v; normalised by J_0 + 2 (J_2 + J_4 + ...) = 1.
+
+    >>> jax.scipy.special.bessel_jn(jnp.array([1.0]), v=1).round(3)
+    Array([[0.765],
+           [0.44 ]], dtype=float32)
     """
     (z,) = promote_args_inexact("bessel_jn", z)
     safe = jnp.where(
@@ -135,6 +151,10 @@ def sph_harm_y(
 
     n: degrees >= 0.  m: orders, |m| <= n.  theta: the polar angle, 0 <= theta <= pi.  phi: the
     azimuth.  n_max: the largest degree, a Python int; needed under jit.
+
+    >>> jax.scipy.special.sph_harm_y(jnp.array([1]), jnp.array([0]), jnp.array([0.5]),
+    ...     jnp.array([0.1]), n_max=2).real.round(3)
+    Array([0.429], dtype=float32)
     """
     if diff_n is not None:
         raise NotImplementedError("sph_harm_y: derivatives by diff_n; use jax.grad")

@@ -145,7 +145,11 @@ _betaln_function = wide_function(
 
 
 def betaln(a: Any, b: Any) -> Value:
-    """Return log |B(a, b)|, with B(a, b) = gamma(a) gamma(b) / gamma(a + b)."""
+    """Return log |B(a, b)|, with B(a, b) = gamma(a) gamma(b) / gamma(a + b).
+
+    >>> jax.scipy.special.betaln(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([ 0.452, -1.322], dtype=float32)
+    """
     return _betaln_function(a, b)
 
 
@@ -161,33 +165,57 @@ def beta(a: Any, b: Any) -> Value:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Value:
-    """Return the regularised incomplete beta function I(a, b, x)."""
+    """Return the regularised incomplete beta function I(a, b, x).
+
+    >>> jax.scipy.special.betainc(1.0, 2.0, jnp.array([0.25, 0.5])).round(3)
+    Array([0.438, 0.75 ], dtype=float32)
+    """
     return lax.betainc(*promote_args_inexact("betainc", a, b, x))
 
 
 def gammainc(a: Any, x: Any) -> Value:
-    """Return the regularised lower incomplete gamma function P(a, x)."""
+    """Return the regularised lower incomplete gamma function P(a, x).
+
+    >>> jax.scipy.special.gammainc(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.917, 0.442], dtype=float32)
+    """
     return lax.igamma(*promote_args_inexact("gammainc", a, x))
 
 
 def gammaincc(a: Any, x: Any) -> Value:
-    """Return the regularised upper incomplete gamma function Q(a, x)."""
+    """Return the regularised upper incomplete gamma function Q(a, x).
+
+    >>> jax.scipy.special.gammaincc(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.083, 0.558], dtype=float32)
+    """
     return lax.igammac(*promote_args_inexact("gammaincc", a, x))
 
 
 def digamma(x: Any) -> Value:
-    """Return the derivative of log gamma(x)."""
+    """Return the derivative of log gamma(x).
+
+    >>> jax.scipy.special.digamma(jnp.array([0.25, 0.5])).round(3)
+    Array([-4.227, -1.964], dtype=float32)
+    """
     return lax.digamma(*promote_args_inexact("digamma", x))
 
 
 def polygamma(n: Any, x: Any) -> Value:
-    """Return the n-th derivative of digamma at x."""
+    """Return the n-th derivative of digamma at x.
+
+    >>> jax.scipy.special.polygamma(1, jnp.array([1.0, 2.0])).round(3)
+    Array([1.645, 0.645], dtype=float32)
+    """
     check_arraylike("polygamma", n, x)
     return lax.polygamma(*promote_args_inexact("polygamma", n, x))
 
 
 def zeta(x: Any, q: Any = None) -> Value:
-    """Return the sum of (q + k)**-x over k = 0, 1, 2, ...  q: must be given."""
+    """Return the sum of (q + k)**-x over k = 0, 1, 2, ...  q: must be given.
+
+    >>> jax.scipy.special.zeta(jnp.array([2.0, 3.0]), 1.0).round(3)
+    Array([1.645, 1.202], dtype=float32)
+    """
     if q is None:
         raise NotImplementedError(
             "Riemann zeta function not implemented; pass q != None to compute the Hurwitz Zeta "
@@ -200,6 +228,9 @@ def multigammaln(a: Any, d: Any) -> Value:
     """Return the logarithm of the multivariate gamma function of dimension d.
 
     d (d-1)/4 log pi + the sum of log gamma(a - k/2) over k < d.  d: a Python int.
+
+    >>> jax.scipy.special.multigammaln(jnp.array([2.0, 3.0]), 2).round(3)
+    Array([0.452, 1.55 ], dtype=float32)
     """
     (a,) = promote_args_inexact("multigammaln", a)
     d = int(d)

@@ -69,18 +69,30 @@ def _xlog1py_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 
 def xlog1py(x: Any, y: Any) -> Value:
-    """Return x log(1 + y); 0 where x is 0 and y is a number."""
+    """Return x log(1 + y); 0 where x is 0 and y is a number.
+
+    >>> jax.scipy.special.xlog1py(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.458, 1.833], dtype=float32)
+    """
     return _xlog1py(*promote_args_inexact("xlog1py", x, y))
 
 
 def entr(x: Any) -> Value:
-    """Return -x log x; 0 at 0, and -inf below."""
+    """Return -x log x; 0 at 0, and -inf below.
+
+    >>> jax.scipy.special.entr(jnp.array([0.25, 0.5])).round(3)
+    Array([0.347, 0.347], dtype=float32)
+    """
     (x,) = promote_args_inexact("entr", x)
     return jnp.where(x < 0, -jnp.inf, -xlogy(x, x))
 
 
 def rel_entr(p: Any, q: Any) -> Value:
-    """Return p log(p/q); 0 where p = 0 and q >= 0, inf where p or q is negative."""
+    """Return p log(p/q); 0 where p = 0 and q >= 0, inf where p or q is negative.
+
+    >>> jax.scipy.special.rel_entr(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([-0.549,  0.575], dtype=float32)
+    """
     p, q = promote_args_inexact("rel_entr", p, q)
     is_positive = (p > 0) & (q > 0)
     is_zero = (p == 0) & (q >= 0)
@@ -90,7 +102,11 @@ def rel_entr(p: Any, q: Any) -> Value:
 
 
 def kl_div(p: Any, q: Any) -> Value:
-    """Return p log(p/q) - p + q; q where p = 0, inf where p or q is negative."""
+    """Return p log(p/q) - p + q; q where p = 0, inf where p or q is negative.
+
+    >>> jax.scipy.special.kl_div(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.451, 0.075], dtype=float32)
+    """
     p, q = promote_args_inexact("kl_div", p, q)
     return rel_entr(p, q) - p + q
 
@@ -118,19 +134,31 @@ def _logit_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 
 def logit(x: Any) -> Value:
-    """Return log(x / (1 - x)), the inverse of `expit`."""
+    """Return log(x / (1 - x)), the inverse of `expit`.
+
+    >>> jax.scipy.special.logit(jnp.array([0.25, 0.5])).round(3)
+    Array([-1.099,  0.   ], dtype=float32)
+    """
     return _logit(*promote_args_inexact("logit", x))
 
 
 def boxcox(x: Any, lmbda: Any) -> Value:
-    """Return (x**lmbda - 1) / lmbda; log x where lmbda is 0."""
+    """Return (x**lmbda - 1) / lmbda; log x where lmbda is 0.
+
+    >>> jax.scipy.special.boxcox(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([-0.431,  1.219], dtype=float32)
+    """
     x, power = promote_args_inexact("boxcox", x, lmbda)
     safe = jnp.where(power == 0, 1, power)
     return jnp.where(power == 0, jnp.log(x), jnp.expm1(safe * jnp.log(x)) / safe)
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Value:
-    """Return ((1 + x)**lmbda - 1) / lmbda; log(1 + x) where lmbda is 0."""
+    """Return ((1 + x)**lmbda - 1) / lmbda; log(1 + x) where lmbda is 0.
+
+    >>> jax.scipy.special.boxcox1p(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.558, 2.797], dtype=float32)
+    """
     x, power = promote_args_inexact("boxcox1p", x, lmbda)
     safe = jnp.where(power == 0, 1, power)
     return jnp.where(power == 0, jnp.log1p(x), jnp.expm1(safe * jnp.log1p(x)) / safe)
@@ -160,10 +188,18 @@ def logsumexp(
 
 
 def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
-    """Return exp(x) / sum(exp(x)) along axes: all by default."""
+    """Return exp(x) / sum(exp(x)) along axes: all by default.
+
+    >>> jax.scipy.special.softmax(jnp.array([1.0, 2.0])).round(3)
+    Array([0.269, 0.731], dtype=float32)
+    """
     return nn_softmax(x, axis=axis)
 
 
 def log_softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
-    """Return x - log(sum(exp(x))) along axes: all by default."""
+    """Return x - log(sum(exp(x))) along axes: all by default.
+
+    >>> jax.scipy.special.log_softmax(jnp.array([1.0, 2.0])).round(3)
+    Array([-1.313, -0.313], dtype=float32)
+    """
     return nn_log_softmax(x, axis=axis)

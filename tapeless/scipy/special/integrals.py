@@ -148,7 +148,11 @@ def expn(n: Any, x: Any) -> Value:
 
 
 def exp1(x: Any) -> Value:
-    """Return E_1(x), the integral of exp(-x t) / t over t > 1."""
+    """Return E_1(x), the integral of exp(-x t) / t over t > 1.
+
+    >>> jax.scipy.special.exp1(jnp.array([0.25, 0.5])).round(3)
+    Array([1.044, 0.56 ], dtype=float32)
+    """
     (x,) = promote_args_inexact("exp1", x)
     return expn(jnp.ones_like(x), x)
 
@@ -220,7 +224,11 @@ _cosine_integral = wide_function(
 
 
 def sici(x: Any) -> tuple[Value, Value]:
-    """Return Si(x) and Ci(x), the sine and cosine integrals; Ci is NaN for negative x."""
+    """Return Si(x) and Ci(x), the sine and cosine integrals; Ci is NaN for negative x.
+
+    >>> jax.scipy.special.sici(jnp.array([0.5]))[0].round(3)
+    Array([0.493], dtype=float32)
+    """
     return _sine_integral(x), _cosine_integral(x)
 
 
@@ -273,7 +281,11 @@ _spence_function = wide_function(
 
 
 def spence(x: Any) -> Value:
-    """Return the integral of log(t) / (1 - t), t from 1 to x: the dilogarithm of 1 - x."""
+    """Return the integral of log(t) / (1 - t), t from 1 to x: the dilogarithm of 1 - x.
+
+    >>> jax.scipy.special.spence(jnp.array([0.25, 0.5])).round(3)
+    Array([0.978, 0.582], dtype=float32)
+    """
     return _spence_function(x)
 
 
@@ -328,7 +340,11 @@ def hyp1f1(
     b: Any,
     x: Any,
 ) -> Value:
-    """Return the confluent hypergeometric function 1F1(a, b, x); it is differentiable in x."""
+    """Return the confluent hypergeometric function 1F1(a, b, x); it is differentiable in x.
+
+    >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
+    Array([1.297, 1.718], dtype=float32)
+    """
     return _hyp1f1_function(a, b, x)
 
 

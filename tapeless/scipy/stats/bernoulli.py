@@ -17,7 +17,11 @@ def logpmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.bernoulli.logpmf(jnp.array([0, 1]), 0.25).round(3)
+    Array([-0.288, -1.386], dtype=float32, weak_type=True)
+    """
     k, p, loc = promote_args_inexact(
         "bernoulli.logpmf",
         k,
@@ -34,19 +38,31 @@ def pmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.bernoulli.pmf(jnp.array([0, 1]), 0.25).round(3)
+    Array([0.75, 0.25], dtype=float32, weak_type=True)
+    """
     return jnp.exp(logpmf(k, p, loc))
 
 
 def cdf(k: Any, p: Any) -> Value:
-    """Return the probability of a number up to k."""
+    """Return the probability of a number up to k.
+
+    >>> jax.scipy.stats.bernoulli.cdf(jnp.array([0, 1]), 0.25).round(3)
+    Array([0.75, 1.  ], dtype=float32)
+    """
     k, p = promote_args_inexact("bernoulli.cdf", k, p)
     value = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1)).astype(k.dtype)
     return jnp.where(jnp.isnan(p) | (p < 0) | (p > 1), jnp.nan, value)
 
 
 def ppf(q: Any, p: Any) -> Value:
-    """Return the smallest number whose `cdf` is at least q."""
+    """Return the smallest number whose `cdf` is at least q.
+
+    >>> jax.scipy.stats.bernoulli.ppf(jnp.array([0.5, 0.9]), 0.25)
+    Array([0., 1.], dtype=float32)
+    """
     q, p = promote_args_inexact("bernoulli.ppf", q, p)
     bad = jnp.isnan(q) | jnp.isnan(p) | (p < 0) | (p > 1) | (q < 0) | (q > 1)
     value = jnp.where(q == 0, -1, jnp.where(q <= 1 - p, 0, 1))

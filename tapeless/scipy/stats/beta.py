@@ -19,7 +19,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density; -inf outside of the support."""
+    """Return the logarithm of the density; -inf outside of the support.
+
+    >>> jax.scipy.stats.beta.logpdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([0.523, 0.405], dtype=float32)
+    """
     x, a, b, loc, scale = promote_args_inexact("beta.logpdf", x, a, b, loc, scale)
     z = (x - loc) / scale
     inside = (z >= 0) & (z <= 1)
@@ -36,7 +40,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.beta.pdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([1.688, 1.5  ], dtype=float32)
+    """
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
@@ -47,7 +55,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.beta.cdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([0.262, 0.688], dtype=float32)
+    """
     x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
     return special.betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
 
@@ -59,7 +71,11 @@ def logcdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `cdf`."""
+    """Return the logarithm of `cdf`.
+
+    >>> jax.scipy.stats.beta.logcdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([-1.34 , -0.375], dtype=float32)
+    """
     return jnp.log(cdf(x, a, b, loc, scale))
 
 
@@ -70,7 +86,11 @@ def sf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number above x."""
+    """Return the probability of a number above x.
+
+    >>> jax.scipy.stats.beta.sf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([0.738, 0.312], dtype=float32)
+    """
     x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
     return special.betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
 
@@ -82,5 +102,9 @@ def logsf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `sf`."""
+    """Return the logarithm of `sf`.
+
+    >>> jax.scipy.stats.beta.logsf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
+    Array([-0.303, -1.163], dtype=float32)
+    """
     return jnp.log(sf(x, a, b, loc, scale))

@@ -18,7 +18,11 @@ def logpmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.binom.logpmf(jnp.array([0, 1]), 3, 0.25).round(3)
+    Array([-0.863, -0.863], dtype=float32, weak_type=True)
+    """
     k, n, p, loc = promote_args_inexact("binom.logpmf", k, n, p, loc)
     y = k - loc
     choices = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
@@ -32,5 +36,9 @@ def pmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.binom.pmf(jnp.array([0, 1]), 3, 0.25).round(3)
+    Array([0.422, 0.422], dtype=float32, weak_type=True)
+    """
     return jnp.exp(logpmf(k, n, p, loc))

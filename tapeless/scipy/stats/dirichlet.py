@@ -19,6 +19,9 @@ def logpdf(x: Any, alpha: Any) -> Value:
     """Return the logarithm of the density: (n or n-1, s), (n) -> (s).
 
     x: the probabilities along the first axis; the last of them may be left out.
+
+    >>> jax.scipy.stats.dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([2.0, 3.0])).round(3)
+    Array(0.523, dtype=float32)
     """
     x, alpha = promote_dtypes_inexact(x, alpha)
     if alpha.ndim != 1:
@@ -42,5 +45,9 @@ def logpdf(x: Any, alpha: Any) -> Value:
 
 
 def pdf(x: Any, alpha: Any) -> Value:
-    """Return the density: (n or n-1, s), (n) -> (s)."""
+    """Return the density: (n or n-1, s), (n) -> (s).
+
+    >>> jax.scipy.stats.dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.array([2.0, 3.0])).round(3)
+    Array(1.688, dtype=float32)
+    """
     return jnp.exp(logpdf(x, alpha))

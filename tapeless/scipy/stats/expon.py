@@ -16,7 +16,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density; -inf outside of the support."""
+    """Return the logarithm of the density; -inf outside of the support.
+
+    >>> jax.scipy.stats.expon.logpdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.25, -0.5 ], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("expon.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z < 0, -jnp.inf, -z - jnp.log(scale))
@@ -27,7 +31,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.expon.pdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.779, 0.607], dtype=float32)
+    """
     return jnp.exp(logpdf(x, loc, scale))
 
 
@@ -36,7 +44,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.expon.cdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.221, 0.393], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("expon.cdf", x, loc, scale)
     return -jnp.expm1(-jnp.maximum((x - loc) / scale, 0))
 
@@ -46,7 +58,11 @@ def logcdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `cdf`."""
+    """Return the logarithm of `cdf`.
+
+    >>> jax.scipy.stats.expon.logcdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-1.509, -0.933], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("expon.logcdf", x, loc, scale)
     z = jnp.maximum((x - loc) / scale, 0)
     return jnp.log(-jnp.expm1(-z))
@@ -57,7 +73,11 @@ def sf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number above x."""
+    """Return the probability of a number above x.
+
+    >>> jax.scipy.stats.expon.sf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.779, 0.607], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("expon.sf", x, loc, scale)
     return jnp.exp(-jnp.maximum((x - loc) / scale, 0))
 
@@ -67,7 +87,11 @@ def logsf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `sf`."""
+    """Return the logarithm of `sf`.
+
+    >>> jax.scipy.stats.expon.logsf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.25, -0.5 ], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("expon.logsf", x, loc, scale)
     return -jnp.maximum((x - loc) / scale, 0)
 
@@ -77,7 +101,11 @@ def ppf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `cdf`."""
+    """Return the inverse of `cdf`.
+
+    >>> jax.scipy.stats.expon.ppf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.288, 0.693], dtype=float32)
+    """
     q, loc, scale = promote_args_inexact("expon.ppf", q, loc, scale)
     value = loc - scale * jnp.log1p(-q)
     return jnp.where((q < 0) | (q > 1), jnp.nan, value)

@@ -13,7 +13,11 @@ __all__ = ["cdf", "logpdf", "pdf"]
 
 
 def logpdf(x: Any, p: Any) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.gennorm.logpdf(jnp.array([0.0, 1.0]), 1.5).round(3)
+    Array([-0.591, -1.591], dtype=float32)
+    """
     x, p = promote_args_inexact(
         "gennorm.logpdf",
         x,
@@ -23,12 +27,20 @@ def logpdf(x: Any, p: Any) -> Value:
 
 
 def pdf(x: Any, p: Any) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.gennorm.pdf(jnp.array([0.0, 1.0]), 1.5).round(3)
+    Array([0.554, 0.204], dtype=float32)
+    """
     return jnp.exp(logpdf(x, p))
 
 
 def cdf(x: Any, p: Any) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.gennorm.cdf(jnp.array([0.0, 1.0]), 1.5).round(3)
+    Array([0.5  , 0.888], dtype=float32)
+    """
     x, p = promote_args_inexact(
         "gennorm.cdf",
         x,

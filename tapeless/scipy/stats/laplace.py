@@ -16,7 +16,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.laplace.logpdf(jnp.array([0.0, 1.0])).round(3)
+    Array([-0.693, -1.693], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("laplace.logpdf", x, loc, scale)
     return -jnp.abs(x - loc) / scale - jnp.log(2 * scale)
 
@@ -26,7 +30,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.laplace.pdf(jnp.array([0.0, 1.0])).round(3)
+    Array([0.5  , 0.184], dtype=float32)
+    """
     return jnp.exp(logpdf(x, loc, scale))
 
 
@@ -35,7 +43,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.laplace.cdf(jnp.array([0.0, 1.0])).round(3)
+    Array([0.5  , 0.816], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("laplace.cdf", x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z > 0, 1 - 0.5 * jnp.exp(-jnp.abs(z)), 0.5 * jnp.exp(-jnp.abs(z)))

@@ -17,7 +17,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.logistic.logpdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-1.402, -1.448], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("logistic.logpdf", x, loc, scale)
     half = (x - loc) / (2 * scale)
     return -2 * jnp.logaddexp(half, -half) - jnp.log(scale)
@@ -28,7 +32,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.logistic.pdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.246, 0.235], dtype=float32)
+    """
     return jnp.exp(logpdf(x, loc, scale))
 
 
@@ -37,7 +45,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.logistic.cdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.562, 0.622], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("logistic.cdf", x, loc, scale)
     return special.expit((x - loc) / scale)
 
@@ -47,7 +59,11 @@ def sf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number above x."""
+    """Return the probability of a number above x.
+
+    >>> jax.scipy.stats.logistic.sf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.438, 0.378], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("logistic.sf", x, loc, scale)
     return special.expit((loc - x) / scale)
 
@@ -57,7 +73,11 @@ def ppf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `cdf`."""
+    """Return the inverse of `cdf`.
+
+    >>> jax.scipy.stats.logistic.ppf(jnp.array([0.25, 0.5])).round(3)
+    Array([-1.099,  0.   ], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("logistic.ppf", x, loc, scale)
     return special.logit(x) * scale + loc
 
@@ -67,6 +87,10 @@ def isf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `sf`."""
+    """Return the inverse of `sf`.
+
+    >>> jax.scipy.stats.logistic.isf(jnp.array([0.25, 0.5])).round(3)
+    Array([1.099, 0.   ], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("logistic.isf", x, loc, scale)
     return -special.logit(x) * scale + loc

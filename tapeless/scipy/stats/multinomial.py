@@ -17,7 +17,11 @@ def logpmf(
     n: Any,
     p: Any,
 ) -> Value:
-    """Return the logarithm of the probability of counts: (s, k), (s), (k) -> (s)."""
+    """Return the logarithm of the probability of counts: (s, k), (s), (k) -> (s).
+
+    >>> jax.scipy.stats.multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75])).round(3)
+    Array(-0.863, dtype=float32)
+    """
     (p,) = promote_args_inexact("multinomial.logpmf", p)
     x, n = jnp.asarray(x), jnp.asarray(n)
     parts = special.xlogy(x, p) - special.gammaln(x + 1)
@@ -30,5 +34,9 @@ def pmf(
     n: Any,
     p: Any,
 ) -> Value:
-    """Return the probability of counts: (s, k), (s), (k) -> (s)."""
+    """Return the probability of counts: (s, k), (s), (k) -> (s).
+
+    >>> jax.scipy.stats.multinomial.pmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75])).round(3)
+    Array(0.422, dtype=float32)
+    """
     return jnp.exp(logpmf(x, n, p))

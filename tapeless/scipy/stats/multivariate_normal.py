@@ -38,6 +38,10 @@ def logpdf(
 
     cov: the covariance matrix, positive definite; a scalar is a multiple of the identity.
     allow_singular: not supported.
+
+    >>> jax.scipy.stats.multivariate_normal.logpdf(jnp.array([1.0, 0.0]), jnp.zeros(2),
+    ...     jnp.eye(2)).round(3)
+    Array(-2.338, dtype=float32)
     """
     if allow_singular is not None:
         raise NotImplementedError("allow_singular argument of multivariate_normal.logpdf")
@@ -60,5 +64,10 @@ def pdf(
     mean: Any,
     cov: Any,
 ) -> Value:
-    """Return the density: (s, n), (s, n), (s, n, n) -> (s)."""
+    """Return the density: (s, n), (s, n), (s, n, n) -> (s).
+
+    >>> jax.scipy.stats.multivariate_normal.pdf(jnp.array([1.0, 0.0]), jnp.zeros(2),
+    ...     jnp.eye(2)).round(3)
+    Array(0.097, dtype=float32)
+    """
     return jnp.exp(logpdf(x, mean, cov))

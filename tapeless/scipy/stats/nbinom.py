@@ -18,7 +18,11 @@ def logpmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.nbinom.logpmf(jnp.array([0, 1]), 3.0, 0.25).round(3)
+    Array([-4.159, -3.348], dtype=float32, weak_type=True)
+    """
     k, n, p, loc = promote_args_inexact("nbinom.logpmf", k, n, p, loc)
     y = k - loc
     choices = special.gammaln(y + n) - special.gammaln(n) - special.gammaln(y + 1)
@@ -32,5 +36,9 @@ def pmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.nbinom.pmf(jnp.array([0, 1]), 3.0, 0.25).round(3)
+    Array([0.016, 0.035], dtype=float32, weak_type=True)
+    """
     return jnp.exp(logpmf(k, n, p, loc))

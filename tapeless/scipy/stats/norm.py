@@ -18,7 +18,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.norm.logpdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.95 , -1.044], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return -0.5 * (z * z + math.log(2 * math.pi)) - jnp.log(scale)
@@ -42,7 +46,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.norm.cdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.599, 0.691], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("norm.cdf", x, loc, scale)
     return special.ndtr((x - loc) / scale)
 
@@ -52,7 +60,11 @@ def logcdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `cdf`, exact far below the mean."""
+    """Return the logarithm of `cdf`, exact far below the mean.
+
+    >>> jax.scipy.stats.norm.logcdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.513, -0.369], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("norm.logcdf", x, loc, scale)
     return special.log_ndtr((x - loc) / scale)
 
@@ -62,7 +74,11 @@ def sf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number above x."""
+    """Return the probability of a number above x.
+
+    >>> jax.scipy.stats.norm.sf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.401, 0.309], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("norm.sf", x, loc, scale)
     return special.ndtr((loc - x) / scale)
 
@@ -72,7 +88,11 @@ def logsf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `sf`."""
+    """Return the logarithm of `sf`.
+
+    >>> jax.scipy.stats.norm.logsf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.913, -1.176], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("norm.logsf", x, loc, scale)
     return special.log_ndtr((loc - x) / scale)
 
@@ -82,7 +102,11 @@ def ppf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `cdf`."""
+    """Return the inverse of `cdf`.
+
+    >>> jax.scipy.stats.norm.ppf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0.674,  0.   ], dtype=float32)
+    """
     q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
     return special.ndtri(q) * scale + loc
 
@@ -92,6 +116,10 @@ def isf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `sf`."""
+    """Return the inverse of `sf`.
+
+    >>> jax.scipy.stats.norm.isf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.674, 0.   ], dtype=float32)
+    """
     q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
     return -special.ndtri(q) * scale + loc

@@ -17,7 +17,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density; -inf outside of the support."""
+    """Return the logarithm of the density; -inf outside of the support.
+
+    >>> jax.scipy.stats.pareto.logpdf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([-0.523, -1.386], dtype=float32)
+    """
     x, b, loc, scale = promote_args_inexact("pareto.logpdf", x, b, loc, scale)
     z = (x - loc) / scale
     ok = z >= 1
@@ -31,7 +35,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.pareto.pdf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([0.593, 0.25 ], dtype=float32)
+    """
     return jnp.exp(logpdf(x, b, loc, scale))
 
 
@@ -41,7 +49,11 @@ def logsf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `sf`."""
+    """Return the logarithm of `sf`.
+
+    >>> jax.scipy.stats.pareto.logsf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([-0.811, -1.386], dtype=float32)
+    """
     x, b, loc, scale = promote_args_inexact("pareto.logsf", x, b, loc, scale)
     return -b * jnp.log(jnp.maximum((x - loc) / scale, 1))
 
@@ -52,7 +64,11 @@ def sf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number above x."""
+    """Return the probability of a number above x.
+
+    >>> jax.scipy.stats.pareto.sf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([0.444, 0.25 ], dtype=float32)
+    """
     return jnp.exp(logsf(x, b, loc, scale))
 
 
@@ -62,7 +78,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.pareto.cdf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([0.556, 0.75 ], dtype=float32)
+    """
     return -jnp.expm1(logsf(x, b, loc, scale))
 
 
@@ -72,7 +92,11 @@ def logcdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of `cdf`."""
+    """Return the logarithm of `cdf`.
+
+    >>> jax.scipy.stats.pareto.logcdf(jnp.array([1.5, 2.0]), 2.0).round(3)
+    Array([-0.588, -0.288], dtype=float32)
+    """
     return jnp.log(cdf(x, b, loc, scale))
 
 
@@ -82,7 +106,11 @@ def ppf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `cdf`."""
+    """Return the inverse of `cdf`.
+
+    >>> jax.scipy.stats.pareto.ppf(jnp.array([0.25, 0.5]), 2.0).round(3)
+    Array([1.155, 1.414], dtype=float32)
+    """
     q, b, loc, scale = promote_args_inexact("pareto.ppf", q, b, loc, scale)
     value = loc + scale * jnp.exp(-jnp.log1p(-q) / b)
     return jnp.where((q < 0) | (q > 1), jnp.nan, value)

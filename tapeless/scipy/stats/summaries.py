@@ -121,6 +121,9 @@ def sem(
     """Return the standard error of the mean, std / sqrt(n), along an axis.
 
     nan_policy: "propagate", or "omit" to leave NaN out.
+
+    >>> jax.scipy.stats.sem(jnp.array([1.0, 2.0, 3.0])).round(3)
+    Array(0.577, dtype=float32)
     """
     (x,) = promote_args_inexact("sem", a)
     if axis is None:

@@ -18,7 +18,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.t.logpdf(jnp.array([0.0, 1.0]), 3.0).round(3)
+    Array([-1.001, -1.576], dtype=float32)
+    """
     x, df, loc, scale = promote_args_inexact("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
     normal = special.betaln(df / 2, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
@@ -31,5 +35,9 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.t.pdf(jnp.array([0.0, 1.0]), 3.0).round(3)
+    Array([0.368, 0.207], dtype=float32)
+    """
     return jnp.exp(logpdf(x, df, loc, scale))

@@ -16,7 +16,11 @@ def logpdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the logarithm of the density; -inf outside of the support."""
+    """Return the logarithm of the density; -inf outside of the support.
+
+    >>> jax.scipy.stats.uniform.logpdf(jnp.array([0.25, 0.5])).round(3)
+    Array([-0., -0.], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("uniform.logpdf", x, loc, scale)
     inside = (x >= loc) & (x <= loc + scale)
     return jnp.where(inside, -jnp.log(scale), -jnp.inf)
@@ -27,7 +31,11 @@ def pdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.uniform.pdf(jnp.array([0.25, 0.5])).round(3)
+    Array([1., 1.], dtype=float32)
+    """
     return jnp.exp(logpdf(x, loc, scale))
 
 
@@ -36,7 +44,11 @@ def cdf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the probability of a number up to x."""
+    """Return the probability of a number up to x.
+
+    >>> jax.scipy.stats.uniform.cdf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.25, 0.5 ], dtype=float32)
+    """
     x, loc, scale = promote_args_inexact("uniform.cdf", x, loc, scale)
     return jnp.clip((x - loc) / scale, 0, 1)
 
@@ -46,6 +58,10 @@ def ppf(
     loc: Any = 0,
     scale: Any = 1,
 ) -> Value:
-    """Return the inverse of `cdf`."""
+    """Return the inverse of `cdf`.
+
+    >>> jax.scipy.stats.uniform.ppf(jnp.array([0.25, 0.5])).round(3)
+    Array([0.25, 0.5 ], dtype=float32)
+    """
     q, loc, scale = promote_args_inexact("uniform.ppf", q, loc, scale)
     return jnp.where((q < 0) | (q > 1), jnp.nan, loc + scale * q)

@@ -14,12 +14,20 @@ __all__ = ["logpdf", "pdf"]
 
 
 def logpdf(x: Any, kappa: Any) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.vonmises.logpdf(jnp.array([0.0, 1.0]), 1.5).round(3)
+    Array([-0.837, -1.526], dtype=float32)
+    """
     x, kappa = promote_args_inexact("vonmises.logpdf", x, kappa)
     value = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * special.i0e(kappa))
     return jnp.where(kappa > 0, value, jnp.nan)
 
 
 def pdf(x: Any, kappa: Any) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.vonmises.pdf(jnp.array([0.0, 1.0]), 1.5).round(3)
+    Array([0.433, 0.217], dtype=float32)
+    """
     return jnp.exp(logpdf(x, kappa))

@@ -13,7 +13,11 @@ __all__ = ["logpdf", "pdf"]
 
 
 def logpdf(x: Any, c: Any) -> Value:
-    """Return the logarithm of the density."""
+    """Return the logarithm of the density.
+
+    >>> jax.scipy.stats.wrapcauchy.logpdf(jnp.array([0.5, 1.0]), 0.5).round(3)
+    Array([-1.138, -1.783], dtype=float32)
+    """
     x, c = promote_args_inexact(
         "wrapcauchy.logpdf",
         x,
@@ -33,5 +37,9 @@ def logpdf(x: Any, c: Any) -> Value:
 
 
 def pdf(x: Any, c: Any) -> Value:
-    """Return the density."""
+    """Return the density.
+
+    >>> jax.scipy.stats.wrapcauchy.pdf(jnp.array([0.5, 1.0]), 0.5).round(3)
+    Array([0.321, 0.168], dtype=float32)
+    """
     return jnp.exp(logpdf(x, c))
