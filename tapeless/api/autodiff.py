@@ -100,9 +100,9 @@ class FlatFunction:
                     f"type {type(result)} with value {result!r}"
                 )
             result, aux = result
-            leaves, self.aux_tree = tree_flatten(aux)
-            self.aside = {k: leaf for k, leaf in enumerate(leaves) if not _has_type(leaf)}
-            aux_leaves = [leaf for k, leaf in enumerate(leaves) if k not in self.aside]
+            given, self.aux_tree = tree_flatten(aux)
+            self.aside = {k: leaf for k, leaf in enumerate(given) if not _has_type(leaf)}
+            aux_leaves = [leaf for k, leaf in enumerate(given) if k not in self.aside]
         outs, self.out_tree = tree_flatten(result)
         for out in outs:
             check_value(out)

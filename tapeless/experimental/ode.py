@@ -29,11 +29,9 @@ from tapeless.api.autodiff import vjp
 from tapeless.api.custom import closure_convert, custom_vjp
 from tapeless.api.jit import jit
 from tapeless.api.vmap import vmap
-from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.dtypes import canonicalize_dtype
 from tapeless.flatten_util import ravel_pytree
-from tapeless.numpy.common import asarray, is_arraylike, promote_dtypes_inexact
+from tapeless.numpy.common import asarray, is_arraylike, narrowed, promote_dtypes_inexact
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.util.names import close_module
@@ -335,13 +333,6 @@ def _forward(
     return ys, (ys, *operands[1:])
 
 
-def _narrowed(x: Any) -> Value:
-    """Return a value in a dtype of the current mode."""
-    found = typeof(x).dtype
-    kind = canonicalize_dtype(found, allow_extended_dtype=True)
-    return x if found == kind else lax.convert_element_type(x, kind)
-
-
 def _backward(
     func: Callable,
     rtol: float,
@@ -378,7 +369,7 @@ def _backward(
         _, y_bar, args_bar = unravel(_solve(moved, flat, ends, rtol, atol, mxstep, hmax)[1])
         return (y_bar + ct[position - 1], args_bar), t_bar
 
-    start = (ct[-1], tree_map(lambda x: _narrowed(jnp.zeros_like(x)), args))
+    start = (ct[-1], tree_map(lambda x: narrowed(jnp.zeros_like(x)), args))
     (y_bar, args_bar), rest = lax.scan(interval, start, jnp.arange(ts.size - 1, 0, -1))
     # To start later from the same y0 is to start now from one that is behind.
     slope = func(ys[0], ts[0], args, fixed)
@@ -453,13 +444,13 @@ def odeint(
                 "The contents of odeint *args must be arrays or scalars, but got\n"
                 f"{arg!r} of type {type(arg)}: pass it by functools.partial(func, ...)"
             )
-    times = _narrowed(asarray(t))
+    times = narrowed(asarray(t))
     if not jnp.issubdtype(times.dtype, np.floating):
         raise TypeError(f"odeint needs times t of a floating dtype, got {times.dtype}")
     if times.ndim != 1 or not times.size:
         raise ValueError(f"odeint needs a vector of at least one time, got shape {times.shape}")
-    start = tree_map(lambda leaf: promote_dtypes_inexact(_narrowed(asarray(leaf)))[0], y0)
-    args = tree_map(_narrowed, args)
+    start = tree_map(lambda leaf: promote_dtypes_inexact(narrowed(asarray(leaf)))[0], y0)
+    args = tree_map(narrowed, args)
     converted, consts = closure_convert(func, start, times[0], *args)
     # A function that closes over nothing that moves is compiled once.
     target = converted if consts else func

@@ -46,6 +46,7 @@ __all__ = [
     "is_arraylike",
     "is_complex",
     "is_inexact",
+    "narrowed",
     "ndim",
     "number_dtype",
     "promote_args",
@@ -310,6 +311,13 @@ def promote_dtypes(*args: Any) -> list[Value]:
     """Return the arguments in the dtype that they share; weak if all of them are weak."""
     dtype, weak = dtypes.lattice_result_type(*args)
     return [convert(arg, dtype, weak) for arg in args]
+
+
+def narrowed(x: Value) -> Value:
+    """Return a value in a dtype of the current mode, for arrays of 64 bits outside of theirs."""
+    found = typeof(x).dtype
+    kind = dtypes.canonicalize_dtype(found, allow_extended_dtype=True)
+    return x if found == kind else conversion.convert(x, kind)
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Value]:

@@ -30,6 +30,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     const,
     convert,
+    narrowed,
     value_of,
 )
 from tapeless.numpy.creation import arange
@@ -112,7 +113,7 @@ def _nd(
 ) -> Value:
     """Transform any axes."""
     check_arraylike(f"jax.numpy.fft.{name}", a)
-    x = asarray(value_of(a))
+    x = narrowed(asarray(value_of(a)))
     if s is not None:
         s = tuple(map(operator.index, s))
         if any(each <= 0 for each in s):

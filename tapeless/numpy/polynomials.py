@@ -23,6 +23,7 @@ from tapeless.numpy.common import (
     asarray,
     check_arraylike,
     concrete_value,
+    narrowed,
     promote_dtypes,
     promote_dtypes_inexact,
     value_of,
@@ -117,7 +118,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Value,
     """
     check_arraylike("polydiv", u, v)
     x, y = promote_dtypes_inexact(value_of(u), value_of(v))
-    quotient, rest = _divided(x, y)
+    quotient, rest = _divided(narrowed(x), narrowed(y))
     if trim_leading_zeros:
         rest = trim_zeros(rest, trim="f")
     return quotient, rest

@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     const,
     convert,
+    narrowed,
     promote_dtypes_inexact,
     value_of,
 )
@@ -224,7 +225,7 @@ def _quantile(
             f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights."
         )
     check_arraylike(name, a, q, *(() if weights is None else (weights,)))
-    (x,), (q,) = (promote_dtypes_inexact(value_of(each)) for each in (a, q))
+    x, q = (narrowed(promote_dtypes_inexact(value_of(each))[0]) for each in (a, q))
     if dtypes.issubdtype(typeof(x).dtype, np.complexfloating):
         raise ValueError(
             f"{name} does not support complex input, as the operation is poorly defined."

@@ -38,7 +38,7 @@ from tapeless.numpy.sorting import lexsort, searchsorted
 from tapeless.prims.compare import eq, ne
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.sort import sort
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array, array_of
 
 __all__ = [
     "intersect1d",
@@ -132,7 +132,7 @@ def _at(x: Value, places: Value, size: int | None) -> Value:
     """Return the slices at places; by NumPy where a program would serve one size only."""
     if size is None and type(x) is Array and context.trace is context.base:
         found = np.asarray(x)[np.asarray(places)]
-        return array_from_numpy(found, x.aval.weak_type)
+        return array_of(found, x.aval.update(shape=found.shape))
     return get_item(x, places)
 
 
