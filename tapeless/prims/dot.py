@@ -580,10 +580,8 @@ def dot(
 def batch_matmul(lhs: Value, rhs: Value, precision: PrecisionLike = None) -> Value:
     """Return products of the matrices in the last two axes: (b, n, k), (b, k, m) -> (b, n, m).
 
-    >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 2)))
-    Array([[[3., 3.]],
-
-           [[3., 3.]]], dtype=float32)
+    >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 2))).shape
+    (2, 1, 2)
     """
     left, right = len(shape_of(lhs)), len(shape_of(rhs))
     if left < 2 or right < 2:
