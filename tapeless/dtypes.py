@@ -55,7 +55,7 @@ __all__ = [
     "default_dtype_bits", "default_float_dtype", "default_int_dtype", "default_uint_dtype",
     "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar",
     "is_supported", "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
-    "lattice_result_type", "prng_key", "promote_types", "python_scalar_dtype",
+    "lattice_result_type", "number_dtype", "prng_key", "promote_types", "python_scalar_dtype",
     "python_scalar_types", "result_type", "scalar_type_of", "short_dtype_name", "supports_inf",
     "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
@@ -141,6 +141,19 @@ def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = False) -> 
         return dtype
     element = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
     return element if config.current.jax_enable_x64 else _HALVED.get(element, element)
+
+
+def number_dtype(dtype: Dtype) -> np.dtype:
+    """Return the canonical form of a dtype that must be one of numbers.
+
+    Raises TypeError for dtypes of keys: they have neither sums nor an order nor a zero.
+    """
+    if isinstance(dtype, ExtendedDtype):
+        raise TypeError(
+            f"Cannot interpret '{dtype}' as a data type of numbers; jax.random.key_data gives the "
+            f"words of keys"
+        )
+    return canonicalize_dtype(dtype)
 
 
 def check_user_dtype_supported(dtype: DTypeLike, fun_name: str | None = None) -> Dtype:

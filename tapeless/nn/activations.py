@@ -110,12 +110,12 @@ def _typed(x: Value, value: float) -> Any:
 
 
 def sigmoid(x: Any) -> Value:
-    """Return 1 / (1 + exp(-x)).
+    """Return 1 / (1 + exp(-x)) of floating or complex numbers.
 
     >>> sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    return lax.logistic(promote_args_inexact("sigmoid", x)[0])
+    return lax.logistic(x)
 
 
 @jit
@@ -125,6 +125,9 @@ def softplus(x: Any) -> Value:
     >>> softplus(0.0)
     Array(0.6931472, dtype=float32, weak_type=True)
     """
+    check_arraylike("softplus", x)
+    if dtypes.issubdtype(dtypes.dtype(x), np.integer):
+        (x,) = promote_args_inexact("softplus", x)
     return special_functions.logaddexp(x, 0.0)
 
 
@@ -296,8 +299,8 @@ def glu(x: Any, axis: int = -1) -> Value:
     """
     check_arraylike("glu", x)
     x = asarray(x)
-    axis = canonicalize_axis(axis, typeof(x).ndim)
     size = typeof(x).shape[axis]
+    axis = canonicalize_axis(axis, typeof(x).ndim)
     if size % 2:
         raise ValueError("axis size must be divisible by 2")
     first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
@@ -350,11 +353,9 @@ def log1mexp(x: Any) -> Value:
     >>> log1mexp(0.6931472)
     Array(-0.6931472, dtype=float32, weak_type=True)
     """
-    (x,) = promote_args_inexact("log1mexp", x)
-    turn = lax.convert_element_type(lax.log(2.0), typeof(x).dtype)
-    is_small = lax.lt(x, turn)
-    small = lax.log(lax.neg(lax.expm1(lax.neg(x))))
-    large = lax.log1p(lax.neg(lax.exp(lax.neg(x))))
+    is_small = arithmetic.less(x, lax.log(2.0))
+    small = ufuncs.log(lax.neg(ufuncs.expm1(arithmetic.negative(x))))
+    large = ufuncs.log1p(lax.neg(ufuncs.exp(arithmetic.negative(x))))
     return where(is_small, small, large)
 
 

@@ -152,7 +152,7 @@ def _rows(x: Value, n: int, first: Any) -> Value:
 
 
 def _of_four_axes(x: Value) -> Value:
-    """Return a bias or a mask with axes of length 1 in front: (t, s) -> (1, 1, t, s)."""
+    """Return an argument with axes of length 1 in front: (t, s) -> (1, 1, t, s)."""
     missing = range(4 - typeof(x).ndim)
     return lax.expand_dims(x, tuple(missing)) if missing else x
 
@@ -230,9 +230,8 @@ def dot_product_attention(
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}")
     query, key, value = (asarray(x) for x in (query, key, value))
-    has_batch = typeof(query).ndim != 3
-    if not has_batch:
-        query, key, value = (lax.expand_dims(x, (0,)) for x in (query, key, value))
+    absent = tuple(range(4 - typeof(query).ndim))
+    query, key, value = (_of_four_axes(x) for x in (query, key, value))
     bias, mask = (None if x is None else _of_four_axes(asarray(x)) for x in (bias, mask))
     query = _check_array(query, "query", (None,) * 4)
     b, t, n, h = typeof(query).shape
@@ -258,8 +257,8 @@ def dot_product_attention(
     result, sums = _in_blocks(attention, lax.reshape(query, (b, t, k, n // k, h)))
     result = lax.reshape(result, (b, t, n, h))
     sums = lax.transpose(lax.reshape(sums, (b, n, t)), (0, 2, 1))
-    if not has_batch:
-        result, sums = lax.squeeze(result, (0,)), lax.squeeze(sums, (0,))
+    if absent:
+        result, sums = lax.squeeze(result, absent), lax.squeeze(sums, absent[:3])
     return (result, sums) if return_residual else result
 
 

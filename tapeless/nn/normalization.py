@@ -41,6 +41,17 @@ def _inexact(name: str, x: Any) -> Value:
     return convert(inexact, dtypes.canonicalize_dtype(aval.dtype), aval.weak_type)
 
 
+def _exponents(name: str, x: Any, where: Any) -> Value:
+    """Return a checked argument of `softmax`; booleans, as in JAX, only under a mask."""
+    check_arraylike(name, x)
+    if where is None and np.ndim(x) and dtypes.dtype(x) == np.bool_:
+        raise TypeError(
+            f"{name} does not accept dtype bool. Accepted dtypes are subtypes of integer, "
+            f"complexfloating, floating; x.astype(float) is 0 or 1"
+        )
+    return _inexact(name, x)
+
+
 def _maximum(
     x: Value,
     axis: Axis,
@@ -58,7 +69,7 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
     >>> softmax(np.zeros(4, "float32"))
     Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
-    x = _inexact("softmax", x)
+    x = _exponents("softmax", x, where)
     highest = _maximum(x, axis, where, True)
     inside = x if where is None else choice.where(where, x, -np.inf)
     powers = lax.exp(lax.sub(inside, lax.stop_gradient(highest)))
@@ -75,7 +86,7 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
     >>> log_softmax(np.zeros(2, "float32"))
     Array([-0.6931472, -0.6931472], dtype=float32)
     """
-    x = _inexact("log_softmax", x)
+    x = _exponents("log_softmax", x, where)
     highest = _maximum(x, axis, where, True)
     inside = x if where is None else choice.where(where, x, -np.inf)
     shifted = lax.sub(inside, lax.stop_gradient(highest))

@@ -77,7 +77,7 @@ def _running(
     axis = canonicalize_axis(axis, typeof(x).ndim)
     if fill is not None:
         x = where(ne(x, x), const(x, fill), x)
-    own = dtypes.canonicalize_dtype(typeof(x).dtype)
+    own = dtypes.number_dtype(typeof(x).dtype)
     wanted: Any = dtype
     if dtype is not None:
         wanted = _checked_dtype(dtype, name)

@@ -79,7 +79,7 @@ def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
     """Return the dtype of a sum: as asked, or wide enough for integers."""
     if dtype is not None:
         return _asked_dtype(dtype, name)
-    own = dtypes.canonicalize_dtype(typeof(x).dtype)
+    own = dtypes.number_dtype(typeof(x).dtype)
     if not promote or own.kind in "fc":
         return own
     if own == np.bool_:
@@ -212,7 +212,7 @@ def _extreme(
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
                              f"where mask one has to specify 'initial'")  # fmt: skip
-    x = convert(x, dtypes.canonicalize_dtype(aval.dtype, True), aval.weak_type)
+    x = convert(x, dtypes.number_dtype(aval.dtype), aval.weak_type)
     fill = neutral(typeof(x).dtype) if where is not None else None
     finish = _from_initial(initial, combine)
     return _reduce(x, axis, operation, fill, keepdims, where, finish)

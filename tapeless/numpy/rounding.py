@@ -54,6 +54,7 @@ def _rounded(name: str, operation: Callable, x: Any) -> Value:
     """Round floating numbers; let others pass."""
     check_arraylike(name, x)
     x = value_of(x)
+    dtypes.number_dtype(dtype_of(x))
     return asarray(x) if not is_inexact(x) else operation(x)
 
 
@@ -68,6 +69,7 @@ def trunc(x: Any) -> Array:
     Array([ 1., -1.], dtype=float32)
     """
     check_arraylike("trunc", x)
+    dtypes.number_dtype(dtype_of(x))
     if not is_inexact(x):
         return asarray(x)
     return where(lax.lt(x, const(x, 0)), lax.ceil(x), lax.floor(x))
@@ -92,7 +94,7 @@ def rint(x: Any, /) -> Array:
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@jit(static_argnames=("decimals", "out"))
+@jit(static_argnames=("decimals",))
 def round(a: Any, decimals: int = 0, out: None = None) -> Array:
     """Return the numbers rounded to `decimals` places, elementwise; halves go to the even digit.
 
@@ -126,7 +128,7 @@ def _round_real(x: Value, decimals: int) -> Value:
     return lax.div(scaled, factor)
 
 
-@jit(static_argnames=("decimals", "out"))
+@jit(static_argnames=("decimals",))
 def around(a: Any, decimals: int = 0, out: None = None) -> Array:
     """Return the numbers rounded to `decimals` places; as `round`.
 

@@ -159,7 +159,7 @@ def scalar_like(aval: ShapedArray, fill: bool | int | float | complex) -> Value:
         kind = type(np.zeros((), aval.dtype).item())
         if dtypes.python_scalar_dtype(kind) == aval.dtype:
             return kind(fill)
-    if dtypes.canonicalize_dtype(aval.dtype) != aval.dtype:
+    if dtypes.number_dtype(aval.dtype) != aval.dtype:
         # A NumPy scalar would be narrowed; the operand is of 64 bits, from x64 mode.
         return context.base.array(np.asarray(fill, aval.dtype), ShapedArray((), aval.dtype))
     return aval.dtype.type(fill)

@@ -62,3 +62,41 @@ def test_values_and_gradients_are_alike(jax: ModuleType, name: str) -> None:
 
     for got, want in zip(value_and_gradient(tapeless), value_and_gradient(jax), strict=True):
         np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6)
+
+
+DTYPES = "bool int8 uint8 int32 uint32 float16 bfloat16 float32 complex64".split()
+
+
+def kind_of_result(system: ModuleType, name: str, x: Any) -> tuple[Any, ...]:
+    """Return dtype, weakness and shape of a result, or the class of the error."""
+    call = CALLS.get(name) or (lambda s, x: getattr(s.nn, name)(x))
+    try:
+        result = call(system, system.numpy.asarray(x))
+    except (TypeError, ValueError) as error:
+        return (type(error).__name__,)
+    return (str(result.dtype), result.weak_type, result.shape)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # by JAX, of -inf
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*NAMES, "gelu-exact", "softmax-where", "glu", "hard_swish"])
+def test_every_dtype_gives_the_dtype_or_error_of_jax(
+    jax: ModuleType, name: str, dtype: str
+) -> None:
+    """Integers, booleans, halves and complex numbers, in an even number of columns."""
+    x = np.array([[0, 1, 3, 2], [1, 0, 5, 4]]).astype(tapeless.numpy.dtype(dtype))
+    assert kind_of_result(tapeless, name, x) == kind_of_result(jax, name, x)
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_attention_takes_the_ranks_of_jax(jax: ModuleType, rank: int) -> None:
+    """Axes that lack are of length 1, and lack in the result too."""
+    x = np.ones((1, 1, 2, 2, 3)[5 - rank :], "f4")
+    shapes = []
+    for system in (tapeless, jax):
+        try:
+            parts = system.nn.dot_product_attention(x, x, x, return_residual=True)
+            shapes.append([part.shape for part in parts])
+        except ValueError:
+            shapes.append("ValueError")
+    assert shapes[0] == shapes[1]

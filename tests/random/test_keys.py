@@ -181,10 +181,26 @@ def test_misuse_is_refused(call: object, kind: type, text: str) -> None:
     assert text in str(caught.value)
 
 
-@pytest.mark.parametrize("function", [jnp.max, jnp.min, jnp.argmax, jnp.argmin])
+@pytest.mark.parametrize("function", [jnp.argmax, jnp.argmin, lax.reduce_max, lax.reduce_min])
 def test_keys_have_no_largest(function):
+    axes = ((0,),) if "reduce" in function.__name__ else ()
     with pytest.raises(ValueError, match=r"Unsupported dtype for m(ax|in): key<fry>"):
-        function(jax.random.split(jax.random.key(0), 3))
+        function(jax.random.split(jax.random.key(0), 3), *axes)
+
+
+NUMERIC = (
+    "sum prod mean max min ptp cumsum cumprod nanmax nancumsum ceil floor trunc round logical_not "
+    "iscomplex count_nonzero exp abs negative"
+).split()
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_keys_are_not_numbers(name: str) -> None:
+    """As in JAX, a TypeError, and one that names the dtype; under jit too."""
+    keys = random.split(KEY, 3)
+    for call in (getattr(jnp, name), jax.jit(getattr(jnp, name))):
+        with pytest.raises(TypeError, match=r"key<fry>"):
+            call(keys)
 
 
 def test_a_function_is_not_applied_to_keys_in_place():
