@@ -25,7 +25,6 @@ from tapeless.prims.binary import (
     add,
     bitwise_and,
     bitwise_or,
-    div,
     max,
     mul,
     rem,
@@ -160,7 +159,8 @@ def _normal(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     real = convert_element_type(_normal_real(key_re, shape, real_dtype), dtype)
     imaginary = convert_element_type(_normal_real(key_im, shape, real_dtype), dtype)
     both = add(real, mul(dtype.type(1j), imaginary))
-    return div(both, dtype.type(np.sqrt(2).astype(real_dtype)))
+    # XLA turns JAX's division by sqrt(2) into this multiplication.
+    return mul(both, dtype.type(real_dtype.type(1) / np.sqrt(2).astype(real_dtype)))
 
 
 @functools.partial(jit, static_argnums=(1, 2))

@@ -23,7 +23,8 @@ from tapeless.numpy.choice import clip, where
 from tapeless.numpy.common import asarray, convert
 from tapeless.numpy.shaping import broadcast_to, moveaxis
 from tapeless.random.basic import uniform
-from tapeless.random.gammas import check_method
+from tapeless.random.gammas import is_exact
+from tapeless.random.loop_free import loop_free_poisson
 from tapeless.random.requests import (
     check_dtype,
     check_shape,
@@ -76,14 +77,19 @@ def poisson(
 ) -> Value:
     """Return counts k with probability lam**k exp(-lam) / k!.
 
+    method: "exact", by rejection, or "approximate", a formula that needs no loop and whose
+    probabilities differ by less than 1e-4 in sum.
+
     >>> from tapeless.random.keys import key
     >>> poisson(key(0), 4.0, (4,))
     Array([0, 1, 5, 5], dtype=int32)
     """
     typed, _ = one_key("poisson", key)
-    check_method("poisson", method)
+    exactly = is_exact("poisson", method)
     dtype = _int_dtype("poisson", dtype)
     shape = shape_of_parameters("poisson", shape, lam)
+    if not exactly:
+        return loop_free_poisson(typed, lam, shape, dtype)
     means = lax.convert_element_type(broadcast_to(lam, shape), np.float32)
     return _poisson(typed, means, shape, dtype)
 

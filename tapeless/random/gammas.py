@@ -23,6 +23,7 @@ from tapeless.random.basic import normal
 from tapeless.random.choosing import rademacher
 from tapeless.random.continuous import exponential, maxwell
 from tapeless.random.gamma_samples import random_gamma_p
+from tapeless.random.loop_free import loop_free_gamma
 from tapeless.random.requests import (
     check_shape,
     float_dtype,
@@ -49,17 +50,13 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
-def check_method(name: str, method: str) -> None:
-    """Refuse methods that are unknown, and the one that is not there."""
+def is_exact(name: str, method: str) -> bool:
+    """Tell whether the exact method is asked for; refuse methods that are unknown."""
     if method not in ("exact", "approximate"):
         raise ValueError(
             f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got {method!r}"
         )
-    if method == "approximate":
-        raise NotImplementedError(
-            f"{name} with method='approximate' is not there; the exact method needs no table of "
-            f"fitted numbers and is as fast here"
-        )
+    return method == "exact"
 
 
 def _gamma_like(
@@ -73,9 +70,9 @@ def _gamma_like(
 ) -> Value:
     """Check a request for gamma numbers or their logarithms, and draw them."""
     typed, _ = one_key(name, key)
-    check_method(name, method)
+    sampler = _gamma if is_exact(name, method) else loop_free_gamma
     dtype = float_dtype("gamma", dtype)
-    return _gamma(typed, a, shape_of_parameters("gamma", shape, a), dtype, log_space)
+    return sampler(typed, a, shape_of_parameters("gamma", shape, a), dtype, log_space)
 
 
 @functools.partial(jit, static_argnums=(2, 3, 4))
@@ -104,7 +101,8 @@ def gamma(
 ) -> Value:
     """Return numbers of the density x**(a - 1) exp(-x) / gamma(a), x > 0.
 
-    a: any shape that broadcasts to `shape`; the result is differentiable in it.
+    a: any shape that broadcasts to `shape`; the result is differentiable in it; method: "exact", by
+    rejection, or "approximate", a formula that needs no loop and has a bias of less than 1e-3.
 
     >>> from tapeless.random.keys import key
     >>> gamma(key(0), 2.0, (2,))
@@ -123,6 +121,8 @@ def loggamma(
     out_sharding: Any = None,
 ) -> Value:
     """Return logarithms of gamma numbers; they do not underflow for small `a`.
+
+    method: "exact" or "approximate", as for `gamma`.
 
     >>> from tapeless.random.keys import key
     >>> loggamma(key(0), 2.0, (2,))
@@ -143,28 +143,32 @@ def beta(
 ) -> Value:
     """Return numbers of the density proportional to x**(a - 1) (1 - x)**(b - 1), 0 < x < 1.
 
+    method: "exact" or "approximate", as for `gamma`.
+
     >>> from tapeless.random.keys import key
     >>> beta(key(0), 2.0, 3.0, (2,))
     Array([0.23627362, 0.49045962], dtype=float32)
     """
-    check_method("beta", method)
+    is_exact("beta", method)
     typed, shape, dtype = float_request("beta", key, shape, dtype, a, b)
-    return _beta(typed, a, b, shape, dtype)
+    return _beta(typed, a, b, shape, dtype, method)
 
 
-@functools.partial(jit, static_argnums=(3, 4))
+@functools.partial(jit, static_argnums=(3, 4, 5))
 def _beta(
     key: Value,
     a: Any,
     b: Any,
     shape: Shape,
     dtype: np.dtype,
+    method: str,
 ) -> Value:
     """Divide a gamma number by the sum of two, by their logarithms."""
     a, b = lax.convert_element_type(a, dtype), lax.convert_element_type(b, dtype)
     key_a, key_b = split_in(key, 2)
     a, b = broadcast_to(a, shape), broadcast_to(b, shape)
-    log_x, log_y = loggamma(key_a, a, shape, dtype), loggamma(key_b, b, shape, dtype)
+    log_x = loggamma(key_a, a, shape, dtype, method=method)
+    log_y = loggamma(key_b, b, shape, dtype, method=method)
     highest = lax.max(log_x, log_y)
     x, y = lax.exp(lax.sub(log_x, highest)), lax.exp(lax.sub(log_y, highest))
     return lax.div(x, lax.add(x, y))
@@ -181,25 +185,28 @@ def chisquare(
 ) -> Value:
     """Return numbers distributed as the sum of squares of `df` normal numbers.
 
+    method: "exact" or "approximate", as for `gamma`.
+
     >>> from tapeless.random.keys import key
     >>> chisquare(key(0), 2.0, (2,))
     Array([1.2369726, 1.4525698], dtype=float32)
     """
-    check_method("chisquare", method)
+    is_exact("chisquare", method)
     typed, shape, dtype = float_request("chisquare", key, shape, dtype, df)
-    return _chisquare(typed, df, shape, dtype)
+    return _chisquare(typed, df, shape, dtype, method)
 
 
-@functools.partial(jit, static_argnums=(2, 3))
+@functools.partial(jit, static_argnums=(2, 3, 4))
 def _chisquare(
     key: Value,
     df: Any,
     shape: Shape,
     dtype: np.dtype,
+    method: str,
 ) -> Value:
     """Twice a gamma number of shape df / 2."""
     half = lax.convert_element_type(df, dtype) / dtype.type(2)
-    return lax.exp(loggamma(key, half, shape, dtype)) * dtype.type(2)
+    return lax.exp(loggamma(key, half, shape, dtype, method=method)) * dtype.type(2)
 
 
 def f(
