@@ -245,7 +245,7 @@ class _Emitter:
             return 1
         stores = [statement for statement in loop.body if isinstance(statement, Store)]
         extent = plan.static_extent(loop)
-        if len(stores) < len(loop.body) or extent < 4:
+        if len(stores) < len(loop.body) or extent < 3:
             return 1
         if any(_conflicts(store, loop) for store in stores):
             return 1

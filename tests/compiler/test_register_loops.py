@@ -44,6 +44,14 @@ def test_loop_over_memory_keeps_the_short_list():
     assert not emitted(fill, x).has_register_loops
 
 
+def test_rows_of_three_are_lanes():
+    """Products of small matrices work on whole rows, with a lane to spare."""
+    x = np.arange(6 * 9, dtype=np.float32).reshape(6, 3, 3)
+    product = lambda a, b: lax.batch_matmul(a, b)  # noqa: E731
+    assert "fmul <4 x float>" in emitted(product, x, x).text
+    np.testing.assert_array_equal(jax.jit(product)(x, x), x @ x)
+
+
 def test_counts_past_the_budget():
     """The poll between two stretches of a loop changes no value."""
     assert int(jax.jit(count)(np.int32(3_000_000))) == 3_000_000
