@@ -48,6 +48,15 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
+def _copied(x: np.ndarray) -> np.ndarray:
+    """Return a copy, made in pieces, between which signals are handled."""
+    copy = np.empty(x.shape, x.dtype)
+    source, target = x.reshape(-1), copy.reshape(-1)
+    for start in range(0, x.size, _LONG):
+        target[start : start + _LONG] = source[start : start + _LONG]
+    return copy
+
+
 def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], tuple[np.ndarray]]:
     """Return the NumPy function of a transform over the last axes.
 
@@ -65,7 +74,7 @@ def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], t
         if x.size < _LONG:
             out = run(x, s=tuple(lengths), axes=axes)
         else:
-            own = x.copy()  # the memory of x may be gone before a call that was left ends
+            own = _copied(x)  # the memory of x may be gone before a call that was left ends
             out = apart(lambda: run(own, s=tuple(lengths), axes=axes))
         if kind is not FftType.IRFFT:
             out = out[..., np.newaxis].view(out.real.dtype)
