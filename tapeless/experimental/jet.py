@@ -32,7 +32,7 @@ def fact(n: Any) -> Value:
     """Return n!, as a floating-point number.
 
     >>> fact(5).round(3)
-    Array(120., dtype=float32, weak_type=True)
+    Array(120., dtype=float32)
     """
     return jnp.exp(_log_factorial(n))
 
@@ -99,8 +99,7 @@ def jet(
 
     >>> value, (first, second) = jet(jnp.sin, (0.5,), ([1.0, 0.0],))
     >>> value.round(3), first.round(3), second.round(3)
-    (Array(0.479, dtype=float32, weak_type=True), Array(0.878, dtype=float32, weak_type=True),
-     Array(-0.479, dtype=float32, weak_type=True))
+    (Array(0.479, dtype=float32), Array(0.878, dtype=float32), Array(-0.479, dtype=float32))
     """
     primals, series = list(primals), [list(terms) for terms in series]
     order = _checked(primals, series)

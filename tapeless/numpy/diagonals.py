@@ -250,7 +250,7 @@ def diagflat(v: Any, k: int = 0) -> Array:
     return lax.reshape(out, (size, size))
 
 
-@jit(static_argnames=("axis1", "axis2", "dtype", "out"))
+@jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(
     a: Any,
     offset: Any = 0,

@@ -18,7 +18,19 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.choice import where as choose
 from tapeless.numpy.common import asarray, check_arraylike, const, is_complex, is_inexact, value_of
-from tapeless.numpy.reductions import Axis, all, argmax, argmin, max, mean, min, prod, sum, var
+from tapeless.numpy.reductions import (
+    Axis,
+    all,
+    argmax,
+    argmin,
+    max,
+    mean,
+    min,
+    prod,
+    refuse_out,
+    sum,
+    var,
+)
 from tapeless.prims import binary
 from tapeless.prims.compare import ne
 from tapeless.prims.convert import convert_element_type
@@ -37,8 +49,8 @@ __all__ = [
     "nanvar",
 ]
 
-_jit = functools.partial(jit, static_argnames=("axis", "keepdims", "out"))
-_jit_with_dtype = functools.partial(jit, static_argnames=("axis", "dtype", "keepdims", "out"))
+_jit = functools.partial(jit, static_argnames=("axis", "keepdims"))
+_jit_with_dtype = functools.partial(jit, static_argnames=("axis", "dtype", "keepdims"))
 
 
 def _is_nan(x: Value) -> Value:
@@ -111,6 +123,7 @@ def nanmax(
     Array(1., dtype=float32)
     """
     check_arraylike("nanmax", a)
+    refuse_out("nanmax", out)
     return _nan_extreme(asarray(a), axis, keepdims, -np.inf, max, initial=initial, where=where)
 
 
@@ -126,6 +139,7 @@ def nanmin(
     Array(1., dtype=float32)
     """
     check_arraylike("nanmin", a)
+    refuse_out("nanmin", out)
     return _nan_extreme(asarray(a), axis, keepdims, np.inf, min, initial=initial, where=where)
 
 
@@ -141,6 +155,7 @@ def nanmean(
     Array(2., dtype=float32)
     """
     check_arraylike("nanmean", a)
+    refuse_out("nanmean", out)
     x = value_of(a)
     if not is_inexact(x):
         return mean(x, axis, dtype, out, keepdims, where=where)
@@ -207,6 +222,7 @@ def nanargmax(
     Array(2, dtype=int32)
     """
     check_arraylike("nanargmax", a)
+    refuse_out("nanargmax", out)
     return _nan_argument(a, axis, keepdims, -np.inf, argmax)
 
 
@@ -221,4 +237,5 @@ def nanargmin(
     Array(0, dtype=int32)
     """
     check_arraylike("nanargmin", a)
+    refuse_out("nanargmin", out)
     return _nan_argument(a, axis, keepdims, np.inf, argmin)

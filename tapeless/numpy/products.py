@@ -301,7 +301,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return _product("inner", a, b, numbers, precision, preferred_element_type)
 
 
-@functools.partial(_inlined, static_argnames=("out",))
+@_inlined
 def outer(a: Any, b: Any, out: None = None) -> Value:
     """Return the products of all pairs of elements, the operands flattened: (n,), (m,) -> (n, m).
 

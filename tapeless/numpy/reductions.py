@@ -58,7 +58,7 @@ Axis = int | Sequence[int] | None
 _SHORT_FLOATS = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
 
 
-def _no_out(name: str, out: Any) -> None:
+def refuse_out(name: str, out: Any) -> None:
     """Refuse NumPy's `out`."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
@@ -170,7 +170,7 @@ def sum(
     >>> sum(np.array([[1, 2], [3, 4]]), axis=0)
     Array([4, 6], dtype=int32)
     """
-    _no_out("sum", out)
+    refuse_out("sum", out)
     check_arraylike("sum", a)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
@@ -188,7 +188,7 @@ def prod(
     >>> prod(np.array([1.0, 2.0, 3.0], "float32"))
     Array(6., dtype=float32)
     """
-    _no_out("prod", out)
+    refuse_out("prod", out)
     check_arraylike("prod", a)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
@@ -201,7 +201,7 @@ def _extreme(
     operation: Callable, neutral: Callable, combine: Callable,
 ) -> Value:  # fmt: skip
     """Return the maximum or minimum over axes."""
-    _no_out(name, out)
+    refuse_out(name, out)
     check_arraylike(name, a)
     x = value_of(a)
     aval = typeof(x)
@@ -258,7 +258,7 @@ def all(
     >>> all(np.array([True, False]))
     Array(False, dtype=bool)
     """
-    _no_out("all", out)
+    refuse_out("all", out)
     check_arraylike("all", a)
     x = convert_element_type(asarray(a), np.bool_)
     return _reduce(x, axis, reduce.reduce_and, True, keepdims, where)
@@ -272,7 +272,7 @@ def any(
     >>> any(np.array([True, False]))
     Array(True, dtype=bool)
     """
-    _no_out("any", out)
+    refuse_out("any", out)
     check_arraylike("any", a)
     x = convert_element_type(asarray(a), np.bool_)
     return _reduce(x, axis, reduce.reduce_or, False, keepdims, where)
@@ -300,7 +300,7 @@ def mean(
     >>> mean(np.array([1, 2, 4]))
     Array(2.3333333, dtype=float32)
     """
-    _no_out("mean", out)
+    refuse_out("mean", out)
     check_arraylike("mean", a)
     x = value_of(a)
     dtype = _mean_dtype(x, dtype, "mean")
@@ -389,7 +389,7 @@ def var(
     >>> var(np.array([1.0, 2.0, 4.0], "float32"))
     Array(1.5555557, dtype=float32)
     """
-    _no_out("var", out)
+    refuse_out("var", out)
     check_arraylike("var", a)
     divisor = _ddof(ddof, correction, "var")
     return _var(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
@@ -455,7 +455,7 @@ def std(
     >>> std(np.array([1.0, 3.0], "float32"))
     Array(1., dtype=float32)
     """
-    _no_out("std", out)
+    refuse_out("std", out)
     check_arraylike("std", a)
     divisor = _ddof(ddof, correction, "std")
     return _std(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
@@ -476,7 +476,7 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     >>> ptp(np.array([4, 1, 9]))
     Array(8, dtype=int32)
     """
-    _no_out("ptp", out)
+    refuse_out("ptp", out)
     check_arraylike("ptp", a)
     return _ptp(asarray(a), _hashable(axis), keepdims)
 
@@ -505,7 +505,7 @@ def _argument(
     name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, operation: Callable
 ) -> Value:
     """Return the position of an extreme along an axis, or in the flattened array."""
-    _no_out(name, out)
+    refuse_out(name, out)
     check_arraylike(name, a)
     x = value_of(a)
     shape = typeof(x).shape

@@ -120,12 +120,12 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Array:
 
 
 def _round_real(x: Value, decimals: int) -> Value:
-    """Scale, round, scale back."""
+    """Scale, round, scale back; a number of places makes the result strong, as in JAX."""
     if decimals == 0:
         return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
     factor = const(x, 10.0**decimals)
     scaled = lax.round(lax.mul(x, factor), lax.RoundingMethod.TO_NEAREST_EVEN)
-    return lax.div(scaled, factor)
+    return convert(lax.div(scaled, factor), dtype_of(x), False)
 
 
 @jit(static_argnames=("decimals",))

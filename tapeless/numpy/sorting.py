@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -252,14 +253,14 @@ def _mark(marks: Value, places: Value) -> Value:
 @functools.partial(jit, static_argnames=("k", "axis", "mode", "sorted"))
 def top_k(
     a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
-) -> tuple[Value, Value]:
+) -> Sequence[Value]:
     """Return the k largest elements along `axis`, largest first, and their indices: (n,) -> (k,).
 
     mode: "largest", or "smallest" for the k smallest, smallest first.  They are always sorted.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.top_k(jnp.array([3, 1, 2]), 2)
-    (Array([3, 2], dtype=int32), Array([0, 2], dtype=int32))
+    [Array([3, 2], dtype=int32), Array([0, 2], dtype=int32)]
     """
     check_arraylike("top_k", a)
     if mode not in ("largest", "smallest"):

@@ -120,14 +120,14 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Value, Value]:
+) -> list[Value]:
     """Return the k largest elements along an axis and their positions; the recall is 1.
 
     operand: (m, n), floating-point -> (m, k), int32 (m, k).
 
     >>> import numpy as np
     >>> approx_max_k(np.array([3.0, 1.0, 2.0], np.float32), 2)
-    (Array([3., 2.], dtype=float32), Array([0, 2], dtype=int32))
+    [Array([3., 2.], dtype=float32), Array([0, 2], dtype=int32)]
     """
     return _bind(
         operand,
@@ -147,14 +147,14 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Value, Value]:
+) -> list[Value]:
     """Return the k least elements along an axis and their positions; the recall is 1.
 
     operand: (m, n), floating-point -> (m, k), int32 (m, k).
 
     >>> import numpy as np
     >>> approx_min_k(np.array([3.0, 1.0, 2.0], np.float32), 2)
-    (Array([1., 2.], dtype=float32), Array([1, 2], dtype=int32))
+    [Array([1., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     return _bind(
         operand,
@@ -167,8 +167,8 @@ def approx_min_k(
     )
 
 
-def _bind(operand: Value, *, recall_target: float, **params: Any) -> Any:
+def _bind(operand: Value, *, recall_target: float, **params: Any) -> list[Value]:
     """Apply the operation; raise ValueError for a recall that is no probability."""
     if not 0 < recall_target <= 1:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
-    return approx_top_k_p.bind(operand, recall_target=recall_target, **params)
+    return list(approx_top_k_p.bind(operand, recall_target=recall_target, **params))

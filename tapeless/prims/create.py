@@ -92,6 +92,9 @@ def iota(dtype: object, size: int) -> Value:
     """Return 0, 1, ..., size - 1.
 
     dtype: of the result -> (size,)
+
+    >>> lax.iota("int32", 4)
+    Array([0, 1, 2, 3], dtype=int32)
     """
     return broadcasted_iota(dtype, (size,), 0)
 
@@ -99,7 +102,12 @@ def iota(dtype: object, size: int) -> Value:
 def broadcasted_iota(
     dtype: object, shape: Sequence[int], dimension: int, *, out_sharding: object = None
 ) -> Value:
-    """Return the array of this shape that holds the index along the axis `dimension`."""
+    """Return the array of this shape that holds the index along the axis `dimension`.
+
+    >>> lax.broadcasted_iota("int32", (2, 3), 1)
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int32)
+    """
     return iota_p.bind(
         dtype=dtypes.check_user_dtype_supported(dtype, "iota"),
         shape=shape_argument(shape),
@@ -130,7 +138,11 @@ empty_p = Empty()
 
 
 def empty(shape: Sequence[int], dtype: object, *, out_sharding: object = None) -> Value:
-    """Return an array whose values the program promises not to depend on; here they are 0."""
+    """Return an array whose values the program promises not to depend on; here they are 0.
+
+    >>> lax.empty((2, 3), "float32").shape
+    (2, 3)
+    """
     return empty_p.bind(shape=shape_argument(shape), dtype=dtype, out_sharding=out_sharding)[0]
 
 
@@ -171,14 +183,19 @@ def full(
     *,
     sharding: object = None,
 ) -> Value:
-    """Return the array of this shape filled with the scalar `fill_value`."""
+    """Return the array of this shape filled with the scalar `fill_value`.
+
+    >>> lax.full((2, 2), 7)
+    Array([[7, 7],
+           [7, 7]], dtype=int32, weak_type=True)
+    """
     sizes = shape_argument(shape)
     aval = typeof(fill_value)
     if aval.shape:
         raise TypeError(
             f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}."
         )
-    weak = dtype is None and aval.weak_type
+    weak = dtype is None and sharding is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
     return _filled(sizes, fill_value, wanted, weak)
 
@@ -199,10 +216,14 @@ def full_like(
     shape: Sequence[int] | None = None,
     sharding: object = None,
 ) -> Value:
-    """Return an array filled with `fill_value`, of the shape and dtype of `x` unless given."""
+    """Return an array filled with `fill_value`, of the shape and dtype of `x` unless given.
+
+    >>> lax.full_like(jnp.array([1.0, 2.0]), 3)
+    Array([3., 3.], dtype=float32)
+    """
     aval = typeof(x) if is_value(x) else ShapedArray(tuple(x.shape), x.dtype)
     sizes = aval.shape if shape is None else shape
-    weak = dtype is None and aval.weak_type
+    weak = dtype is None and sharding is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
     if shape_of(fill_value):
         raise TypeError(

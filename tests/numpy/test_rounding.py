@@ -36,3 +36,16 @@ def test_faults():
         jnp.round(jnp.arange(3), -1)
     with pytest.raises(ValueError, match="not compatible with finfo"):
         jnp.round(jnp.array([True]))
+
+
+def test_a_number_of_places_makes_the_result_strong():
+    x = jnp.array([0, 1]) * 0.26
+    assert x.weak_type and jnp.round(x).weak_type
+    assert not jnp.round(x, 1).weak_type
+
+
+@pytest.mark.parametrize("name", ["round", "nanmax", "nansum", "nanargmax", "trace"])
+def test_an_array_to_write_to_is_refused(name):
+    x = np.ones((2, 2), "float32")
+    with pytest.raises(NotImplementedError, match="'out' argument to jnp"):
+        getattr(jnp, name)(x, out=x)

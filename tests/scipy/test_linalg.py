@@ -182,3 +182,28 @@ def test_exponential_under_transformations():
 def test_wrong_arguments_are_refused(name, arguments):
     with pytest.raises(ValueError):  # noqa: PT011
         getattr(ours, name)(*arguments)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("kind", [1, 2, 3])
+@pytest.mark.parametrize("given", [A, C])
+def test_generalized_eigenvalues_and_vectors(given, kind, lower):
+    triangle = np.tril if lower else np.triu
+    a, b = given + given.conj().T, given @ given.conj().T + np.eye(5)
+    with jax.enable_x64(True):
+        values, vectors = ours.eigh(triangle(a), triangle(b), lower=lower, type=kind)
+    expected, _ = linalg.eigh(a, b, type=kind)
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-9)
+    v = np.asarray(vectors)
+    left, right = {1: (a @ v, b @ v), 2: (a @ b @ v, v), 3: (b @ a @ v, v)}[kind]
+    np.testing.assert_allclose(left, right * np.asarray(values), rtol=1e-7, atol=1e-7)
+
+
+def test_kinds_of_generalized_problems_are_three():
+    with pytest.raises(ValueError, match="type must be 1, 2 or 3, got 4"):
+        ours.eigh(POSITIVE, POSITIVE, type=4)
+
+
+def test_rsf2csf_takes_arrays_of_numpy():
+    t, _ = ours.rsf2csf(np.triu(A).astype("float32"), np.eye(5, dtype="float32"))
+    np.testing.assert_allclose(t, np.triu(A), rtol=1e-6)

@@ -424,8 +424,13 @@ def eig(
 ) -> list[Value]:
     """Return eigenvalues and, as asked for, left and right eigenvectors (columns of norm 1).
 
-    x: (..., n, n) -> complex (..., n), (..., n, n), (..., n, n).
+    x: (..., n, n) -> complex (..., n), (..., n, n), (..., n, n).  implementation: LAPACK or none.
+
+    >>> lax.linalg.eig(jnp.array([[2.0, 1.0], [0.0, 3.0]]))[0]
+    Array([2.+0.j, 3.+0.j], dtype=complex64)
     """
+    if use_magma or implementation not in (None, EigImplementation.LAPACK):
+        raise ValueError("Only the lapack implementation is supported on CPU.")
     return list(
         eig_p.bind(
             x,
@@ -444,7 +449,12 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Value, ...]:
-    """Return T and Q with x = Q T Q', T (quasi-)triangular: (..., n, n) -> (..., n, n) twice."""
+    """Return T and Q with x = Q T Q', T (quasi-)triangular: (..., n, n) -> (..., n, n) twice.
+
+    >>> lax.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))[0]
+    Array([[2., 1.],
+           [0., 3.]], dtype=float32)
+    """
     if sort_eig_vals or select_callable is not None:
         text = "The function for sorting the eigenvalues has not been implemented for CPU."
         raise NotImplementedError(text)
@@ -462,5 +472,8 @@ def hessenberg(a: Value) -> tuple[Value, Value]:
     """Return the Hessenberg form with its reflectors, and their factors.
 
     a: (..., n, n) -> (..., n, n), (..., n-1).
+
+    >>> lax.linalg.hessenberg(jnp.arange(9.0).reshape(3, 3))[0].shape
+    (3, 3)
     """
     return tuple(hessenberg_p.bind(a))

@@ -59,14 +59,23 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Value, bool]:
-    """Return the Cholesky factor of `a`, and which triangle it is, for `cho_solve`."""
+    """Return the Cholesky factor of `a`, and which triangle it is, for `cho_solve`.
+
+    >>> jax.scipy.linalg.cho_factor(jnp.array([[4.0, 2.0], [2.0, 5.0]]), lower=True)[1]
+    True
+    """
     return cholesky(a, lower=lower), lower
 
 
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Value:
-    """Return x with a x = b from the factor of `a`: b (n) or (n, m)."""
+    """Return x with a x = b from the factor of `a`: b (n) or (n, m).
+
+    >>> jax.scipy.linalg.cho_solve((jnp.array([[2.0, 0.0], [1.0, 2.0]]), True), jnp.array([6.0,
+    ...     7.0]))
+    Array([1., 1.], dtype=float32)
+    """
     factor, lower = c_and_lower
     factor, b = promote_dtypes_inexact(factor, b)
     if factor.ndim != 2 or factor.shape[0] != factor.shape[1]:
@@ -88,6 +97,10 @@ def solve_triangular(
     """Return x with op(a) x = b for a triangular matrix: (s, n, n), (n) or (s, n, m).
 
     trans: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+
+    >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0,
+    ...     9.0]), lower=True)
+    Array([1., 2.], dtype=float32)
     """
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"Invalid 'trans' value {trans}")
@@ -119,6 +132,9 @@ def solve(
 
     assume_a: "gen", "sym", "her", or "pos" for a positive definite matrix, of which one triangle is
     read.
+
+    >>> jax.scipy.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
+    Array([1. , 0.5], dtype=float32)
     """
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"Expected assume_a to be one of {['gen', 'sym', 'her', 'pos']}")
@@ -136,12 +152,21 @@ def solve(
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Value:
-    """Return the determinant: (s, n, n) -> (s)."""
+    """Return the determinant: (s, n, n) -> (s).
+
+    >>> jax.scipy.linalg.det(jnp.array([[2.0, 1.0], [0.0, 3.0]]))
+    Array(6., dtype=float32)
+    """
     return jnp.linalg.det(a)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Value:
-    """Return the inverse: (s, n, n) -> (s, n, n)."""
+    """Return the inverse: (s, n, n) -> (s, n, n).
+
+    >>> jax.scipy.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
     return jnp.linalg.inv(a)
 
 
@@ -153,12 +178,20 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Return U, s, V' with a = U diag(s) V', or s alone: (s, n, m)."""
+    """Return U, s, V' with a = U diag(s) V', or s alone: (s, n, m).
+
+    >>> jax.scipy.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+    Array([4., 3.], dtype=float32)
+    """
     return jnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Value, Value]:
-    """Return L and U in one matrix, and the row exchanges: (s, n, n) -> (s, n, n), (s, n)."""
+    """Return L and U in one matrix, and the row exchanges: (s, n, n) -> (s, n, n), (s, n).
+
+    >>> jax.scipy.linalg.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]]))[1]
+    Array([1, 1], dtype=int32)
+    """
     (a,) = promote_dtypes_inexact(a)
     factors, pivots, _ = lax.linalg.lu(a)
     return factors, pivots
@@ -174,6 +207,10 @@ def lu_solve(
     """Return x with op(a) x = b from what `lu_factor` returned: b (n) or (n, m).
 
     trans: 0 for a, 1 for its transpose, 2 for its adjoint.
+
+    >>> jax.scipy.linalg.lu_solve((jnp.array([[4.0, 4.0], [0.25, 1.0]]), jnp.array([1, 1])),
+    ...     jnp.array([3.0, 8.0]))
+    Array([1., 1.], dtype=float32)
     """
     factors, pivots = lu_and_piv
     factors, b = promote_dtypes_inexact(factors, b)
@@ -195,7 +232,12 @@ def lu_solve(
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return P, L, U with a = P L U, or with `permute_l` P L and U: (s, n, m)."""
+    """Return P, L, U with a = P L U, or with `permute_l` P L and U: (s, n, m).
+
+    >>> jax.scipy.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))[2]
+    Array([[4., 4.],
+           [0., 1.]], dtype=float32)
+    """
     (a,) = promote_dtypes_inexact(a)
     factors, _, order = lax.linalg.lu(a)
     n, m = a.shape[-2:]
@@ -220,6 +262,10 @@ def qr(
     """Return Q and R with a = Q R, and with `pivoting` the order of the columns: (s, n, m).
 
     mode: "full", "economic", or "r" for R alone.
+
+    >>> jnp.abs(jax.scipy.linalg.qr(jnp.array([[3.0, 0.0], [4.0, 5.0]]))[1]).round(3)
+    Array([[5., 4.],
+           [0., 3.]], dtype=float32)
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
@@ -240,6 +286,11 @@ def qr_multiply(
     """Return c Q, or with mode "left" Q c, then R and with `pivoting` the order of the columns.
 
     conjugate: multiply by the conjugate of Q.
+
+    >>> jnp.abs(jax.scipy.linalg.qr_multiply(jnp.array([[3.0, 0.0], [4.0, 5.0]]),
+    ...     jnp.eye(2))[1]).round(3)
+    Array([[5., 4.],
+           [0., 3.]], dtype=float32)
     """
     if mode not in ("left", "right"):
         raise ValueError(f"Mode argument should be one of ['left', 'right']; got {mode!r}")
@@ -265,17 +316,49 @@ def eigh(
 ) -> Any:
     """Return eigenvalues and vectors of a Hermitian matrix, of which one triangle is read.
 
-    b: for a v = w b v (type 1), not supported.
+    a: (s, n, n) -> (s, n), (s, n, n); with a positive definite b, of which the same triangle is
+    read, those of a v = w b v (type 1), a b v = w v (type 2) or b a v = w v (type 3).
+
+    >>> eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]), eigvals_only=True).round(3)
+    Array([1., 3.], dtype=float32)
     """
-    if b is not None:
-        raise NotImplementedError("Only the b=None case of eigh is implemented")
-    if type != 1:
-        raise NotImplementedError("Only the type=1 case of eigh is implemented.")
     if eigvals is not None:
         raise NotImplementedError("Only the eigvals=None case of eigh is implemented")
-    (a,) = promote_dtypes_inexact(a)
-    vectors, values = lax.linalg.eigh(a, lower=lower)
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type must be 1, 2 or 3, got {type}")
+    if b is None:
+        (a,) = promote_dtypes_inexact(a)
+        vectors, values = lax.linalg.eigh(a, lower=lower)
+        return values if eigvals_only else (values, vectors)
+    a, b = promote_dtypes_inexact(a, b)
+    values, vectors = _generalized_eigh(*(_mirrored(each, lower) for each in (a, b)), type)
     return values if eigvals_only else (values, vectors)
+
+
+def _mirrored(x: Value, lower: bool) -> Value:
+    """Return the Hermitian matrix of which one triangle is given."""
+    triangle = jnp.tril(x, -1) if lower else jnp.triu(x, 1)
+    middle = jnp.eye(x.shape[-1], dtype=x.dtype) * jnp.real(x)
+    return triangle + adjoint(triangle) + middle.astype(x.dtype)
+
+
+def _generalized_eigh(a: Value, b: Value, type: int) -> tuple[Value, Value]:
+    """Return eigenvalues and vectors of a pair; b = L L' leads to inv(L) a inv(L)' or L' a L."""
+    factor = lax.linalg.cholesky(b)
+
+    def solved(x: Value, left_side: bool, transposed: bool) -> Value:
+        """Return x divided by L, or by L', from one side."""
+        return lax.linalg.triangular_solve(
+            factor, x, left_side=left_side, lower=True,
+            transpose_a=transposed, conjugate_a=transposed,
+        )  # fmt: skip
+
+    if type == 1:
+        reduced = solved(solved(a, True, False), False, True)
+    else:
+        reduced = adjoint(factor) @ a @ factor
+    vectors, values = lax.linalg.eigh(reduced)
+    return values, factor @ vectors if type == 3 else solved(vectors, True, True)
 
 
 def eigh_tridiagonal(
@@ -292,6 +375,10 @@ def eigh_tridiagonal(
 
     select: "a" for all; "i" for those of the numbers of `select_range`, both ends included; "v" is
     not supported.  tol, key: unused, the result is exact.
+
+    >>> jax.scipy.linalg.eigh_tridiagonal(jnp.array([2.0, 2.0]), jnp.array([1.0]),
+    ...     eigvals_only=True).round(3)
+    Array([1., 3.], dtype=float32)
     """
     if select not in ("a", "i", "v"):
         raise ValueError("'select' must have a value in {'a', 'i', 'v'}.")
@@ -311,7 +398,12 @@ def eigh_tridiagonal(
 def hessenberg(
     a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return H of a = Q H Q', zero below its first subdiagonal, and with `calc_q` also Q."""
+    """Return H of a = Q H Q', zero below its first subdiagonal, and with `calc_q` also Q.
+
+    >>> jax.scipy.linalg.hessenberg(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     (a,) = promote_dtypes_inexact(a)
     n = a.shape[-1]
     if n == 0:
@@ -329,6 +421,10 @@ def schur(a: Any, output: str = "real") -> tuple[Value, Value]:
     """Return T and Z with a = Z T Z', T upper triangular (real: with blocks of two).
 
     output: "real" or "complex".
+
+    >>> jax.scipy.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))[0]
+    Array([[2., 1.],
+           [0., 3.]], dtype=float32)
     """
     if output not in ("real", "complex"):
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
@@ -343,12 +439,16 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Value, Value]:  
 
     Each pair of rows below whose diagonal something stands is rotated by the eigenvector of its
     block.
+
+    >>> jax.scipy.linalg.rsf2csf(jnp.array([[2.0, 1.0], [0.0, 3.0]]), jnp.eye(2))[0].real.round(3)
+    Array([[2., 1.],
+           [0., 3.]], dtype=float32)
     """
     t, z = promote_dtypes_inexact(T, Z)
     if t.ndim != 2 or t.shape[0] != t.shape[1] or z.shape != t.shape:
         raise ValueError(f"Input matrices must be square and alike, got {t.shape} and {z.shape}")
     dtype = jnp.result_type(t.dtype, jnp.complex64)
-    t, z = t.astype(dtype), z.astype(dtype)
+    t, z = jnp.asarray(t, dtype), jnp.asarray(z, dtype)
     n = t.shape[0]
     for m in range(n - 1, 0, -1):
         block = t[m - 1 : m + 1, m - 1 : m + 1]
@@ -379,6 +479,10 @@ def polar(
     """Return U and P with a = U P (side "right") or a = P U, U unitary, P positive: (n, m).
 
     method, eps, max_iterations: of iterations; the result here is exact, by singular values.
+
+    >>> jax.scipy.linalg.polar(jnp.array([[0.0, 2.0], [3.0, 0.0]]))[1].round(3)
+    Array([[3., 0.],
+           [0., 2.]], dtype=float32)
     """
     if side not in ("right", "left"):
         raise ValueError(f"The argument `side` must be either 'right' or 'left', got {side!r}.")

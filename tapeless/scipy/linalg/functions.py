@@ -101,7 +101,12 @@ def expm_frechet(
     method: str | None = None,
     compute_expm: bool = True,
 ) -> Any:
-    """Return exp(A) and its derivative at A in the direction E, or that derivative alone."""
+    """Return exp(A) and its derivative at A in the direction E, or that derivative alone.
+
+    >>> jax.scipy.linalg.expm_frechet(jnp.zeros((2, 2)), jnp.eye(2))[1].round(3)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     a, e = promote_dtypes_inexact(A, E)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.shape != e.shape:
         raise ValueError(f"expected square matrices of one shape, got {a.shape=} and {e.shape=}")

@@ -49,13 +49,21 @@ def gammaln(x: Any) -> Value:
 
 
 def loggamma(x: Any) -> Value:
-    """Return log gamma(x) for real x; NaN where gamma(x) is negative."""
+    """Return log gamma(x) for real x; NaN where gamma(x) is negative.
+
+    >>> jax.scipy.special.loggamma(jnp.array([0.25, 0.5])).round(3)
+    Array([1.288, 0.572], dtype=float32)
+    """
     (x,) = promote_args_inexact("loggamma", x)
     return jnp.where(gammasgn(x) < 0, jnp.nan, lax.lgamma(x))
 
 
 def gammasgn(x: Any) -> Value:
-    """Return the sign of gamma(x): NaN at negative integers, 1 or -1 with the sign of zero."""
+    """Return the sign of gamma(x): NaN at negative integers, 1 or -1 with the sign of zero.
+
+    >>> jax.scipy.special.gammasgn(jnp.array([0.25, 0.5])).round(3)
+    Array([1., 1.], dtype=float32)
+    """
     (x,) = promote_args_inexact("gammasgn", x)
     floor = jnp.floor(x)
     is_integer = (x < 0) & (x == floor)
@@ -95,7 +103,11 @@ def gamma(x: Any) -> Value:
 
 
 def factorial(n: Any, exact: bool = False) -> Value:
-    """Return n! = gamma(n + 1); 0 for negative n.  exact: not supported."""
+    """Return n! = gamma(n + 1); 0 for negative n.  exact: not supported.
+
+    >>> jax.scipy.special.factorial(jnp.array([3, 5]))
+    Array([  6., 120.], dtype=float32)
+    """
     if exact:
         raise NotImplementedError("factorial with exact=True")
     (n,) = promote_args_inexact("factorial", n)
@@ -240,7 +252,11 @@ def multigammaln(a: Any, d: Any) -> Value:
 
 
 def poch(z: Any, m: Any) -> Value:
-    """Return the rising factorial gamma(z + m) / gamma(z)."""
+    """Return the rising factorial gamma(z + m) / gamma(z).
+
+    >>> jax.scipy.special.poch(jnp.array([0.5, 2.0]), 1.5).round(3)
+    Array([0.564, 3.323], dtype=float32)
+    """
     z, m = promote_args_inexact("poch", z, m)
     sign = gammasgn(z) * gammasgn(z + m)
     value = sign * jnp.exp(gammaln(z + m) - gammaln(z))

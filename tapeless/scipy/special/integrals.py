@@ -423,5 +423,9 @@ def hyp2f1(
     c: Any,
     x: Any,
 ) -> Value:
-    """Return Gauss' hypergeometric function 2F1(a, b, c, x) for x <= 1; differentiable in x."""
+    """Return Gauss' hypergeometric function 2F1(a, b, c, x) for x <= 1; differentiable in x.
+
+    >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
+    Array([1.206, 1.545], dtype=float32)
+    """
     return _hyp2f1_function(a, b, c, x)

@@ -20,7 +20,7 @@ def logpmf(
     """Return the logarithm of the probability of k.
 
     >>> jax.scipy.stats.bernoulli.logpmf(jnp.array([0, 1]), 0.25).round(3)
-    Array([-0.288, -1.386], dtype=float32, weak_type=True)
+    Array([-0.288, -1.386], dtype=float32)
     """
     k, p, loc = promote_args_inexact(
         "bernoulli.logpmf",
@@ -41,7 +41,7 @@ def pmf(
     """Return the probability of k.
 
     >>> jax.scipy.stats.bernoulli.pmf(jnp.array([0, 1]), 0.25).round(3)
-    Array([0.75, 0.25], dtype=float32, weak_type=True)
+    Array([0.75, 0.25], dtype=float32)
     """
     return jnp.exp(logpmf(k, p, loc))
 

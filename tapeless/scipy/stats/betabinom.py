@@ -19,7 +19,11 @@ def logpmf(
     b: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.betabinom.logpmf(jnp.array([0, 1]), 3, 2.0, 3.0).round(3)
+    Array([-1.253, -1.07 ], dtype=float32)
+    """
     k, n, a, b, loc = promote_args_inexact("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k) - loc
     choices = -jnp.log(n + 1) - special.betaln(n - y + 1, y + 1)
@@ -35,5 +39,9 @@ def pmf(
     b: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.betabinom.pmf(jnp.array([0, 1]), 3, 2.0, 3.0).round(3)
+    Array([0.286, 0.343], dtype=float32)
+    """
     return jnp.exp(logpmf(k, n, a, b, loc))

@@ -21,7 +21,7 @@ def logpmf(
     """Return the logarithm of the probability of k.
 
     >>> jax.scipy.stats.binom.logpmf(jnp.array([0, 1]), 3, 0.25).round(3)
-    Array([-0.863, -0.863], dtype=float32, weak_type=True)
+    Array([-0.863, -0.863], dtype=float32)
     """
     k, n, p, loc = promote_args_inexact("binom.logpmf", k, n, p, loc)
     y = k - loc
@@ -39,6 +39,6 @@ def pmf(
     """Return the probability of k.
 
     >>> jax.scipy.stats.binom.pmf(jnp.array([0, 1]), 3, 0.25).round(3)
-    Array([0.422, 0.422], dtype=float32, weak_type=True)
+    Array([0.422, 0.422], dtype=float32)
     """
     return jnp.exp(logpmf(k, n, p, loc))

@@ -17,7 +17,11 @@ def logpmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.geom.logpmf(jnp.array([1, 2]), 0.25).round(3)
+    Array([-1.386, -1.674], dtype=float32)
+    """
     k, p, loc = promote_args_inexact("geom.logpmf", k, p, loc)
     y = k - loc
     value = special.xlog1py(y - 1, -p) + jnp.log(p)
@@ -29,5 +33,9 @@ def pmf(
     p: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.geom.pmf(jnp.array([1, 2]), 0.25).round(3)
+    Array([0.25 , 0.188], dtype=float32)
+    """
     return jnp.exp(logpmf(k, p, loc))

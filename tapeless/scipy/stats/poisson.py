@@ -20,7 +20,11 @@ def logpmf(
     mu: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the logarithm of the probability of k."""
+    """Return the logarithm of the probability of k.
+
+    >>> jax.scipy.stats.poisson.logpmf(jnp.array([0, 2]), 1.5).round(3)
+    Array([-1.5  , -1.382], dtype=float32)
+    """
     k, mu, loc = promote_args_inexact("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = special.xlogy(y, mu) - special.gammaln(y + 1) - mu
@@ -32,7 +36,11 @@ def pmf(
     mu: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of k."""
+    """Return the probability of k.
+
+    >>> jax.scipy.stats.poisson.pmf(jnp.array([0, 2]), 1.5).round(3)
+    Array([0.223, 0.251], dtype=float32)
+    """
     return jnp.exp(logpmf(k, mu, loc))
 
 
@@ -41,7 +49,11 @@ def cdf(
     mu: Any,
     loc: Any = 0,
 ) -> Value:
-    """Return the probability of a number up to k."""
+    """Return the probability of a number up to k.
+
+    >>> jax.scipy.stats.poisson.cdf(jnp.array([0, 2]), 1.5).round(3)
+    Array([0.223, 0.809], dtype=float32)
+    """
     k, mu, loc = promote_args_inexact("poisson.cdf", k, mu, loc)
     y = jnp.floor(k - loc)
     value = special.gammaincc(jnp.maximum(y, 0) + 1, mu)
@@ -52,6 +64,9 @@ def entropy(mu: Any, loc: Any = 0) -> Value:
     """Return the entropy.
 
     Up to mu = 100 the sum over the numbers that occur, beyond that the expansion in 1/mu.
+
+    >>> jax.scipy.stats.poisson.entropy(jnp.array([1.0, 2.0])).round(3)
+    Array([1.305, 1.705], dtype=float32)
     """
     mu, loc = promote_args_inexact("poisson.entropy", mu, loc)
     k = jnp.arange(_MOST, dtype=mu.dtype).reshape((-1,) + (1,) * mu.ndim)
