@@ -38,6 +38,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
+from tapeless.prims.blas import NARROW
 from tapeless.util.records import record
 
 __all__ = [
@@ -124,7 +125,8 @@ def _call_cost(call: Call) -> float:
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
         return 1000 + largest**1.5
-    return max(1000, math.prod(_sizes(call.args[2:5])) / 8)
+    m, n, k = _sizes(call.args[2:5])
+    return max(1000, n * (m + NARROW) * k / 8)
 
 
 def _sizes(args: Sequence[object]) -> list[int]:

@@ -21,7 +21,8 @@ from tapeless.core.aval import ShapedArray
 
 __all__ = ["BLAS_LETTER", "Multiply", "Product", "character", "gemm", "integer", "number"]
 
-LARGE = 1 << 24  # multiplications; a product of that size is computed in blocks
+LARGE = 1 << 24  # multiplications; what takes as long as so many is computed in blocks
+NARROW = 20  # columns more, whose time a product takes: its rows are read for few of them
 LARGE_MATRIX = 1 << 18  # elements of a matrix that a vector is multiplied by, for the same
 BLOCKS = 8  # at most
 BLOCK_WORK = 1 << 26  # multiplications of a block, since each of them packs the whole other factor
@@ -69,7 +70,7 @@ def gemm(
     product = Product(b, x, y, out, sizes, flips)
     if min(n, m) == 1:
         _with_vectors(b, product, count, max(n, m))
-    elif count == 1 and n * m * k >= LARGE and n >= BLOCKS:
+    elif count == 1 and n * (m + NARROW) * k >= LARGE and n >= BLOCKS:
         blocks = min(max(2, n * m * k // BLOCK_WORK), BLOCKS)
         rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))
         b.loop(n // rows, lambda i: product.of_rows((0, 0, 0), b.imul(i, rows), rows))

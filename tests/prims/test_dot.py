@@ -154,3 +154,12 @@ def test_large_matrices_meet_vectors_and_matrices_in_blocks(dtype, flip, vector_
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
     got = jax.jit(lambda m: m @ m.T)(matrix)
     np.testing.assert_allclose(got, a @ a.T, rtol=1e-4, atol=1e-3)
+
+
+def test_the_rows_of_a_tall_product_are_shared():
+    """Few columns take as long as some more, so that less work is worth sharing."""
+    x, y = np.ones((10_000, 64), np.float32), np.ones((64, 8), np.float32)
+    report = jax.inspect(lambda x, y: x @ y)(x, y)
+    (text,) = (k.kernel.text for k in report.kernels if "gemm" in k.kernel.text)
+    assert "for i" in text
+    np.testing.assert_array_equal(jax.numpy.matmul(x, y), np.full((10_000, 8), 64))
