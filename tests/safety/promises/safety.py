@@ -80,13 +80,6 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             SIGNALS + "test_an_alarm_raises_the_exception_of_its_handler",
         ),
         Mutation(
-            "an exception is raised once",
-            "tapeless/compiler/interrupts.py",
-            ("    for number in range(3):\n        held[number] = None\n"),
-            "",
-            SIGNALS + "test_an_exception_of_a_handler_is_raised_only_once",
-        ),
-        Mutation(
             "a handler of SIGTERM ends the program its way",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
@@ -176,9 +169,9 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     "A loop in another thread ends at the interpreter's exit": (
         Mutation(
             "a loop lets other threads run",
-            "tapeless/runtime/executable.py",
-            "is_long=work > _SHORT",
-            "is_long=False",
+            "tapeless/compiler/engine.py",
+            "_ENTRY = ctypes.CFUNCTYPE(",
+            "_ENTRY = ctypes.PYFUNCTYPE(",
             SIGNALS + "test_a_loop_in_another_thread_ends_by_ctrl_c_at_exit",
         ),
     ),
