@@ -331,7 +331,7 @@ def eigh(
         vectors, values = lax.linalg.eigh(a, lower=lower)
         return values if eigvals_only else (values, vectors)
     a, b = promote_dtypes_inexact(a, b)
-    values, vectors = _generalized_eigh(*(_mirrored(each, lower) for each in (a, b)), type)
+    values, vectors = _generalized_eigh(_mirrored(a, lower), _mirrored(b, lower), type)
     return values if eigvals_only else (values, vectors)
 
 
