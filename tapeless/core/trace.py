@@ -45,6 +45,7 @@ __all__ = [
     "install_base_trace",
     "leaked",
     "surroundings",
+    "trace_state_clean",
     "under",
 ]
 
@@ -208,6 +209,11 @@ def install_base_trace(trace: Trace) -> None:
 def current_trace() -> Trace:
     """Return the current trace of this thread."""
     return context.trace
+
+
+def trace_state_clean() -> bool:
+    """Tell whether nothing is being traced around the call."""
+    return context.trace is context.base
 
 
 def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:

@@ -69,6 +69,7 @@ TABLES: Mapping[str, Mapping[str, object]] = {
     "jax._src.core": {
         "ShapedArray": "tapeless.core.aval:ShapedArray",
         "Tracer": "tapeless.core.trace:Tracer",
+        "trace_state_clean": "tapeless.core.trace:trace_state_clean",
     },
     # lineax
     "jax._src.ad_util": {"stop_gradient_p": "tapeless.prims.structural:stop_gradient_p"},

@@ -69,7 +69,7 @@ def _compared(x: Scalar, name: str, value: int) -> Scalar | None:
     """Return what a comparison compares with a number, if x is one; else None."""
     if not (isinstance(x, Op) and x.name == name and isinstance(x.args[1], Const)):
         return None
-    return x.args[0] if int(x.args[1].value) == value else None
+    return x.args[0] if x.args[1].value == value else None
 
 
 def _remainder(x: Scalar | None) -> Op | None:

@@ -16,6 +16,7 @@ from tapeless.core.trace import (
     context,
     current_trace,
     find_axis,
+    trace_state_clean,
     under,
 )
 
@@ -117,3 +118,11 @@ def test_libraries_compare_traces_by_main():
     ((inner, outer, current),) = found
     assert inner is current
     assert inner is not outer
+
+
+def test_nothing_is_traced_outside_of_transformations():
+    found = []
+    jax.jit(lambda x: found.append(trace_state_clean()) or x)(X)
+    jax.vmap(lambda x: found.append(trace_state_clean()) or x)(X)
+    assert found == [False, False]
+    assert trace_state_clean()

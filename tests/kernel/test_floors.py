@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import numpy as jnp
 from tapeless.kernel.ir import Buffer, Op, Scalar
 from tapeless.kernel.nodes import Nodes
 
@@ -44,3 +45,9 @@ def test_quotients_and_remainders_are_numpys(dtype: object, d: int) -> None:
     quotient, remainder = jax.jit(lambda x: (x // d, x % d))(x)
     np.testing.assert_array_equal(quotient, x // dtype.type(d))
     np.testing.assert_array_equal(remainder, x % dtype.type(d))
+
+
+def test_comparisons_with_numbers_that_are_no_integers_are_left():
+    x = np.array([-1.0, 2.0, np.inf, np.nan], np.float32)
+    both = jax.jit(lambda x: (x != jnp.inf) & (x != jnp.nan) & (x > 0))
+    np.testing.assert_array_equal([False, True, False, False], both(x))

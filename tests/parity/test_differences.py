@@ -237,7 +237,7 @@ def test_the_document_lists_the_absent_names_and_the_reasons():
     assert not [reason for reason in absent.values() if reason not in text]
 
 
-@pytest.mark.parametrize("name", ["experimental.pallas", "experimental.sparse", "tools"])
+@pytest.mark.parametrize("name", ["experimental.pallas", "tools"])
 def test_whole_modules_are_absent(name):
     assert module(oracle, name)
     with pytest.raises(ModuleNotFoundError, match=f"No module named 'tapeless.{name}'"):
