@@ -28,7 +28,7 @@ from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
-from tapeless.tree.arguments import check_callable, source_name
+from tapeless.tree.arguments import check_callable, source_name, wraps
 from tapeless.tree.flatten import tree_flatten, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.partial import Partial
@@ -494,7 +494,7 @@ def value_and_grad(
         raise NotImplementedError("reduce_axes argument to grad is deprecated")
     check_callable(fun)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @api_boundary
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return value and gradient."""
@@ -534,7 +534,7 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @api_boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         """Return the gradient, with the auxiliary output if there is one."""

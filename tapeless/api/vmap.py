@@ -13,7 +13,7 @@ from tapeless.core.source import VMAP, name_scope
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import apply, batch_dim_to
 from tapeless.transforms.batch import batch_flat
-from tapeless.tree.arguments import argument_names, check_callable, leaf_names
+from tapeless.tree.arguments import argument_names, check_callable, leaf_names, wraps
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
@@ -57,7 +57,7 @@ def vmap(
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_in_axes(axes)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
         """Call `fun` on every row at once."""

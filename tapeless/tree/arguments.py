@@ -7,6 +7,7 @@ signature cannot be had, arguments are called `args[0]` and `kwargs['key']`, as 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "leaf_names",
     "parameter_names",
     "source_name",
+    "wraps",
 ]
 
 
@@ -35,6 +37,20 @@ def function_name(function: Callable) -> str:
     while hasattr(function, "func") and not hasattr(function, "__name__"):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)
+
+
+# What functions have under the names that are handed on.
+_KINDS = {"__name__": str, "__qualname__": str, "__annotations__": dict, "__type_params__": tuple}
+
+
+def wraps(function: Callable) -> Callable[[Callable], Callable]:
+    """Return `functools.wraps(function)`; objects that are called may have names of other kinds."""
+    given = [
+        name
+        for name in functools.WRAPPER_ASSIGNMENTS
+        if isinstance(getattr(function, name, None), _KINDS.get(name, object))
+    ]
+    return functools.wraps(function, assigned=given)
 
 
 def source_name(function: Callable) -> str:
