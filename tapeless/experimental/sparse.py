@@ -96,25 +96,39 @@ class BCOO(JAXSparse):
         return cls((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
 
     @classmethod
-    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0) -> BCOO:
+    def from_scipy_sparse(
+        cls,
+        mat: Any,
+        *,
+        index_dtype: Any = None,
+        n_dense: int = 0,
+    ) -> BCOO:
         """Return the elements of a matrix of `scipy.sparse`."""
         found = mat.tocoo()
         indices = np.stack([found.row, found.col], -1).astype(index_dtype or np.int32)
         return cls((found.data, indices), shape=mat.shape)
 
-    def tree_flatten(self) -> tuple:
+    def tree_flatten(
+        self,
+    ) -> tuple:
         """Return the two arrays, and the rest."""
         return (self.data, self.indices), (self.shape, self.indices_sorted, self.unique_indices)
 
     @classmethod
-    def tree_unflatten(cls, rest: tuple, children: Sequence[Any]) -> BCOO:
+    def tree_unflatten(
+        cls,
+        rest: tuple,
+        children: Sequence[Any],
+    ) -> BCOO:
         """Return the array of two parts, whatever stands for them."""
         self = object.__new__(cls)
         self.data, self.indices = children
         self.shape, self.indices_sorted, self.unique_indices = rest
         return self
 
-    def __repr__(self) -> str:
+    def __repr__(
+        self,
+    ) -> str:
         """Return JAX's form."""
         kind = getattr(self.data, "dtype", "?")
         return f"BCOO({kind}{list(self.shape)}, nse={self.nse})"
@@ -126,31 +140,47 @@ class BCOO(JAXSparse):
     nse = property(lambda self: self.indices.shape[0], doc="The number of elements that it stores.")
     T = property(lambda self: self.transpose(), doc="The array with its axes backwards.")
 
-    def _with(self, data: Any) -> BCOO:
+    def _with(
+        self,
+        data: Any,
+    ) -> BCOO:
         """Return the array with other elements at the same places."""
         flags = {"indices_sorted": self.indices_sorted, "unique_indices": self.unique_indices}
         return BCOO((data, self.indices), shape=self.shape, **flags)
 
-    def _columns(self) -> tuple:
+    def _columns(
+        self,
+    ) -> tuple:
         """Return the indices, an array per axis."""
         return tuple([self.indices[:, axis] for axis in range(self.ndim)])
 
-    def todense(self) -> Any:
+    def todense(
+        self,
+    ) -> Any:
         """Return the array with its zeros."""
         return jnp.zeros(self.shape, self.dtype).at[self._columns()].add(self.data, mode="drop")
 
-    def astype(self, dtype: Any) -> BCOO:
+    def astype(
+        self,
+        dtype: Any,
+    ) -> BCOO:
         """Return the elements converted."""
         return self._with(self.data.astype(dtype))
 
-    def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
+    def transpose(
+        self,
+        axes: Sequence[int] | None = None,
+    ) -> BCOO:
         """Return the array with its axes in another order, by default backwards."""
         order = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
         shape = tuple([self.shape[axis] for axis in order])
         indices = self.indices[:, np.array(order, int)]
         return BCOO((self.data, indices), shape=shape, unique_indices=self.unique_indices)
 
-    def reshape(self, *shape: Any) -> BCOO:
+    def reshape(
+        self,
+        *shape: Any,
+    ) -> BCOO:
         """Return the elements in another shape."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         new = np.broadcast_to(0, self.shape).reshape(given).shape
@@ -160,7 +190,10 @@ class BCOO(JAXSparse):
         places = jnp.where(inside[:, None], places, np.array(new, places.dtype))
         return BCOO((self.data, places), shape=new, unique_indices=self.unique_indices)
 
-    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+    def sum(
+        self,
+        axis: int | Sequence[int] | None = None,
+    ) -> Any:
         """Return the sum of all elements, or the sparse array of sums along axes."""
         if axis is None:
             return jnp.sum(self._inside())
@@ -170,12 +203,18 @@ class BCOO(JAXSparse):
         shape = tuple([self.shape[a] for a in left])
         return BCOO((self._inside(), self.indices[:, np.array(left, int)]), shape=shape)
 
-    def _inside(self) -> Any:
+    def _inside(
+        self,
+    ) -> Any:
         """Return the elements, zeros where the place lies outside of the shape."""
         inside = jnp.all(self.indices < np.array(self.shape, self.indices.dtype), -1)
         return jnp.where(inside, self.data, jnp.zeros((), self.dtype))
 
-    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+    def sum_duplicates(
+        self,
+        nse: int | None = None,
+        remove_zeros: bool = True,
+    ) -> BCOO:
         """Return the array with its places in order, none twice; nse: how many to store."""
         flat = jnp.ravel_multi_index(self._columns(), self.shape, mode="clip")
         inside = jnp.all(self.indices < np.array(self.shape), -1)
@@ -189,16 +228,23 @@ class BCOO(JAXSparse):
         flags = {"indices_sorted": True, "unique_indices": True}
         return BCOO((data, places), shape=self.shape, **flags)
 
-    def __neg__(self) -> BCOO:
+    def __neg__(
+        self,
+    ) -> BCOO:
         """Return the array of the opposite elements."""
         return self._with(-self.data)
 
-    def __abs__(self) -> BCOO:
+    def __abs__(
+        self,
+    ) -> BCOO:
         """Return the array of the magnitudes, of places that do not repeat."""
         summed = self if self.unique_indices else self.sum_duplicates()
         return summed._with(jnp.abs(summed.data))
 
-    def __mul__(self, other: Any) -> BCOO:
+    def __mul__(
+        self,
+        other: Any,
+    ) -> BCOO:
         """Return the product with a scalar, or elementwise with a dense array."""
         if isinstance(other, JAXSparse):
             raise NotImplementedError("the elementwise product of two BCOO is not supported")
@@ -209,13 +255,19 @@ class BCOO(JAXSparse):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> BCOO:
+    def __truediv__(
+        self,
+        other: Any,
+    ) -> BCOO:
         """Return the quotient by a scalar."""
         if jnp.ndim(other):
             raise NotImplementedError("a BCOO can be divided by a scalar only")
         return self._with(self.data / other)
 
-    def __add__(self, other: Any) -> BCOO:
+    def __add__(
+        self,
+        other: Any,
+    ) -> BCOO:
         """Return the sum of two sparse arrays of one shape."""
         if not isinstance(other, BCOO) or other.shape != self.shape:
             raise NotImplementedError(
@@ -225,11 +277,17 @@ class BCOO(JAXSparse):
         parts = [jnp.concatenate(pair) for pair in zip(*map(_parts, (self, other)), strict=True)]
         return BCOO((parts[0], parts[1]), shape=self.shape)
 
-    def __sub__(self, other: Any) -> BCOO:
+    def __sub__(
+        self,
+        other: Any,
+    ) -> BCOO:
         """Return the difference of two sparse arrays of one shape."""
         return self + (-other)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(
+        self,
+        other: Any,
+    ) -> Any:
         """Return the product with a dense vector, matrix or batch: x: (n, m), (m, ...) -> (n, ...).
 
         TypeError: extents that differ.
@@ -240,49 +298,79 @@ class BCOO(JAXSparse):
         place = max(jnp.ndim(other) - 2, 0)
         return bcoo_dot_general(self, other, dimension_numbers=(((axis,), (place,)), ((), ())))
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(
+        self,
+        other: Any,
+    ) -> Any:
         """Return the product of a dense vector or matrix with the sparse one."""
         numbers = (((jnp.ndim(other) - 1,), (max(self.ndim - 2, 0),)), ((), ()))
         return bcoo_dot_general(other, self, dimension_numbers=numbers)
 
 
-def _parts(x: BCOO) -> tuple:
+def _parts(
+    x: BCOO,
+) -> tuple:
     """Return data and indices."""
     return x.data, x.indices
 
 
-def bcoo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> BCOO:
+def bcoo_fromdense(
+    mat: Any,
+    *,
+    nse: int | None = None,
+    index_dtype: Any = np.int32,
+) -> BCOO:
     """Return `BCOO.fromdense(mat)`."""
     return BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
-def bcoo_todense(mat: BCOO) -> Any:
+def bcoo_todense(
+    mat: BCOO,
+) -> Any:
     """Return `mat.todense()`."""
     return mat.todense()
 
 
-def todense(arr: Any) -> Any:
+def todense(
+    arr: Any,
+) -> Any:
     """Return a sparse array with its zeros, and a dense one as it is."""
     return arr.todense() if isinstance(arr, JAXSparse) else arr
 
 
-def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
+def bcoo_transpose(
+    mat: BCOO,
+    *,
+    permutation: Sequence[int],
+) -> BCOO:
     """Return `mat.transpose(permutation)`."""
     return mat.transpose(permutation)
 
 
-def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+def bcoo_reduce_sum(
+    mat: BCOO,
+    *,
+    axes: Sequence[int],
+) -> BCOO:
     """Return `mat.sum(axes)`."""
     return mat.sum(tuple(axes))
 
 
-def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
+def bcoo_sum_duplicates(
+    mat: BCOO,
+    nse: int | None = None,
+) -> BCOO:
     """Return `mat.sum_duplicates(nse)`."""
     return mat.sum_duplicates(nse)
 
 
 def bcoo_dot_general(
-    lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any = None, **options: Any
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    **options: Any,
 ) -> Any:
     """Return the dense product of a sparse and a dense array over one axis each.
 
@@ -305,7 +393,12 @@ def bcoo_dot_general(
     return lax.transpose(out, (*range(n, out.ndim), *range(n)))
 
 
-def _sparse_dot(x: BCOO, axis: int, y: Any, place: int) -> Any:
+def _sparse_dot(
+    x: BCOO,
+    axis: int,
+    y: Any,
+    place: int,
+) -> Any:
     """Contract the axis of x with the axis `place` of a dense y; axes of x, then those of y."""
     rows = jnp.moveaxis(jnp.asarray(y), place, 0)
     picked = rows.at[x.indices[:, axis]].get(mode="fill", fill_value=0)
@@ -319,13 +412,22 @@ def _sparse_dot(x: BCOO, axis: int, y: Any, place: int) -> Any:
     return jnp.zeros(shape, terms.dtype).at[places].add(terms, mode="drop")
 
 
-def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32) -> BCOO:
+def empty(
+    shape: Sequence[int],
+    dtype: Any = None,
+    index_dtype: Any = np.int32,
+) -> BCOO:
     """Return a sparse array of zeros."""
     parts = jnp.zeros(0, dtype), jnp.zeros((0, len(shape)), index_dtype)
     return BCOO(parts, shape=shape, indices_sorted=True, unique_indices=True)
 
 
-def eye(n: int, m: int | None = None, dtype: Any = None, index_dtype: Any = np.int32) -> BCOO:
+def eye(
+    n: int,
+    m: int | None = None,
+    dtype: Any = None,
+    index_dtype: Any = np.int32,
+) -> BCOO:
     """Return a sparse matrix with ones on the diagonal."""
     count = min(n, n if m is None else m)
     places = jnp.broadcast_to(jnp.arange(count, dtype=index_dtype)[:, None], (count, 2))
