@@ -14,7 +14,7 @@ import numpy as np
 
 from tapeless import dtypes, lax
 from tapeless.api.jit import jit
-from tapeless.core.trace import Value
+from tapeless.core.trace import Tracer, Value
 from tapeless.numpy.choice import broadcast, where
 from tapeless.numpy.common import (
     check_arraylike,
@@ -324,17 +324,19 @@ def power(x1: Any, x2: Any, /) -> Array:
 
     x1, x2: shapes that broadcast to (n,) -> (n,)
 
-    Unlike in NumPy, a negative power of integers is an error only where the exponent is a Python
-    integer; an array of such exponents gives arbitrary values.
+    An exponent that is one known integer, a Python number or an array of rank 0, is part of the
+    program. Unlike in NumPy, a negative power of integers is an error only then; other exponents
+    give arbitrary values.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.power(jnp.arange(4), 2)
     Array([0, 1, 4, 9], dtype=int32)
     """
     check_arraylike("power", x1, x2)
-    if isinstance(x2, (int, np.integer)) and not isinstance(x2, np.timedelta64):
+    known = _known_integer(x2)
+    if known is not None:
         x1 = promote_args_numeric("power", x1)[0]
-        return lax.integer_pow(x1, int(x2))
+        return lax.integer_pow(x1, known)
     x1, x2 = value_of(x1), value_of(x2)
     base, exponent = dtype_of(x1), dtype_of(x2)
     if dtypes.issubdtype(exponent, np.integer) and dtypes.issubdtype(base, np.inexact):
@@ -345,6 +347,15 @@ def power(x1: Any, x2: Any, /) -> Array:
     if dtypes.issubdtype(dtype_of(x1), np.integer):
         return _power_of_integers(x1, x2)
     return lax.pow(x1, x2)
+
+
+def _known_integer(x: Any) -> int | None:
+    """Return the one integer that `x` is known to be, or None; booleans of arrays are not integers."""
+    found = value_of(x)
+    found = found.concrete() if isinstance(found, Tracer) else found
+    if isinstance(found, (Array, np.ndarray, np.generic)):
+        return int(found) if found.ndim == 0 and found.dtype.kind in "iu" else None
+    return int(found) if isinstance(found, int) else None
 
 
 def pow(x1: Any, x2: Any, /) -> Array:

@@ -73,6 +73,18 @@ def test_powers_of_integers():
         jnp.power(base, -1)
 
 
+@pytest.mark.parametrize(
+    "exponent", [jnp.array(2), jnp.int8(2), np.array(2), np.uint8(2), jnp.asarray(2)]
+)
+def test_known_whole_exponents_are_part_of_the_program(exponent):
+    text = str(jax.make_jaxpr(lambda x: x**exponent)(jnp.ones(3)))
+    assert text == "{ lambda ; a:f32[3]. let b:f32[3] = integer_pow[y=2] a in (b,) }"
+    assert jnp.power(jnp.array([True]), exponent).dtype == np.int32
+    with pytest.raises(TypeError, match="Integers cannot be raised to negative powers"):
+        jnp.arange(3) ** jnp.array(-1)
+    assert jax.jit(lambda x, y: x**y)(jnp.arange(3), jnp.array(2)).tolist() == [0, 1, 4]
+
+
 def test_complex_numbers_compare_by_parts():
     x = np.array([1 + 2j, 1 + 3j, 2 - 1j], np.complex64)
     y = np.array([1 + 3j, 1 + 3j, 1 + 9j], np.complex64)
