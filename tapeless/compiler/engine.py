@@ -29,6 +29,7 @@ from tapeless.compiler.target import Target, host_target
 from tapeless.core.forms import show
 from tapeless.util import lazy
 from tapeless.util.records import record
+from tapeless.util.unfinished import close_all
 
 __all__ = [
     "NativeProgram",
@@ -219,6 +220,7 @@ class NativeProgram:
         """Raise what ended the program early, unless `status` is 0."""
         if status == 0:
             return
+        close_all()
         if status == INTERRUPTED:
             raise_interruption(runtime().exception)
         error = take_exception()

@@ -11,13 +11,17 @@ one comparison per iteration.
 
 A bar counts from where its loop started, upwards or, for a scan in reverse, downwards. When the
 numbers turn back a new run has begun, and gets a new bar.
+
+Behind the loop the program calls once more, with the number of iterations that have run, which ends
+the bar of a loop that took fewer than its total. When a signal or an exception ends the program,
+the bar is left as it is (`util/unfinished.py`).
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +30,9 @@ from tapeless.control.callback import DebugCallback
 from tapeless.core.aval import ShapedArray
 from tapeless.core.effects import PROGRESS, Effects
 from tapeless.util import lazy
+from tapeless.util.apart import in_waiting_thread
 from tapeless.util.terminal import required
+from tapeless.util.unfinished import closed, opened
 
 __all__ = ["progress", "progress_tick_p"]
 
@@ -37,10 +43,7 @@ _MOST_CALLS = 100  # of Python, per run of a loop
 
 
 class ProgressTick(DebugCallback):
-    """Tell a bar that an iteration is done.
-
-    callback: takes the number of the iteration, or nothing outside of loops.
-    """
+    """Tell a bar, the parameter `callback`, that an iteration is done."""
 
     name = "progress_tick"
 
@@ -48,19 +51,28 @@ class ProgressTick(DebugCallback):
         """Return the effect, by which loops know that their iterations are to be counted."""
         return frozenset((PROGRESS,))
 
-    def lower(
-        self, b: Any, args: Any, outs: tuple, *, callback: Callable, total: int = 1, **params: Any
-    ) -> tuple:
-        """Call Python after a hundredth of the iterations, and after the last one."""
-        call = functools.partial(super().lower, b, outs=outs, callback=callback)
+    def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the number of iterations."""
+        return {"total": params["callback"].total}
+
+    def lower(self, b: Any, args: Any, outs: tuple, *, callback: _Bar, **params: Any) -> tuple:
+        """Call Python after a hundredth of the iterations, after the last one, and at the end."""
+        bar = callback
+
+        def call(function: Callable, *counts: Any) -> None:
+            """Call a method of the bar with numbers."""
+            shown = [b.virtual(_COUNT, lambda index, count=count: count) for count in counts]
+            b.host_call(functools.partial(_tell, bar, function), shown, ())
+
         if not b.iterations:
-            return call(())
+            call(_Bar.tick)
+            return ()
         number = b.iterations[-1]
-        count = b.virtual(_COUNT, lambda index: number)
-        stride = max(1, total // _MOST_CALLS)
+        stride = max(1, bar.total // _MOST_CALLS)
         due = b.eq(b.rem(number, b.const(stride, _COUNT.dtype)), b.const(0, _COUNT.dtype))
-        last = b.eq(number, b.const(total - 1, _COUNT.dtype))
-        b.when(b.or_(due, last), lambda: call((count,)))
+        last = b.eq(number, b.const(bar.total - 1, _COUNT.dtype))
+        b.when(b.or_(due, last), lambda: call(_Bar.tick, number))
+        b.after_loop(lambda n_iterations: call(_Bar.finish, n_iterations))
         return ()
 
 
@@ -80,7 +92,7 @@ class _Bar:
         self.bar: Any = None
         self.first = self.last = 0
 
-    def tick(self, *numbers: Any) -> list[Any]:
+    def tick(self, *numbers: Any) -> None:
         """Show that an iteration is done: the one of the number given, or else the next one."""
         number = int(numbers[0]) if numbers else self.last + 1 if self.bar else 0
         if self.bar is None or self._turns_back(number):
@@ -89,8 +101,13 @@ class _Bar:
         done = abs(number - self.first) + 1
         self.bar.update(done - self.bar.n)
         if done >= self.total:
-            self._end()
-        return []
+            self.end()
+
+    def finish(self, n_iterations: Any) -> None:
+        """Show how many iterations a loop has run that is over, and end the bar."""
+        if self.bar is not None:
+            self.bar.update(int(n_iterations) - self.bar.n)
+            self.end()
 
     def _turns_back(self, number: int) -> bool:
         """Tell whether a number does not go on in the direction of the numbers before."""
@@ -99,15 +116,25 @@ class _Bar:
 
     def _start(self, number: int) -> None:
         """Begin a bar."""
-        self._end()
+        self.end()
         self.first = number
         self.bar = tqdm.tqdm(total=self.total, **self.options)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Leave the bar as it is."""
         if self.bar is not None:
             self.bar.close()
             self.bar = None
+
+
+def _tell(bar: _Bar, method: Callable, *numbers: np.ndarray) -> tuple:
+    """Call a method of a bar where the user's program runs; the bar is to be ended in any case."""
+    in_waiting_thread(lambda: method(bar, *numbers))
+    if bar.bar is None:
+        closed(bar)
+    else:
+        opened(bar, bar.end)
+    return ()
 
 
 def progress(fun: Callable, *, total: int, description: str = "", **options: Any) -> Callable:
@@ -118,7 +145,9 @@ def progress(fun: Callable, *, total: int, description: str = "", **options: Any
 
     The body may be that of `scan`, `fori_loop`, `while_loop` or `map`, inside `jit`, `grad` and
     `vmap`; the bar moves while the loop runs, a hundred times at most. It shows the forward pass of
-    a gradient. Raises ImportError without tqdm, which the extra `inspect` installs.
+    a gradient. A loop that ends before `total` leaves a bar that says how many iterations it took,
+    and one that is interrupted a bar that stands where it was. Raises ImportError without tqdm,
+    which the extra `inspect` installs.
 
     >>> import io
     >>> import tapeless as jax
@@ -153,7 +182,7 @@ def progress(fun: Callable, *, total: int, description: str = "", **options: Any
     def body(*args: Any, **kwargs: Any) -> Any:
         """Call the body, then move the bar."""
         result = fun(*args, **kwargs)
-        progress_tick_p.bind(callback=bar.tick, total=total)
+        progress_tick_p.bind(callback=bar)
         return result
 
     return body

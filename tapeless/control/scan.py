@@ -259,10 +259,10 @@ class Scan(ProgramPrimitive):
                 b.assign_row(y, i, row)
             b.update_carries(carry, new)
 
-        if n_carry or any(eqn.effects for eqn in jaxpr.eqns):
-            b.loop(params["length"], step, independent=False, reverse=params["reverse"])
-        else:
-            b.loop(params["length"], step)
+        length = params["length"]
+        in_order = bool(n_carry) or any(eqn.effects for eqn in jaxpr.eqns)
+        with b.numbered_loop(lambda: b.const(length, np.dtype(np.int32))):
+            b.loop(length, step, not in_order, in_order and params["reverse"])
         return (*b.read_carries(carry), *ys)
 
     def hlo(

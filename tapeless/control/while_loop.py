@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any, NoReturn
 
 import numpy as np
@@ -265,7 +265,8 @@ class While(ProgramPrimitive):
             b.update_carries(carry, new)
             b.update_carries(counts, [_next(b, number) for number in b.read_carries(counts)])
 
-        b.while_loop(condition, step)
+        with b.numbered_loop(lambda: b.read_carries(counts)[0].at()) if count else nullcontext():
+            b.while_loop(condition, step)
         return tuple(b.read_carries(carry))
 
     def hlo(

@@ -92,6 +92,7 @@ class KernelBuilder(FoldNodes):
         self._entering: list[Buffer] = []
         self.host_calls: dict[str, tuple[Callable, list[Buffer], list[Buffer]]] = {}
         self.iterations: list[Scalar] = []
+        self._afterwards: list[list[Callable[[Scalar], None]]] = []
 
     # Values
 
@@ -453,6 +454,19 @@ class KernelBuilder(FoldNodes):
             yield
         finally:
             self.iterations.pop()
+
+    def after_loop(self, write: Callable[[Scalar], None]) -> None:
+        """Write more statements behind the numbered loop around, by its number of iterations."""
+        self._afterwards[-1].append(write)
+
+    @contextmanager
+    def numbered_loop(self, count: Callable[[], Scalar]) -> Generator[None, None, None]:
+        """Around a loop that numbers its iterations; `count()` is how many have run, after it."""
+        self._afterwards.append([])
+        yield
+        afterwards = self._afterwards.pop()
+        for write in afterwards:
+            write(count())
 
     def _host_call(
         self,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import signal
+import threading
 
 import numpy as np
 import pytest
+import tqdm
 
 import tapeless as jax
 import tapeless.numpy as jnp
@@ -34,6 +37,10 @@ class Bars:
             ascii=True,
             **options,
         )
+
+    def open(self):
+        """Return the bars that were not ended."""
+        return [bar for bar in tqdm.tqdm._instances if bar.fp is self.stream]
 
     def counts(self):
         """Return the counts that each finished or abandoned bar has shown."""
@@ -97,13 +104,48 @@ def test_counted_loops_move_a_bar(bars, is_static):
     check_whole(bar)
 
 
-def test_a_while_loop_that_ends_early_leaves_its_bar_where_it_was(bars):
+def test_a_while_loop_that_ends_early_ends_its_bar_and_tells_how_far_it_came(bars):
     run = jax.jit(lambda n: lax.while_loop(lambda c: c < n, bars.wrap(lambda c: c + 1), 0))
-    assert run(N // 2) == N // 2
+    early = N // 2 + 3  # its last move but for the end is at a multiple of four
+    assert run(early) == early
+    assert bars.stream.getvalue().endswith("\n")
+    assert not bars.open()
     assert run(N) == N
-    early, whole = bars.counts()
-    assert N // 2 - 4 <= early[-1] <= N // 2
+    first, whole = bars.counts()
+    assert first[-1] == early
     check_whole(whole)
+
+
+def test_a_scan_that_is_shorter_than_its_total_ends_its_bar(bars):
+    jax.jit(lambda xs: lax.scan(bars.wrap(step), 0.0, xs, reverse=True)[0])(XS[:30])
+    assert bars.counts()[-1][-1] == 30
+    assert not bars.open()
+
+
+def test_a_bar_whose_loop_is_interrupted_is_ended(bars):
+    def stop(c):
+        """Raise in the middle."""
+        if c >= 9:
+            raise KeyboardInterrupt
+
+    def body(i, c):
+        """Count, and stop there."""
+        jax.debug.callback(stop, c)
+        return c + 1
+
+    with pytest.raises(KeyboardInterrupt):
+        jax.block_until_ready(lax.fori_loop(0, N, bars.wrap(body), 0))
+    assert bars.stream.getvalue().endswith("\n")
+    assert not bars.open()
+
+
+def test_a_bar_whose_loop_a_signal_stops_is_ended(bars):
+    run = jax.jit(lambda: lax.while_loop(lambda c: c >= 0, bars.wrap(lambda c: (c + 1) % 7), 0))
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert not bars.open()
 
 
 def test_map_moves_a_bar(bars):
@@ -163,6 +205,11 @@ def test_python_is_called_a_hundred_times_at_most(bars):
 def test_bad_arguments_are_refused(args, options, error, message):
     with pytest.raises(error, match=message):
         jax.progress(*args, **options)
+
+
+def test_programs_with_bars_are_printed(bars):
+    program = jax.make_jaxpr(lambda xs: lax.scan(bars.wrap(step), 0.0, xs))(XS)
+    assert "progress_tick[total=400]" in str(program)
 
 
 def test_a_traced_total_is_refused():
