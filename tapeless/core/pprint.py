@@ -276,7 +276,7 @@ def _atoms(atoms: Iterable[Atom], names: Names) -> list[Document]:
     for atom in atoms:
         if type(atom) is Literal:
             value = atom.val
-            if type(value) is not float:  # a Python float is shown as it was written
+            if type(value) not in (float, complex):  # these are shown as they were written
                 value = np.asarray(value, atom.aval.dtype).item()
             items.append(text(f"{value}:{atom.aval.str_short()}"))
         else:

@@ -350,7 +350,7 @@ def power(x1: Any, x2: Any, /) -> Array:
 
 
 def _known_integer(x: Any) -> int | None:
-    """Return the one integer that `x` is known to be, or None; booleans of arrays are not integers."""
+    """Return the one integer that `x` is known to be, or None."""
     found = value_of(x)
     found = found.concrete() if isinstance(found, Tracer) else found
     if isinstance(found, (Array, np.ndarray, np.generic)):

@@ -514,6 +514,8 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
         value = np.asarray(x, kind)
     except OverflowError:
         raise OverflowError(f"Python int {x} too large to convert to {kind}") from None
+    if context.trace is not context.base:
+        return context.trace.constant(x)  # a program shows the number as it was written
     return _new_array(value, not isinstance(x, bool))
 
 

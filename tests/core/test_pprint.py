@@ -7,6 +7,7 @@ import pytest
 
 import tapeless as jax
 import tapeless.lax as lax
+import tapeless.numpy as jnp
 from tapeless.core.jaxpr import Builder, Literal
 from tapeless.core.pprint import jaxpr_text, letters
 from tapeless.prims.binary import mul_p
@@ -63,6 +64,7 @@ def test_names_count_in_letters():
         (0.1, np.float32, "0.1:f32[]"),
         (np.float32(0.1), np.float32, "0.10000000149011612:f32[]"),
         (0.1, np.float64, "0.1:f64[]"),
+        (0.1j, np.complex64, "0.1j:c64[]"),
         (np.inf, np.float32, "inf:f32[]"),
         (-3, np.int32, "-3:i32[]"),
         (True, np.bool_, "True:bool[]"),
@@ -105,6 +107,12 @@ def test_colours_are_asked_for_or_allowed_on_a_terminal(monkeypatch):
         assert "\x1b" not in str(jaxpr)
     finally:
         jax.config.update("jax_pprint_use_color", True)
+
+
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 1e20, 1 + 0.1j])
+def test_numbers_that_become_arrays_inside_are_shown_as_they_were_written(number):
+    text = str(jax.make_jaxpr(lambda x: jnp.full(2, jnp.array(number)))(X))
+    assert f"{number}:" in text
 
 
 def test_names_of_programs_are_no_names_of_variables():

@@ -13,7 +13,9 @@ __all__ = ["F32", "Spec", "check_text", "spec"]
 Spec = tuple[tuple[int, ...], str]
 F32 = "float32"
 # What messages about shapes say beyond JAX's; tests/safety/test_messages.py looks at it.
-NAMED_AXIS = re.compile(r" Axis -\d+, counted from the back, has extents [\d, ]+ and \d+\.")
+ADDED = re.compile(
+    r" Axis -\d+, counted from the back, has extents [\d, ]+ and \d+\.|, of shapes \(.*$"
+)
 
 
 def spec(*shape: int, dtype: str = F32) -> Spec:
@@ -39,4 +41,4 @@ def program_text(system: ModuleType, function: Callable, specs: tuple[Spec, ...]
         try:
             return str(system.make_jaxpr(staged)(*args))
         except Exception as error:
-            return f"{type(error).__name__}: {NAMED_AXIS.sub('', str(error))}".rstrip(".")
+            return f"{type(error).__name__}: {ADDED.sub('', str(error))}".rstrip(".")
