@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes
-from tapeless.api.checking import checks_named
+from tapeless import config, dtypes, lax
+from tapeless.api.checking import Checks, checks_named
 from tapeless.control.common import lift_tracers
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
@@ -343,9 +343,10 @@ class CheckedJitFunction(StaticJitFunction):
     def __init__(
         self, function: Callable, static: StaticSpec, donated: StaticSpec, options: dict
     ) -> None:
-        """options: with `checks` among the compiler options."""
+        """options: with `checks` among the compiler options, or without."""
         super().__init__(function, static, donated, options)
-        self.checks = checks_named(options["compiler_options"]["checks"])
+        asked = options["compiler_options"].get("checks")
+        self.checks = checks_named(asked) if asked else Checks({})
 
     def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], PyTreeDef, TracedProgram]:
         """Return the leaves, their tree, and the program, whose checks are equations of its own."""
@@ -355,6 +356,15 @@ class CheckedJitFunction(StaticJitFunction):
         program = TracedProgram(jaxpr, traced.tracers, traced.out_tree, traced.name)
         program.captured = traced.captured
         return leaves, tree, program
+
+
+class PlacedJitFunction(CheckedJitFunction):
+    """A function whose results are committed to shardings; it may have checks as well."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it, and note on the results where they are."""
+        results = super().__call__(*args, **kwargs)
+        return lax.with_sharding_constraint(results, self.options["out_shardings"])
 
 
 fastcall.accelerate(JitFunction, "__call__", "call")
@@ -496,7 +506,8 @@ def jit(
     of the function where it is called by another that is traced; else an equation `jit` stands
     for them there, and the compiler inlines it in any case.  backend: None for the setting
     `tapeless_backend`; "native" or "cpu" for the compiler of this package; "xla" for XLA's, which
-    needs jaxlib (`pip install tapeless[xla]`).  compiler_options: `effort` is 0, 1 or
+    needs jaxlib (`pip install tapeless[xla]`).  out_shardings: what results are committed to, a
+    Sharding or a prefix tree of these.  compiler_options: `effort` is 0, 1 or
     2, `checks` a list such as "index,nan" of what `tapeless.checks` can check.
 
     >>> import tapeless as jax
@@ -508,6 +519,7 @@ def jit(
         "keep_unused": keep_unused,
         "compiler_options": compiler_options or {},
         "backend": _backend(backend),
+        "out_shardings": out_shardings,
     }
 
     def wrap(function: Callable) -> JitFunction:
@@ -527,6 +539,8 @@ def jit(
         kind = StaticJitFunction if static.argnums or static.argnames else JitFunction
         if options["compiler_options"].get("checks"):
             kind = CheckedJitFunction
+        if out_shardings is not None:
+            kind = PlacedJitFunction
         return kind(function, static, donated, options)
 
     return wrap if fun is _UNSPECIFIED else wrap(fun)

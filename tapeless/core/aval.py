@@ -239,9 +239,10 @@ class ShapeDtypeStruct:
 
     def __repr__(self) -> str:
         """Return JAX's form."""
+        place = "" if self.sharding is None else f", sharding={self.sharding}"
         weak = ", weak_type=True" if self.weak_type else ""
         name = dtypes.dtype_name(self.dtype)
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{weak})"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{place}{weak})"
 
     def __eq__(self, other: object) -> bool:
         """Compare the fields."""

@@ -37,6 +37,10 @@ class JAXSparse:
     shape: Shape
     __array_priority__ = 100
 
+    def todense(self) -> Any:
+        """Return it with its zeros."""
+        raise NotImplementedError(f"{type(self).__name__} has no todense()")
+
 
 @register_pytree_node_class
 class BCOO(JAXSparse):

@@ -176,7 +176,7 @@ class Primitive(primitive.Primitive):
 
     def _no_rule(self, kind: str) -> NoReturn:
         """Raise the error for a rule that the library has not given."""
-        raise NotImplementedError(f"{kind} rule for '{self.name}' not implemented")
+        raise NotImplementedError(f"{kind} '{self.name}' not implemented")
 
     def abstract(self, *avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
         """Ask the library's typing rule."""
@@ -192,14 +192,14 @@ class Primitive(primitive.Primitive):
             outs = context.trace.process(self, tuple(primals), params)
             return outs, no_tangents(outs)
         if self not in primitive_jvps:
-            self._no_rule("Differentiation")
+            self._no_rule("Differentiation rule for")
         outs, out_tangents = primitive_jvps[self](tuple(primals), tuple(tangents), **params)
         return self._sequence(outs), self._sequence(out_tangents)
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         """Call the rule in `primitive_transposes`."""
         if self not in primitive_transposes:
-            self._no_rule("Transpose (for reverse-mode differentiation)")
+            self._no_rule("Transpose rule (for reverse-mode differentiation) for")
         cts = list(cotangents) if self.multiple_results else cotangents[0]
         return _transposed(primitive_transposes[self], cts, args, params)
 
@@ -213,7 +213,7 @@ class Primitive(primitive.Primitive):
         elif self in primitive_batchers:
             outs, out_dims = primitive_batchers[self](args, dims, **params)
         else:
-            self._no_rule("Batching")
+            self._no_rule("Batching rule for")
         return self._sequence(outs), self._sequence(out_dims)
 
     def evaluate(self, *args: Value, **params: Any) -> tuple[Value, ...]:

@@ -41,7 +41,7 @@ def devices(backend: str | None = None) -> list[CpuDevice]:
     if backend not in (None, "cpu"):
         raise RuntimeError(
             f"Unknown backend: '{backend}' requested, but no platforms that are instances of "
-            f"{backend} are present. Available: cpu."
+            f"{backend} are present. Platforms present are: cpu"
         )
     return [cpu_device]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import importlib
 import warnings
@@ -331,3 +332,26 @@ def test_static_names_have_no_leaves():
 def _empty_sum(x):
     """Return zero, in a way that needs an argument only for its dtype."""
     return x * jax.numpy.linspace(0.0, 1.0, 0).sum()
+
+
+def test_results_are_committed_to_out_shardings():
+    mesh = jax.make_mesh((1,), ("x",))
+    place = jax.sharding.NamedSharding(mesh, jax.P("x"))
+
+    @functools.partial(jax.jit, out_shardings=place, static_argnums=1)
+    def f(x, n):
+        return {"a": x * n}
+
+    x = jax.numpy.ones(3)
+    assert f(x, 2)["a"].sharding == place and f(x, 3)["a"].committed
+    assert jax.jit(jax.grad(lambda x: f(x, 2)["a"].sum()))(x).tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="non-empty mesh"):
+        jax.jit(lambda x: x, out_shardings=jax.P("x"))(x)
+
+
+def test_out_shardings_and_checks_go_together():
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    f = jax.jit(lambda x, i: x[i], out_shardings=place, compiler_options={"checks": "index"})
+    assert f(jax.numpy.arange(3), 1) == 1
+    with pytest.raises(IndexError):
+        f(jax.numpy.arange(3), 5)

@@ -74,6 +74,8 @@ def test_texts():
     assert str(ROW) == "float32[3]"
     assert ROW.str_short() == "f32[3]"
     assert repr(ShapeDtypeStruct((2,), np.int8)) == "ShapeDtypeStruct(shape=(2,), dtype=int8)"
+    placed = ShapeDtypeStruct((2,), np.int8, sharding="there")
+    assert repr(placed) == "ShapeDtypeStruct(shape=(2,), dtype=int8, sharding=there)"
 
 
 def test_shape_dtype_structs_are_compared_by_their_fields():
