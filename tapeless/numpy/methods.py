@@ -313,6 +313,7 @@ def _number(name: str) -> Callable[[Tracer], Any]:
             f"`jnp.array(x, {name})` instead.\n{self.origin()}\n"
         )
 
+    convert_to.__code__ = convert_to.__code__.replace(co_name=name)  # which errors tell
     return convert_to
 
 

@@ -114,8 +114,15 @@ def test_a_note_tells_the_function_and_its_arguments_unless_the_message_does() -
     assert caught.value.__notes__ == ["in add(argument 1: float32[2,3], argument 2: float32[7])"]
     frames.filter_traceback(caught.value)
     assert len(caught.value.__notes__) == 1
+    with pytest.raises(TypeError) as caught:
+        jnp.ones((5, 2)) @ jnp.ones((3, 4))
+    frames.filter_traceback(caught.value)
+    assert caught.value.__notes__ == ["in matmul(self: float32[5,2], other: float32[3,4])"]
     with pytest.raises(ValueError) as caught:
         jnp.linalg.inv(jnp.ones((2, 3)))
     frames.filter_traceback(caught.value)
     assert "inv" in str(caught.value) and "(2, 3)" in str(caught.value)
+    assert not getattr(caught.value, "__notes__", [])
+    with pytest.raises(TypeError) as caught:
+        tapeless.jit(lambda x: float(x) + 1)(1.0)
     assert not getattr(caught.value, "__notes__", [])
