@@ -283,6 +283,8 @@ class _Planner:
         for var, stored in zip(eqn.outvars, found.stored, strict=True):
             contexts: dict[Context, float] = self.contexts.pop(var, {})
             if not stored and var not in self.reasons:
+                if found.in_pieces and any(map(_is_folded, contexts)):
+                    self._store(var, "in pieces")
                 self._choose(var, contexts)
             if stored or var in self.reasons:
                 size = float(max(var.aval.size, 1))
@@ -337,6 +339,13 @@ def _is_across(context: Context) -> bool:
     return type(context) is tuple and context[0] == "across"
 
 
+def _is_folded(context: Context) -> bool:
+    """Tell whether a value is pulled by a reduction or by statements, whose loops are not cut."""
+    if type(context) is not tuple or context[0] == "statements":
+        return True
+    return context[0] in ("across", "along") and bool(context[1])
+
+
 def _is_large(equations: frozenset[int], sizes: Sequence[int]) -> bool:
     """Tell whether an expression of some equations is too long for one loop."""
     return len(equations) > MAX_EQUATIONS or sum(map(sizes.__getitem__, equations)) > MAX_NODES
@@ -355,8 +364,9 @@ def _pulls(
                 is_nest = type(context) is tuple and context[0] == "nest"
                 evaluations = access.evaluations if is_nest else access.most
                 across = access.across or _is_across(context)
+                folded = access.folded or _is_folded(context)
                 kind = "across" if across else "along"
-                key = (kind, hash(context), position, number, which)
+                key = (kind, folded, hash(context), position, number, which)
                 pulls.append((key, evaluations * count / out_size))
     return pulls
 

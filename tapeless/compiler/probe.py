@@ -42,6 +42,7 @@ from tapeless.kernel.ir import (
     While,
 )
 from tapeless.kernel.parts import parts_of
+from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.transforms.stage import stage_flat
 from tapeless.util.records import record
 
@@ -65,7 +66,8 @@ class Access:
     the loops over the result are in another order, as when it is transposed, so that what depends
     on the outer ones is not computed outside of the inner ones; identity: they are pulled at the
     index of the result's element; serial: inside a loop that runs in order; across: the result's
-    loops step inside of a reduction's, as in sums of columns, so that no row is at hand as a whole.
+    loops step inside of a reduction's, as in sums of columns, so that no row is at hand as a whole;
+    folded: inside of a reduction.
     """
 
     evaluations: float
@@ -73,6 +75,7 @@ class Access:
     identity: bool
     serial: bool = False
     across: bool = False
+    folded: bool = False
 
 
 @record
@@ -82,6 +85,7 @@ class Probe:
     work: operations to compute each result once, its operands given; n_nodes: the size of the
     expression; stored: which results the rule puts into memory itself; reads: the accesses of each
     operand; forced: which operands must be in memory; statements: whether the rule makes any;
+    in_pieces: whether a nest that stores a result is cut into pieces (`kernel/pieces.py`);
     decomposed: the program of simpler operations, for an operation without a rule of its own.
     """
 
@@ -91,6 +95,7 @@ class Probe:
     reads: tuple[tuple[Access, ...], ...] = ()
     forced: tuple[bool, ...] = ()
     statements: bool = False
+    in_pieces: bool = False
     decomposed: Jaxpr | None = None
 
 
@@ -156,6 +161,7 @@ def _probe(
         reads=tuple(tuple(survey.reads[arg.memory]) for arg in args),
         forced=tuple(arg.buffer in b.forced for arg in args),
         statements=bool(statements),
+        in_pieces=survey.in_pieces,
     )
 
 
@@ -172,6 +178,7 @@ class _Survey:
         """buffers: the operands."""
         self.reads: dict[Buffer, list[Access]] = {buffer: [] for buffer in buffers}
         self.n_nodes = 0
+        self.in_pieces = False
 
     def block(self, block: Block, times: float, serial: bool, bound: dict | None = None) -> None:
         """Survey statements that run `times` times."""
@@ -214,7 +221,36 @@ class _Survey:
                 break
             short.add(var)
         place = b.flat_index(nest.index, value.shape)
-        return self.expressions(parts_of(element), bound, frozenset(short), place, False)
+        roots = parts_of(element)
+        pieces = pieces_of(b, nest.variables, sizes, roots)
+        if len(pieces) > 1:
+            return self._in_pieces(pieces, roots, bound, frozenset(short))
+        return self.expressions(roots, bound, frozenset(short), place, False)
+
+    def _in_pieces(
+        self,
+        pieces: Sequence[Piece],
+        roots: Sequence[Scalar],
+        bound: dict[Index, float],
+        short: frozenset[Index],
+    ) -> float:
+        """Note the accesses of each piece of a nest; return what choosing costs as a whole."""
+        noted = {buffer: list(accesses) for buffer, accesses in self.reads.items()}
+        work = self.expressions(roots, bound, short, None, False)
+        self.reads = noted
+        self.in_pieces = True
+        for piece in pieces:
+            inner: dict[Index, float] = {}
+            times = 1.0
+            for var, extent in zip(piece.variables, piece.sizes, strict=True):
+                times *= extent
+                inner[var] = times
+            nodes = walk(piece.roots)
+            count = evaluations(inner, nodes)
+            for node in nodes:
+                if isinstance(node, Load):
+                    self._note(node, count, inner, frozenset(), None, False)
+        return work
 
     def expressions(
         self,
@@ -262,7 +298,8 @@ class _Survey:
         if not free.isdisjoint(bound):
             most = max(count, *(times for var, times in bound.items() if var not in short))
         across = _is_across(load.index, frozenset(bound) - short)
-        accesses.append(Access(count, most, load.index is place, serial, across))
+        folded = not free <= bound.keys()
+        accesses.append(Access(count, most, load.index is place, serial, across, folded))
 
 
 def _is_across(index: Affine, loops: frozenset[Index]) -> bool:

@@ -57,6 +57,7 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.parts import Element, Pair, Parts, parts_of, storage
 from tapeless.kernel.phases import by_phases, loops_around
+from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
@@ -607,7 +608,7 @@ class KernelBuilder(FoldNodes):
         self._nest = nest
 
     def _nest_statements(self, nest: Nest) -> list[Statement]:
-        """Make the loops of a nest, as few as the indices allow."""
+        """Make the loops of a nest, piece by piece."""
         sizes = [extent for extent in nest.shape if extent != 1]
         nothing = self.const(True, _BOOL)
         roots = [
@@ -615,17 +616,25 @@ class KernelBuilder(FoldNodes):
             for store in nest.stores
             for part in (store.index, store.value, store.guard or nothing)
         ]
-        roots, variables, sizes = self.collapsed(
-            nest.variables, sizes, roots, lambda n, size: self.index(self.name("i"), size)
-        )
         targets = [store.buffer for store in nest.stores]
+        return [
+            statement
+            for piece in pieces_of(self, nest.variables, sizes, roots)
+            for statement in self._piece_statements(piece, targets)
+        ]
+
+    def _piece_statements(self, piece: Piece, targets: list[Buffer]) -> list[Statement]:
+        """Make the loops of a piece of a nest, as few as the indices allow."""
+        roots, variables, sizes = self.collapsed(
+            *piece, lambda n, size: self.index(self.name("i"), size)
+        )
         if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS and _reduces_along(variables[-1], roots):
             copies = [
                 substitute(self, roots, {variables[-1]: self.affine(position)})
                 for position in range(sizes.pop())
             ]
             variables.pop()
-            targets *= len(copies)
+            targets = targets * len(copies)
             roots = tuple(root for copy in copies for root in copy)
         first: list[Statement] = []
         if math.prod(sizes) > UNROLLED_FOLD:

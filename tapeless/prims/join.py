@@ -8,6 +8,7 @@ unstack       (2, 3) -> (3,), (3,)          its transpose
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
+from tapeless.kernel.pieces import SHORTEST_AXIS
 from tapeless.prims.common import (
     Avals,
     Dims,
@@ -46,7 +48,7 @@ __all__ = [
 ]
 
 
-SELECTED_SIZE = 16  # up to this size an element of a concatenation is found by comparisons
+SELECTED_SIZE = 16  # up to this size a concatenation of short rows is not put into memory
 SELECTED_OPERANDS = 8  # more are joined in memory: a chain of selections would nest too deep
 
 
@@ -133,9 +135,9 @@ class Concatenate(Joining):
         return self.bind(*rows, dimension=dimension), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
-        """Write the operands side by side; select by the index in a small array."""
+        """Select by the index; write many operands, or short rows, side by side."""
         (out,), dimension = outs, params["dimension"]
-        if out.size > SELECTED_SIZE or len(args) > SELECTED_OPERANDS:
+        if len(args) > SELECTED_OPERANDS or _is_in_short_rows(out, dimension):
             return (_joined_in_memory(b, args, out, dimension),)
         filled = [x for x in args if x.shape[dimension]]
         parts = filled or list(args[:1])
@@ -412,6 +414,13 @@ def _rows(args: Values, dims: Dims, size: int) -> list[Value]:
         row = broadcast(x, (size,)) if dim is None else move_dim(x, dim, 0)
         rows.append(row)
     return rows
+
+
+def _is_in_short_rows(out: ShapedArray, dimension: int) -> bool:
+    """Tell whether a result has rows, along the last axis, too short for pieces of a loop."""
+    if out.size <= SELECTED_SIZE or math.prod(out.shape[dimension + 1 :]) > 1:
+        return False
+    return out.shape[dimension] < SHORTEST_AXIS
 
 
 def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) -> Any:

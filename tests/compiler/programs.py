@@ -27,6 +27,7 @@ from tapeless.prims import (  # noqa: F401 - registers the primitives
     dot,
     dynamic_slice,
     exponential,
+    join,
     reduce,
     select,
     slice,

@@ -17,6 +17,7 @@ from tests.compiler.programs import (
     lowered,
     nests,
     product,
+    run,
     scan,
     staged,
     total,
@@ -217,3 +218,41 @@ def test_what_is_summed_along_rows_and_columns_is_computed_twice_and_not_stored(
     small = [var.aval.shape for var in plan_program(pairs(100), True).stored]
     assert (1500, 1500) not in large  # 9 MB, of which columns would be read
     assert (100, 100) in small  # in the cache
+
+
+def rolled(x: object, axis: int) -> object:
+    """Move the first of 90 elements along an axis to the end."""
+    first, rest = registry["split"].bind(x, sizes=(1, 89), axis=axis)
+    return bind("concatenate", rest, first, dimension=axis)
+
+
+def test_rolled_arrays_are_read_where_they_lie() -> None:
+    def function(x: object) -> tuple:
+        """Add an array rolled along either axis."""
+        return (bind("add", rolled(x, 0), rolled(x, 1)),)
+
+    x = np.arange(8100, dtype=F32).reshape(90, 90)
+    assert lowered(function, x).arena_size == 0
+    (found,) = run(function, x)
+    np.testing.assert_array_equal(np.roll(x, -1, 0) + np.roll(x, -1, 1), found)
+
+
+def test_a_loop_replaces_an_array_by_one_that_is_rolled() -> None:
+    def function(x: object) -> tuple:
+        """Roll along both axes, three times."""
+        return tuple(scan(lambda c: (rolled(rolled(c, 0), 1),), (), (x,), (), 3))
+
+    x = np.arange(8100, dtype=F32).reshape(90, 90)
+    (found,) = run(function, x)
+    np.testing.assert_array_equal(np.roll(x, (-3, -3), (0, 1)), found)
+
+
+def test_what_is_reduced_is_joined_in_memory() -> None:
+    def function(x: object) -> tuple:
+        """Sum the rows of a product with a rolled array."""
+        return (total(bind("mul", rolled(x, 1), x), (1,)),)
+
+    assert ("concatenate", "in pieces") in reasons(staged(function, aval(90, 90)))
+    x = np.arange(8100, dtype=F32).reshape(90, 90) / 100
+    (found,) = run(function, x)
+    np.testing.assert_allclose((np.roll(x, -1, 1) * x).sum(1), found, rtol=1e-5)
