@@ -9,7 +9,8 @@
 A step that reads what the step before it has stored would wait for the memory between them; the
 processor takes about as long for that as for two operations. So recurrences over arrays (sweeps of
 a solver, dynamic programming) hand the values on. The loop must store the array in one place only,
-whose index differs from that of the load by a few steps; the first values are read before the loop.
+whose index differs from that of the load by a few steps, and depends on nothing that it changes
+but the step; the first values are read before the loop.
 """
 
 from __future__ import annotations
@@ -80,11 +81,17 @@ def _in_order(nodes: Nodes, loop: Loop) -> Block:
 
 
 def _is_only_store(store: Store, loop: Loop) -> bool:
-    """Tell whether a store overwrites, always, and nothing else in the loop writes its buffer."""
+    """Tell whether a store overwrites, always, and nothing else in the loop writes its buffer.
+
+    What its index reads must not change from step to step: then steps are equally far apart.
+    """
     if store.guard is not None or store.accumulate is not None or store.buffer.space == "local":
         return False
     others = tuple(statement for statement in loop.body if statement is not store)
-    return store.buffer not in plan.writes(others)
+    if store.buffer in plan.writes(others):
+        return False
+    changed = plan.writes(loop.body)
+    return not any(load.buffer in changed for load in loads_in((store.index,)))
 
 
 def _steps_back(loop: Loop, store: Store) -> set[int]:
@@ -112,17 +119,19 @@ def _distance(loop: Loop, store: Store, load: Load) -> int:
 def _first_values(
     nodes: Nodes, loop: Loop, store: Store, registers: Sequence[Buffer]
 ) -> list[Statement]:
-    """Read what the steps before the first one would have stored."""
+    """Read what the steps before the first one would have stored.
+
+    The first step stores in bounds, and loads so the furthest of them: all between are.
+    """
     found: list[Statement] = []
-    furthest = len(registers) - 1
-    for steps in range(1, furthest + 1):
+    for steps in range(1, len(registers)):
         first: Affine = nodes.affine(-steps)
         if loop.reverse:
             first = nodes.index_add(nodes.index_add(loop.extent, -1), steps)
         (index,) = substitute(nodes, (store.index,), {loop.var: first})
         guard = None
         if not isinstance(loop.extent, int):
-            guard = nodes.gt(loop.extent, nodes.const(furthest - steps, _INT64))
+            guard = nodes.gt(loop.extent, nodes.const(0, _INT64))
         value = nodes.load(store.buffer, index, guard)
         found.append(Store(registers[steps], nodes.affine(0), value))
     return found

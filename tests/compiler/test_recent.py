@@ -10,6 +10,7 @@ from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.recent import keep_recent
 from tapeless.kernel.ir import Loop, Store
 from tapeless.kernel.nodes import Nodes
+from tests.compiler.native import I64, Work
 
 
 def innermost(program):
@@ -114,6 +115,43 @@ def test_bounds_known_at_run_time(n):
 
     wanted = np.concatenate([np.cumsum(x[: n + 1]), x[n + 1 :]])
     np.testing.assert_array_equal(jax.jit(f)(x, n), wanted)
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_one_step_reads_all_that_came_before(n):
+    """A loop whose length only the run tells has its first values even when it runs once."""
+    work = Work()
+    count, x = work.input(np.array(n)), work.output((8,), I64)
+    work.arrays[x][:] = np.arange(3, 11)
+    i = work.index("i")
+    before = [work.get(x, work.index_add(i, k)) for k in (0, 1)]
+    step = work.put(x, (work.index_add(i, 2),), work.op("add", *before))
+    loop = Loop(i, work.get(count), (step,), independent=False)
+    work.body += keep_recent(work, (loop,))
+    assert len(work.body) == 3
+    wanted = np.arange(3, 11)
+    for k in range(n):
+        wanted[k + 2] = wanted[k] + wanted[k + 1]
+    np.testing.assert_array_equal(work.run()[0], wanted)
+
+
+def test_steps_of_unequal_width_read_memory():
+    """What is stored at a place that the loop itself moves is not what lies one place before."""
+    work = Work()
+    gaps, x = work.input(np.array([0, 2, 0, 1])), work.output((9,), I64)
+    work.arrays[x][:] = np.arange(9)
+    i, gap = work.index("i"), work.local((), I64)
+    start = work.index_add(i, work.get(gap))
+    value = work.op("add", work.get(x, start), work.const(10, I64))
+    step = work.put(x, (work.index_add(start, 1),), value)
+    widen = work.put(gap, (), work.get(gaps, i))
+    loop = Loop(i, 4, (step, widen), independent=False)
+    work.body += [work.put(gap, (), work.const(0, I64)), *keep_recent(work, (loop,))]
+    wanted, moved = np.arange(9), 0
+    for k in range(4):
+        wanted[k + moved + 1] = wanted[k + moved] + 10
+        moved = (0, 2, 0, 1)[k]
+    np.testing.assert_array_equal(work.run()[0], wanted)
 
 
 def test_two_writers_keep_the_memory():
