@@ -57,9 +57,13 @@ class Kernel:
 
 @record
 class Life:
-    """From which kernel to which a buffer holds what somebody needs; `offset` is in the arena."""
+    """From which kernel to which a buffer holds what somebody needs; `offset` is in the arena.
+
+    role: "input", "output" or "temp"; a temporary that is returned as it is, is an output.
+    """
 
     buffer: Buffer
+    role: str
     size: int
     first: int
     last: int
@@ -131,7 +135,8 @@ def lives_of(program: Program) -> tuple[Life, ...]:
     """Return the lives of the buffers that are memory, in the order in which they start."""
     n_inputs = len(program.inputs)
     returned = {program.inputs[k] for k in program.results if 0 <= k < n_inputs}
-    returned |= set(program.outputs)
+    results = set(program.outputs)
+    returned |= results
     given = set(program.inputs)
     offsets = dict(program.temps)
     blocks = _blocks(program.body)
@@ -144,6 +149,7 @@ def lives_of(program: Program) -> tuple[Life, ...]:
     return tuple(
         Life(
             buffer,
+            "input" if buffer in given else "output" if buffer in results else "temp",
             n_bytes(buffer),
             0 if buffer in given else min(numbers),
             end if buffer in returned else max(numbers),

@@ -64,8 +64,19 @@ def test_kernels_know_the_lines_of_the_user(report):
 def test_memory_is_that_of_the_program(report):
     plan = jax.jit(layer).lower(X, X).compile().memory_analysis()
     assert report.arena == plan.temp_size_in_bytes
-    outputs = [life.size for life in report.lives if life.buffer.space == "output"]
+    outputs = [life.size for life in report.lives if life.role == "output"]
     assert sum(outputs) == plan.output_size_in_bytes
+
+
+def test_a_sum_that_a_loop_returns_is_drawn_as_an_output():
+    def f(w):
+        return jax.lax.scan(
+            lambda h, x: (jnp.tanh(h @ w + x), None), jnp.zeros(16), jnp.ones((9, 16))
+        )[0].sum()
+
+    lives = jax.inspect(jax.grad(f))(jnp.eye(16)).lives
+    assert [life.size for life in lives if life.role == "output"] == [4 * 16 * 16]
+    assert [life.size for life in lives if life.role == "input"] == [4 * 16 * 16]
 
 
 @pytest.mark.parametrize(
