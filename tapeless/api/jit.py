@@ -114,17 +114,20 @@ class StaticSpec:
         """Return dynamic args, dynamic kwargs, and the static part, which must be hashable."""
         divided = self.separate(args, kwargs)
         for group in divided[2]:
-            for _, value in group:
+            for _, value, _ in group:
                 _check_hashable(value)
         return divided
 
     def separate(self, args: tuple, kwargs: dict) -> tuple[tuple, dict, tuple]:
-        """Return dynamic args, dynamic kwargs, and the static part: places, then names."""
+        """Return dynamic args, dynamic kwargs, and the static part: places, then names.
+
+        Each comes with the value and its type, for 1, 1.0 and True are equal.
+        """
         if not self.argnums and not self.argnames:
             return args, kwargs, ()
         places = self.positions(len(args)) if args else ()
-        static = tuple((i, args[i]) for i in places)
-        names = tuple((k, v) for k, v in sorted(kwargs.items()) if k in self.argnames)
+        static = tuple((i, args[i], type(args[i])) for i in places)
+        names = tuple((k, kwargs[k], type(kwargs[k])) for k in sorted(kwargs) if k in self.argnames)
         dynamic = tuple(x for i, x in enumerate(args) if i not in places)
         named = {k: v for k, v in kwargs.items() if k not in self.argnames}
         return dynamic, named, (static, names)
@@ -136,9 +139,9 @@ def join_static(args: Sequence[Any], kwargs: dict, static: tuple) -> tuple[list,
         return list(args), kwargs
     places, names = static
     full = list(args)
-    for position, value in places:
+    for position, value, _ in places:
         full.insert(position, value)
-    return full, {**kwargs, **dict(names)}
+    return full, {**kwargs, **{name: value for name, value, _ in names}}
 
 
 class JitFunction:
@@ -245,7 +248,7 @@ class JitFunction:
         if not flat or list(kwargs) != sorted(kwargs):
             return None
         rest = iter(tokens)
-        parts = [args[i] if i in static else next(rest) for i in range(len(args))]
+        parts = [(type(x), x) if i in static else next(rest) for i, x in enumerate(args)]
         names = (tuple(kwargs),) if kwargs else ()
         return (config.trace_context(), *parts, *rest, *names)
 

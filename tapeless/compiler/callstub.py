@@ -9,7 +9,8 @@ in for, which does the same for everything.
 The vocabulary:
 
     token    what decides a program of an argument: the aval of an Array, the type of anything else;
-             a NumPy array is made an Array first, which `kept` keeps alive
+             a NumPy array is made an Array first, which `kept` keeps alive; of a static argument it
+             is (type, value)
     key      the tuple (settings, token, ...); for an eager operation (operation, settings, token,
              ..., name, value, ...)
     route    what a table has under a key: (address of a plan, what keeps the plan alive, function
@@ -246,7 +247,7 @@ nothing:
 }
 
 ; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; what
-; the mask names is static: its own token, and no leaf.
+; the mask names is static: its token is (type, value), and it is no leaf.
 define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves,
     ptr %kept) {
 entry:
@@ -266,7 +267,11 @@ one:
   %is_static = icmp ne i64 %bit, 0
   br i1 %is_static, label %static, label %dynamic
 static:
+  %pair = call ptr @PyTuple_New(i64 2)
+  %type = call ptr @PyObject_Type(ptr %x)
+  %p0 = call i32 @PyTuple_SetItem(ptr %pair, i64 0, ptr %type)
   call void @Py_IncRef(ptr %x)
+  %p1 = call i32 @PyTuple_SetItem(ptr %pair, i64 1, ptr %x)
   br label %put
 dynamic:
   %leaf = getelementptr ptr, ptr %leaves, i64 %m
@@ -275,7 +280,7 @@ dynamic:
   %none = icmp eq ptr %token, null
   br i1 %none, label %bad, label %put
 put:
-  %part = phi ptr [%x, %static], [%token, %dynamic]
+  %part = phi ptr [%pair, %static], [%token, %dynamic]
   %step = phi i64 [0, %static], [1, %dynamic]
   %position = add i64 %start, %i
   %s = call i32 @PyTuple_SetItem(ptr %key, i64 %position, ptr %part)

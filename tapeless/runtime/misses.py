@@ -69,7 +69,8 @@ def _differences(old: tuple, new: tuple, names: Sequence[str]) -> Iterator[str]:
                 where = names[number] if number < len(names) else f"argument {number}"
                 yield f"* at {where}, now {_type_text(now)} and before {_type_text(before)}"
     if static != old[2]:
-        yield f"different static values: now {static} and before {old[2]}"
+        now, before = (_static_text(key) for key in (static, old[2]))
+        yield f"different static values: now {now} and before {before}"
     if settings != old[3]:
         yield "Tracing context doesn't match, e.g. due to config or context manager."
         before = old[3].as_dict()
@@ -78,6 +79,11 @@ def _differences(old: tuple, new: tuple, names: Sequence[str]) -> Iterator[str]:
                 yield f"* {name} differs: now {value} and before {before[name]}"
     if axes != old[4]:
         yield f"different named axes: now {axes} and before {old[4]}"
+
+
+def _static_text(static: tuple) -> str:
+    """Return the places and values of static arguments, without the types that the key has."""
+    return str(tuple([tuple([entry[:2] for entry in group]) for group in static]))
 
 
 def _type_text(aval: ShapedArray) -> str:

@@ -105,6 +105,19 @@ def test_static_values_choose_the_program():
             np.testing.assert_array_equal(f(jnp.ones(2), n, 1.0), [n + 1.0] * 2)
 
 
+def test_static_values_that_are_equal_have_types():
+    """1, 1.0 and True choose three programs, by place and by name, as often as they come."""
+    by_place = jax.jit(lambda x, n: x * n, static_argnums=1)
+    by_name = jax.jit(lambda x, *, n: x * n, static_argnames="n")
+    x = jnp.ones(2, jnp.int8)
+    wanted = {int: "int8", float: "float32", bool: "int8"}
+    for _ in range(CALLS):
+        for kind, name in wanted.items():
+            assert by_place(1, kind(1)).dtype == ("float32" if kind is float else "int32")
+            assert by_place(x, kind(1)).dtype == by_name(x, n=kind(1)).dtype == name
+    assert (by_place._cache_size(), by_name._cache_size()) == (6, 3)
+
+
 def test_static_argument_must_be_hashable():
     """A list as a static argument is refused, also after valid calls."""
     f = jax.jit(lambda x, n: x, static_argnums=1)
