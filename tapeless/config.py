@@ -73,6 +73,10 @@ _PRECISIONS = (
 _PRNGS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
 _BOUNDS = ("fill", "raise", "check")  # the last: a program that will be checked is being traced
 _CHANGES = ("ignore", "warn", "raise")
+_STAGES = (  # what each shows: core/forms.py
+    "stage", "jvp", "split", "transpose", "batch", "dce", "simplify", "fuse", "buffers", "kernels",
+    "llvm", "asm",
+)  # fmt: skip
 _GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _FILTERS = ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto")
 
@@ -132,6 +136,14 @@ def _check_text(flag: Flag, value: object) -> object:
     return value
 
 
+def _check_words(flag: Flag, value: object) -> object:
+    """Accept some of the flag's words, with commas between them."""
+    for word in filter(None, str(_check_text(flag, value)).split(",")):
+        if word not in flag.choices:
+            raise ValueError(f"words must be in {list(flag.choices)}, got {word!r}")
+    return value
+
+
 def _check_int(flag: Flag, value: object) -> object:
     """Accept an integer."""
     if not isinstance(value, int):
@@ -166,6 +178,7 @@ def _check_nothing(flag: Flag, value: object) -> object:
 _CHECKS: Mapping[str, Callable[[Flag, object], object]] = {
     "choice": _check_choice,
     "str": _check_text,
+    "words": _check_words,
     "int": _check_int,
     "float": _check_float,
     "device": _check_device,
@@ -221,7 +234,7 @@ _EFFECTIVE = (
     # Our own. Their environment variables have no JAX prefix: TAPELESS_SHOW and so on.
     Flag("tapeless_num_threads", None, "compiler.threads", "int"),
     Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
-    Flag("tapeless_show", "", "every pass", "str"),
+    Flag("tapeless_show", "", "every pass", "words", _STAGES),
     Flag("tapeless_backend", "native", "runtime.eager", "choice", ("native", "xla"), True),
     Flag("tapeless_out_of_bounds", "fill", "prims.indexing", "choice", _BOUNDS, True),
     Flag("tapeless_check_shifts", False, "runtime.checked", staged=True),
@@ -495,8 +508,8 @@ def _parse(flag: Flag, text: str) -> object:
     convert = {"int": int, "float": float}.get(flag.kind, str)
     try:
         return flag.check(convert(text))
-    except ValueError:
-        raise ValueError(f'Invalid value "{text}" for JAX flag {flag.name}') from None
+    except ValueError as error:
+        raise ValueError(f'Invalid value "{text}" for JAX flag {flag.name}: {error}') from None
 
 
 def _load_settings(environment: Mapping[str, str]) -> None:

@@ -176,7 +176,16 @@ def test_wrong_values_in_the_environment():
     message = read_in_fresh_process("0", JAX_ENABLE_X64="zz")
     assert message == "ValueError: invalid truth value 'zz' for environment 'JAX_ENABLE_X64'"
     message = read_in_fresh_process("0", JAX_NUMPY_RANK_PROMOTION="zz")
-    assert message == 'ValueError: Invalid value "zz" for JAX flag jax_numpy_rank_promotion'
+    words = 'Invalid value "zz" for JAX flag jax_numpy_rank_promotion: new enum value must be in'
+    assert message.startswith(f"ValueError: {words} ['allow', 'warn', 'raise']")
+
+
+def test_unknown_stages_are_refused():
+    message = read_in_fresh_process("0", TAPELESS_SHOW="stage,kernel")
+    assert "words must be in ['stage', 'jvp'," in message
+    assert message.endswith("got 'kernel'")
+    shown = "config.tapeless_show"
+    assert read_in_fresh_process(shown, TAPELESS_SHOW="stage,kernels") == "stage,kernels"
 
 
 def test_flags_on_the_command_line():

@@ -222,6 +222,8 @@ class TestNumpy:
         a, b = np.ones((2, 3, 4), np.float32), np.ones((2, 4, 5), np.float32)
         ways = (jax.vmap(jnp.matmul), lambda a, b: jnp.einsum("bnk,bkm->bnm", a, b), jnp.matmul)
         assert len({text(way, a, b) for way in ways}) == 1
+        for way in ways:
+            np.testing.assert_array_equal(way(a, 2 * b), a @ (2 * b))
 
     def test_norms_of_matrices_and_rows(self):
         assert np.isclose(jnp.linalg.norm(M), np.linalg.norm(M))
