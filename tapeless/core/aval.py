@@ -77,6 +77,9 @@ class ShapedArray(AbstractValue):
         found = _interned.get(key)
         if found is not None:
             return _remember(key, found)
+        if any(type(extent) is not int for extent in key[0]):  # NumPy's, which equal Python's
+            extents = [int(n) if isinstance(n, (bool, np.integer)) else n for n in key[0]]
+            key = (tuple(extents), dtype, weak_type)
         self = object.__new__(cls)
         fields = {
             "shape": key[0],

@@ -23,6 +23,13 @@ def test_equal_types_are_one_object():
     assert copy.deepcopy(ROW) is ROW
 
 
+def test_extents_are_python_integers():
+    shape = (np.int64(977), np.uint8(3), True)
+    assert [type(extent) for extent in shaped(shape, np.float32).shape] == [int, int, int]
+    assert shaped(shape, np.float32) is shaped((977, 3, 1), np.float32)
+    assert str(shaped(shape, np.float32)) == "float32[977,3,1]"
+
+
 def test_types_cannot_be_changed():
     with pytest.raises(AttributeError, match="immutable"):
         ROW.shape = (4,)

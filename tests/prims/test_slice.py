@@ -144,3 +144,10 @@ def test_pad_is_dilation_extension_and_cut(low: int, high: int, interior: int) -
         np.testing.assert_array_equal(jax.lax.pad(x, seven, config), expected)
         total = jax.jit(lambda x, config=config: (jax.lax.pad(x, seven, config) + 1).sum(0))(x)
         np.testing.assert_array_equal(total, (expected + 1).sum(0))
+
+
+def test_strides_of_numpy_leave_later_programs_alone() -> None:
+    n = 977  # no other program has this extent, so that its type is made here
+    first = slices.slice(np.arange(2.0 * n, dtype=np.float32), (0,), (2 * n,), (np.int64(2),))
+    assert [type(extent) for extent in first.shape] == [int]
+    np.testing.assert_array_equal(jax.numpy.sin(first), jax.numpy.sin(np.asarray(first)))
