@@ -64,7 +64,7 @@ def checkpoint(
             return fun(*full, **keywords)
 
         avals = [typeof(leaf) for leaf in leaves]
-        places = [place for place, _ in static[0]] if static else []
+        places = [entry[0] for entry in static[0]] if static else []
         names = argument_names(fun, args, named, places)
         try:
             traced = trace_body(body, tree, avals, "checkpoint / remat", names)
