@@ -291,12 +291,18 @@ class TestVmap:
 
     @pytest.mark.parametrize(("axis", "shape"), [(0, (2, 3)), (1, (3, 2)), (-1, (3, 2))])
     def test_the_place_of_the_result_axis(self, axis, shape):
-        assert jax.vmap(jnp.sin, out_axes=axis)(M).shape == shape
+        found = jax.vmap(jnp.sin, out_axes=axis)(M)
+        assert found.shape == shape
+        np.testing.assert_allclose(found, np.sin(M if shape == (2, 3) else M.T), rtol=1e-6)
 
     def test_result_axes_may_be_trees(self):
         f = jax.vmap(lambda v: {"sum": jnp.sum(v), "twice": 2 * v}, out_axes={"sum": 0, "twice": 1})
         out = f(M)
-        assert (out["sum"].shape, out["twice"].shape) == ((2,), (3, 2))
+        np.testing.assert_array_equal(out["sum"], M.sum(1))
+        np.testing.assert_array_equal(out["twice"], 2 * M.T)
+        each, shared = jax.vmap(lambda v: (v + 1, 7.0), out_axes=(0, None))(M)
+        np.testing.assert_array_equal(each, M + 1)
+        assert shared == 7.0
 
     def test_a_value_that_is_not_mapped_comes_back_as_it_is(self):
         found = jax.vmap(lambda x, s: (x * s, s), (0, None), (0, None))(jnp.arange(3.0), 5.0)
