@@ -385,9 +385,6 @@ class Scatter(ScatterOp):
 
     def transpose(self, cotangents: Sequence[Value | Zero], args: Sequence, **params: Any) -> tuple:
         (ct,), (x, indices, updates) = cotangents, args
-        if not params["unique_indices"]:
-            text = "scatter transpose is only implemented where unique_indices=True"
-            raise NotImplementedError(text)
         if isinstance(ct, Zero):
             return _zero_cotangents(args)
         ct_x = ct_u = None
@@ -396,6 +393,9 @@ class Scatter(ScatterOp):
             (ct_x,) = self.bind(ct, indices, zeros(u_aval), **params)
         if isinstance(updates, Linear):
             ct_u = _gather_updates(ct, indices, u_aval.shape, params)
+            if not params["unique_indices"]:
+                _, last = _overwritten(ct, indices, ct_u, params)
+                ct_u = select(last, ct_u, zeros_like(ct_u))
         return ct_x, None, ct_u
 
     def _combiner(self, b: Any, target: Any, update_jaxpr: Any) -> Callable:

@@ -184,6 +184,23 @@ def test_linear_functions_with_references_are_transposed():
     np.testing.assert_array_equal([0, 3, 2], out)
 
 
+def test_of_several_values_written_to_one_place_the_last_has_the_derivative():
+    def written(x):
+        """Write two values to the first place, and read the sum of squares."""
+        ref = jax.new_ref(x)
+        ref[jnp.array([0, 2, 0])] = x**2 * ref[jnp.array([1, 1, 1])]
+        return jnp.sum(ref[...] ** 2)
+
+    # (x1 x2^2)^2 + x1^2 + (x1 x1^2)^2 at (1, 2, 3)
+    wanted = [0, 2 * 2 * 81 + 4 + 6 * 32, 4 * 4 * 27]
+    np.testing.assert_allclose(wanted, jax.grad(written)(X), rtol=1e-6)
+    np.testing.assert_allclose(wanted, jax.jit(jax.grad(written))(X), rtol=1e-6)
+    for direction, slope in zip(np.eye(3, dtype=np.float32), wanted, strict=True):
+        np.testing.assert_allclose(slope, jax.jvp(written, (X,), (direction,))[1], rtol=1e-6)
+    second = jax.jvp(jax.grad(written), (X,), (np.eye(3, dtype=np.float32)[2],))[1]
+    np.testing.assert_allclose([0, 4 * 4 * 27, 12 * 4 * 9], second, rtol=1e-6)
+
+
 def test_what_cannot_be_written_is_refused_in_words():
     ref = jax.new_ref(jnp.zeros(3))
     with pytest.raises(Exception, match="set/swap operation with vmapped value on an unbatched"):

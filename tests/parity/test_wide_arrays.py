@@ -73,6 +73,7 @@ EXPRESSIONS = [
     "jnp.unique(n, return_counts=True)",
     "jnp.percentile(x, 40 * x[:2])",
     "jnp.polydiv(x, x[:2])[0]",
+    "jnp.linalg.inv(s)",
     "n**x",
     "m.astype(complex) ** n",
     "jax.grad(lambda a: odeint(lambda y, t: -y * a[0], a, jnp.linspace(0.0, 1.0, 4)).sum())(x)",

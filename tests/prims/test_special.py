@@ -109,3 +109,19 @@ def test_derivatives_of_zeta(x: float, q: float) -> None:
         mpmath.zeta(x, q, 2),
     )
     np.testing.assert_allclose(np.array(slopes, float), np.array(wanted, float), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("dtype", "top"), [(np.float32, 9.0), (np.float64, 26.0)])
+def test_derivatives_of_error_functions_are_accurate_far_out(dtype: type, top: float) -> None:
+    """2 / sqrt(pi) exp(-x ** 2) to a few units in the last place, and 0 beyond."""
+    mpmath.mp.dps = 40
+    x = np.linspace(-1, top, 101).astype(dtype)
+    wanted = [2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-(mpmath.mpf(float(v)) ** 2)) for v in x]
+    with jax.enable_x64(True):
+        for function, sign in ((special.erf, 1), (special.erfc, -1)):
+            slopes = sign * np.asarray(jax.vmap(jax.grad(function))(x)).astype(float)
+            errors = [abs(float(g / w - 1)) for g, w in zip(slopes, wanted, strict=True)]
+            assert max(errors) < 4 * np.finfo(dtype).eps
+            far = np.array([60.0, np.inf, -np.inf, np.nan], dtype)
+            second = jax.vmap(jax.grad(jax.grad(function)))(far)
+            np.testing.assert_array_equal([0, 0, 0, np.nan], second)

@@ -28,6 +28,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     convert,
+    narrowed,
     promote_dtypes_inexact,
     value_of,
 )
@@ -128,7 +129,7 @@ def inv(a: Any) -> Value:
     x = asarray(a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Argument to inv must have shape [..., n, n], got {x.shape}.")
-    x = inexact("inv", x)
+    x = inexact("inv", narrowed(x))
     return _solve_each(x, eye(x.shape[-1], dtype=x.dtype))
 
 
