@@ -65,7 +65,7 @@ __all__ = [
 
 def shape_argument(shape: Any) -> tuple[int, ...]:
     """Return a user's shape, an integer or a sequence of integers, as a tuple."""
-    is_scalar = isinstance(shape, Tracer) and typeof(shape).ndim == 0
+    is_scalar = isinstance(shape, (Tracer, Array, np.ndarray)) and shape.ndim == 0
     if is_scalar or not isinstance(shape, (tuple, Sequence, np.ndarray, Array, Tracer)):
         shape = (shape,)
     try:

@@ -107,10 +107,20 @@ def _uniform(
     maxval: Any,
 ) -> Value:
     """Make uniform numbers out of mantissa bits."""
+    width = dtypes.finfo(dtype).bits
+    if width not in _UINT_OF_BITS:
+        raise TypeError(
+            f"uniform only accepts 8-, 16-, 32-, or 64-bit dtypes, got {dtypes.dtype_name(dtype)}"
+        )
     low, high = (convert_element_type(asarray(x), dtype) for x in (minval, maxval))
+    rank = builtins.max(np.ndim(low), np.ndim(high))
+    if rank > len(shape):
+        raise TypeError(
+            f"minval and maxval of uniform have at most the {len(shape)} axes of the shape "
+            f"{shape}, got {np.shape(low)} and {np.shape(high)}"
+        )
     low, high = (broadcast_to_rank(x, len(shape)) for x in (low, high))
     n_mantissa = dtypes.finfo(dtype).nmant
-    width = dtypes.finfo(dtype).bits
     # A float of 16 bits has so few mantissa bits that a byte of randomness is enough for bfloat16.
     n_random = 8 if n_mantissa < 8 else width
     random = random_bits(key, n_random, shape)

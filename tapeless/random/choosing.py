@@ -228,6 +228,8 @@ def choice(
     """
     typed, _ = one_key("choice", key)
     check_arraylike("choice", a)
+    if not np.iterable(shape):
+        raise TypeError(f"shape argument of jax.random.choice must be a sequence, got {shape}")
     shape = shape_of_request(shape)
     rank = np.ndim(a)
     if rank:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from tapeless import config, dtypes
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.common import asarray
+from tapeless.numpy.common import asarray, shape_error
 from tapeless.prims import bits
 from tapeless.prims.bits import prng_impls
 from tapeless.prims.join import unstack
@@ -79,14 +80,12 @@ def split_in(key: Value, n: int) -> Sequence[Value]:
 
 def shape_of_request(shape: Any) -> Shape:
     """Return the shape that the user asked for as a tuple of ints."""
-    if hasattr(shape, "__index__"):
-        shape = (shape,)
-    extents = tuple(shape)
-    if not all(hasattr(n, "__index__") for n in extents):
-        raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {extents}."
-        )
-    result = tuple(n.__index__() for n in extents)
+    # A vector of integers is a shape, though it has an `__index__`, too.
+    extents = tuple(shape) if np.iterable(shape) else (shape,)
+    try:
+        result = tuple(map(operator.index, extents))
+    except TypeError:
+        raise shape_error(shape) from None
     if any(n < 0 for n in result):
         raise ValueError(f"shapes must have non-negative extents, got {result}")
     return result

@@ -162,6 +162,12 @@ def test_faulty_shapes(shape, text):
         jnp.zeros(shape)
 
 
+@pytest.mark.parametrize("kind", [np.array, jnp.array], ids=["numpy", "array"])
+def test_arrays_of_integers_are_shapes(kind):
+    assert jnp.zeros(kind(3)).shape == (3,)
+    assert jnp.ones(kind([2, 3])).shape == (2, 3)
+
+
 def test_a_traced_shape_is_refused():
     with pytest.raises(TypeError, match="concrete values of integer type"):
         jax.jit(jnp.zeros)(3)

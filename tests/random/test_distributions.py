@@ -122,3 +122,35 @@ def test_draws_without_replacement_do_not_repeat() -> None:
     for given in (None, p):
         drawn = jax.random.choice(jax.random.key(2), 4, (4,), replace=False, p=given)
         assert sorted(map(int, drawn)) == [0, 1, 2, 3]
+
+
+def test_independent_orders_of_rows_are_equally_likely_together() -> None:
+    """Two rows of three have 36 pairs of orders."""
+    rows = np.arange(6).reshape(2, 3)
+    keys = jax.random.split(jax.random.key(6), N)
+    draw = jax.vmap(lambda key: jax.random.permutation(key, rows, axis=1, independent=True))
+    pairs, counts = np.unique(np.asarray(draw(keys)), axis=0, return_counts=True)
+    assert (np.sort(pairs, axis=2) == rows).all()
+    assert counts.size == 36
+    assert stats.chisquare(counts).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("p", [None, (0.1, 0.2, 0.3, 0.4)], ids=["uniform", "weighted"])
+@pytest.mark.parametrize("name", ["choice", "categorical"])
+def test_pairs_without_replacement_follow_their_probabilities(name: str, p: tuple | None) -> None:
+    """The second one follows the probabilities of those that are left."""
+    law = np.array(p or [0.25] * 4)
+
+    def pair(key: jax.Array) -> jax.Array:
+        """Draw two of four."""
+        if name == "choice":
+            return jax.random.choice(key, 4, (2,), replace=False, p=p and law.astype("f4"))
+        return jax.random.categorical(key, np.log(law).astype("f4"), shape=(2,), replace=False)
+
+    drawn = np.asarray(jax.vmap(pair)(jax.random.split(jax.random.key(7), N)))
+    observed = np.zeros((4, 4))
+    np.add.at(observed, (drawn[:, 0], drawn[:, 1]), 1)
+    expected = N * law[:, None] * law / (1 - law[:, None])
+    different = ~np.eye(4, dtype=bool)
+    assert observed[~different].sum() == 0
+    assert stats.chisquare(observed[different], expected[different]).pvalue > ALPHA

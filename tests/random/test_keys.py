@@ -169,6 +169,11 @@ def test_keys_are_compared_and_pickled() -> None:
         (lambda: random.normal(KEY, (3, -1)), ValueError, "non-negative"),
         (lambda: random.choice(KEY, 0), ValueError, "a must be greater than 0"),
         (lambda: random.choice(KEY, 3, (4,), replace=False), ValueError, "larger sample"),
+        (lambda: random.choice(KEY, 5, 3), TypeError, "must be a sequence, got 3"),
+        (lambda: random.normal(KEY, np.ones(2)), TypeError, "of integer type, got [1. 1.]"),
+        (lambda: random.normal(KEY, "ab"), TypeError, "of integer type, got ab"),
+        (lambda: random.uniform(KEY, (3,), jnp.float4_e2m1fn), TypeError, "64-bit dtypes, got f"),
+        (lambda: random.uniform(KEY, (3,), minval=np.zeros((2, 1))), TypeError, "got (2, 1) and"),
         (lambda: random.gamma(KEY, np.ones(3), (2,)), ValueError, "Incompatible shapes"),
         (lambda: random.gamma(KEY, 1.0, method="foo"), ValueError, "must be one of"),
         (lambda: random.permutation(KEY, 2.0), TypeError, "at least 1-dimensional"),
@@ -179,6 +184,12 @@ def test_misuse_is_refused(call: object, kind: type, text: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [np.array, jnp.array], ids=["numpy", "array"])
+@pytest.mark.parametrize("draw", [random.normal, random.bits, random.uniform, random.rademacher])
+def test_a_vector_of_integers_is_a_shape(draw: object, kind: object) -> None:
+    np.testing.assert_array_equal(draw(KEY, kind([2, 3])), draw(KEY, (2, 3)))
 
 
 @pytest.mark.parametrize("function", [jnp.argmax, jnp.argmin, lax.reduce_max, lax.reduce_min])
