@@ -11,9 +11,21 @@ __all__ = []
 
 @workload(family="scalar loop")
 def while_1e6(jax: Any):
-    """Count to 10^6 in a while loop."""
+    """Count to 10^6 in a while loop, which a compiler may do without counting."""
     f = lambda n: jax.lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
     return jax.jit(f), (10**6,)
+
+
+@workload(family="scalar loop")
+def while_newton_1e5(jax: Any):
+    """Make 10^5 steps towards a square root in a while loop."""
+
+    def f(a):
+        """Return the last estimate."""
+        step = lambda state: (0.5 * (state[0] + a / state[0]), state[1] + 1)  # noqa: E731
+        return jax.lax.while_loop(lambda state: state[1] < 10**5, step, (a, 0))[0]
+
+    return jax.jit(f), (2.0,)
 
 
 @workload(family="scalar loop", native=True)
