@@ -8,6 +8,7 @@ PACKAGE = Path(__file__).parents[2] / "tapeless"
 # File -> why compiled code calls Python there.
 PINNED = {
     "control/callback.py": "callbacks of the user's",
+    "control/progress.py": "progress bars, which are drawn in Python",
     "prims/fft.py": "Fourier transforms: SciPy's pocketfft has no C entry",
 }
 
