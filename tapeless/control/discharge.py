@@ -30,7 +30,7 @@ from tapeless.control.scan import scan_p
 from tapeless.control.while_loop import while_p
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import CHECK
-from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.interpret import eval_jaxpr, operand
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, subjaxprs
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import RuleTable
@@ -138,7 +138,7 @@ def _evaluate(jaxpr: Jaxpr, layout: Layout, record: Record, inputs: Sequence[Val
 
     def read(atom: Atom) -> Value:
         """Return the value of an atom."""
-        return atom.val if type(atom) is Literal else env[atom]
+        return operand(atom) if type(atom) is Literal else env[atom]
 
     for eqn in jaxpr.eqns:
         with override_source(eqn.source):

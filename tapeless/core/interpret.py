@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from tapeless import config
 from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
 from tapeless.core.source import Walk
 from tapeless.core.trace import Value, context
 
-__all__ = ["eval_jaxpr", "last_uses"]
+__all__ = ["eval_jaxpr", "last_uses", "operand"]
 
 
 def eval_jaxpr(
@@ -43,7 +46,15 @@ def eval_jaxpr(
 
 def _read(env: dict[Atom, Value], atoms: Sequence[Atom]) -> tuple[Value, ...]:
     """Return the values of atoms."""
-    return tuple([x.val if type(x) is Literal else env[x] for x in atoms])
+    return tuple([operand(x) if type(x) is Literal else env[x] for x in atoms])
+
+
+def operand(literal: Literal) -> Value:
+    """Return the value of a literal as an operand of its type, whatever the 64-bit mode is now."""
+    wide = literal.wide
+    if wide is None or wide is config.current.jax_enable_x64:
+        return literal.val
+    return context.base.array(np.asarray(literal.val, literal.aval.dtype), literal.aval)
 
 
 def last_uses(jaxpr: Jaxpr) -> list[list[Var]]:

@@ -59,16 +59,25 @@ class Var:
         return f"Var:{self.aval.str_short()}"
 
 
+_TYPED_BY_MODE = (int, float, complex, np.int64, np.uint64)
+
+
 @final
 class Literal:
-    """A scalar constant in the place of a variable: `val` is a Python or NumPy scalar."""
+    """A scalar constant in the place of a variable: `val` is a Python or NumPy scalar.
 
-    __slots__ = ("aval", "val")
+    wide: the 64-bit mode in which `val` as an operand has the type `aval`; None if it is both.
+    """
+
+    __slots__ = ("aval", "val", "wide")
 
     def __init__(self, val: Any, aval: ShapedArray) -> None:
         """val: the value, of the type `aval`."""
         self.val = val
         self.aval = aval
+        in_both = not isinstance(val, _TYPED_BY_MODE) or isinstance(val, bool)
+        limit = 8 if aval.dtype.kind == "c" else 4
+        self.wide = None if in_both else aval.dtype.itemsize > limit
 
     def __repr__(self) -> str:
         """Return `2.0:f32[]`."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from tapeless.core.aval import AbstractRef, ShapedArray, typeof
 from tapeless.core.effects import STATE
-from tapeless.core.interpret import eval_jaxpr
+from tapeless.core.interpret import eval_jaxpr, operand
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, subjaxprs
 from tapeless.core.primitive import Primitive, RuleTable, registry
 from tapeless.core.ref import is_ref
@@ -62,7 +62,7 @@ def evaluate(jaxpr: Jaxpr, inputs: Sequence[Value | Cell]) -> list[Value]:
 
     def read(atom: Atom) -> Any:
         """Return what stands for an atom."""
-        return atom.val if type(atom) is Literal else env[atom]
+        return operand(atom) if type(atom) is Literal else env[atom]
 
     for eqn in jaxpr.eqns:
         operands = tuple(map(read, eqn.invars))

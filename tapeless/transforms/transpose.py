@@ -17,6 +17,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
+from tapeless.core.interpret import operand
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Linear, NotLinear, Zero
 from tapeless.core.source import Walk
@@ -114,7 +115,7 @@ def _run_nonlinear(jaxpr: Jaxpr, env: dict[Var, Value], linear: set[Atom], walk:
 
 def _read(env: dict[Var, Value], atom: Atom) -> Value:
     """Return the value of an atom."""
-    return atom.val if type(atom) is Literal else env[atom]
+    return operand(atom) if type(atom) is Literal else env[atom]
 
 
 def _transpose_operation(

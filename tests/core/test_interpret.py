@@ -93,3 +93,31 @@ def test_library_functions_come_from_the_lines_that_call_them():
 
     first, second = jax.make_jaxpr(f)(np.ones((2, 2), F32.dtype)).eqns
     assert second.source.frame.line == first.source.frame.line + 1
+
+
+def test_literals_keep_their_types_in_the_other_mode():
+    """A program of one 64-bit mode is evaluated and transformed in the other."""
+
+    def f(x):
+        """Return a number computed with literals."""
+        return x * 2.5 + x / 7
+
+    def check(dtype):
+        """Compare values, rows and derivatives, and their types, with NumPy's."""
+
+        def evaluated(x):
+            """Run the program."""
+            return eval_jaxpr(jaxpr, jaxpr.consts, x)[0]
+
+        rows, slope = np.arange(3, dtype=dtype), 2.5 + 1 / 7
+        found = [jax.vmap(g)(given) for g in (evaluated, jax.grad(evaluated))]
+        assert [x.dtype for x in found] == [dtype, dtype]
+        for ours, expected in zip(found, (rows * slope, [slope] * 3), strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=8 * np.finfo(dtype).eps)
+
+    with jax.enable_x64(True):
+        jaxpr, given = jax.make_jaxpr(f)(1.0), jax.numpy.arange(3.0)
+    check(np.float64)
+    jaxpr, given = jax.make_jaxpr(f)(1.0), jax.numpy.arange(3.0)
+    with jax.enable_x64(True):
+        check(np.float32)

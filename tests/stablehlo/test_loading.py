@@ -49,6 +49,18 @@ def test_a_loaded_module_is_a_function_like_any_other():
     assert (f.name, f.in_avals[0].shape, f.out_avals[0].dtype) == ("main", (3,), np.float32)
 
 
+def test_wide_modules_are_transformed_outside_their_mode():
+    """Elements of 64 bits keep their type under vmap and grad where the mode has 32."""
+    with jax.enable_x64(True):
+        text = jax.jit(lambda x: lax.sin(x) * 2.5).lower(1.0).as_text()
+        rows = jax.numpy.arange(3.0)
+    loaded = stablehlo.load(text)
+    for f, expected in ((loaded, np.sin), (jax.grad(loaded), np.cos)):
+        for g in (jax.vmap(f), jax.jit(jax.vmap(f)), jax.vmap(jax.jit(f))):
+            assert g(rows).dtype == np.float64
+            np.testing.assert_allclose(g(rows), expected(np.arange(3.0)) * 2.5, rtol=1e-14)
+
+
 def test_loops_that_count_become_scans_and_others_stay_loops():
     def counted(x):
         return lax.fori_loop(0, 3, lambda i, c: c * x, x)
