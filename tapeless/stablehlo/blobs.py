@@ -20,9 +20,9 @@ Integers are unsigned and little-endian.  The header has the keys
     nr_devices           1
 
 The module's function is `main`; it takes and returns the leaves in order.  A leaf of dtype float0
-(the tangent of an integer) is an array of booleans there.  Nothing in a file is executed when it is
-read.  A reader refuses versions that it does not know; a change that old readers would misread gets
-a new version.
+(the tangent of an integer) is an array of booleans there, keys (`key<fry>`) are their words.
+Nothing in a file is executed when it is read.  A reader refuses versions that it does not know; a
+change that old readers would misread gets a new version.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from tapeless.api.jit import JitFunction, jit
 from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.trace import Value
+from tapeless.prims.bits import prng_impls, random_unwrap, random_wrap
 from tapeless.prims.convert import convert_element_type
 from tapeless.stablehlo.blobs import FORMAT_VERSION, Blob, read_blob, write_blob
 from tapeless.stablehlo.loading import load
@@ -341,21 +342,20 @@ def _place(path: tuple) -> str:
 
 def _carried(x: Value, aval: ShapedArray) -> Value:
     """Return the array of the module that stands for a leaf."""
+    if isinstance(aval.dtype, dtypes.KeyDtype):
+        return random_unwrap(x)
     return np.zeros(aval.shape, np.bool_) if aval.dtype == dtypes.float0 else x
 
 
 def _restored(x: Value, aval: ShapedArray) -> Value:
     """Return the leaf that an array of the module stands for."""
+    if isinstance(aval.dtype, dtypes.KeyDtype):
+        return random_wrap(x, impl=aval.dtype.prng_impl)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else x
 
 
 def _aval_to_json(aval: ShapedArray) -> list:
     """Return a type as values of JSON."""
-    if isinstance(aval.dtype, dtypes.ExtendedDtype):
-        raise NotImplementedError(
-            f"leaves of type {aval.str_short()} cannot be serialized. Pass the words of the keys: "
-            "jax.random.key_data, jax.random.wrap_key_data."
-        )
     is_zero = aval.dtype == dtypes.float0
     name = "float0" if is_zero else dtypes.dtype_name(aval.dtype)
     return [list(aval.shape), name, aval.weak_type]
@@ -364,8 +364,15 @@ def _aval_to_json(aval: ShapedArray) -> list:
 def _aval_from_json(value: Any) -> ShapedArray:
     """Return the type that JSON describes."""
     shape, name, weak = value
-    dtype = dtypes.float0 if name == "float0" else np.dtype(name)
-    return ShapedArray(tuple(map(int, shape)), dtype, bool(weak))
+    return ShapedArray(tuple(map(int, shape)), _dtype_named(name), bool(weak))
+
+
+def _dtype_named(name: str) -> dtypes.Dtype:
+    """Return the dtype of a name: NumPy's, `float0`, or a generator's `key<fry>`."""
+    if name == "float0":
+        return dtypes.float0
+    keys = {impl.dtype.name: impl.dtype for impl in prng_impls.values()}
+    return keys[name] if name in keys else np.dtype(name)
 
 
 # Names that are there to be refused, or that have one value
