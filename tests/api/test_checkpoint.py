@@ -32,7 +32,7 @@ def test_python_branches_name_the_argument_and_the_remedy(function, args, kwargs
     with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
         jax.checkpoint(function, static_argnums=static)(*args, **kwargs)
     text = str(caught.value)
-    assert f"depends on the value of the argument {name}.\n" in text
+    assert f"depends on the value of the argument {name}." in text
     assert "Consider using the `static_argnums` parameter for `jax.remat`" in text
     assert text.count("See help") == 1
 
