@@ -18,7 +18,7 @@ import operator
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class StaticSpec:
 
         what: the arguments' name in messages; None if the caller checks them.
         """
-        self.argnums = _as_tuple(argnums, int)
+        self.argnums = tuple(map(operator.index, _as_tuple(argnums, SupportsIndex)))
         self.argnames = _as_tuple(argnames, str)
         if not self.argnums and not self.argnames:
             return

@@ -368,3 +368,10 @@ def test_out_shardings_and_checks_go_together():
     assert f(jax.numpy.arange(3), 1) == 1
     with pytest.raises(IndexError):
         f(jax.numpy.arange(3), 5)
+
+
+def test_numbers_of_arguments_may_be_numpy_integers():
+    f = jax.jit(lambda x, n: x * n, static_argnums=np.int64(1))
+    assert f(2.0, 3) == 6
+    with pytest.raises(TypeError):
+        jax.jit(lambda x, n: x * n, static_argnums=1.5)
