@@ -2,10 +2,10 @@
 
 The emitter writes one text for scalars and for vectors: a value has a dtype and a lane count, and
 `typed` turns the two into `float` or `<16 x float>`. Memory and registers differ in two places. A
-bool is a byte in memory and an `i1` in a register. A narrow float (float16, bfloat16, float8) is
-its bits in memory and a `float` in a register, where it is always exactly representable in the
-narrow format: operations compute in float32 and round to the narrow format at once. A
-four-bit integer occupies a byte of memory and is an `i4` in a register.
+bool is a byte in memory and an `i1` in a register. A narrow float (float16, bfloat16, float8,
+float4 in a byte) is its bits in memory and a `float` in a register, where it is always exactly
+representable in the narrow format: operations compute in float32 and round to the narrow format at
+once. A four-bit integer occupies a byte of memory and is an `i4` in a register.
 
 Lane counts above the width of the machine's registers are normal: LLVM splits `<64 x float>` into
 four registers, which is how the emitter asks for unrolled code.
@@ -33,8 +33,9 @@ class Format:
     kind: "bool", "signed", "unsigned" or "float"; bits: the width of the value (4 for int4);
     size: bytes in memory; narrow: a float that is computed as float32 and rounded;
     exponent, mantissa: the field widths of a narrow float; special: how it spells what is not
-    finite, "ieee" (infinities and NaNs), "fn" (NaN is all ones, no infinity) or "fnuz" (NaN is
-    minus zero).
+    finite, "ieee" (infinities and NaNs), "fn" (NaN is all ones, no infinity), "fnuz" (NaN is minus
+    zero), "finite" (large values saturate, NaN becomes minus zero) or "scale" (no sign, no zero:
+    powers of two, and NaN is all ones).
     """
 
     register: str
@@ -62,10 +63,10 @@ def _narrow(
     default = 2 ** (exponent - 1) - 1
     return Format(
         register="float",
-        memory=f"i{bits}",
+        memory=f"i{max(bits, 8)}",
         kind="float",
         bits=bits,
-        size=bits // 8,
+        size=max(bits, 8) // 8,
         narrow=True,
         exponent=exponent,
         mantissa=mantissa,
@@ -87,6 +88,8 @@ _FORMATS: dict[np.dtype, Format] = {
     np.dtype(ml_dtypes.float8_e4m3b11fnuz): _narrow(8, 4, 3, "fnuz", 11),
     np.dtype(ml_dtypes.float8_e4m3fnuz): _narrow(8, 4, 3, "fnuz", 8),
     np.dtype(ml_dtypes.float8_e5m2fnuz): _narrow(8, 5, 2, "fnuz", 16),
+    np.dtype(ml_dtypes.float8_e8m0fnu): _narrow(8, 8, 0, "scale"),
+    np.dtype(ml_dtypes.float4_e2m1fn): _narrow(4, 2, 1, "finite"),
     np.dtype(ml_dtypes.int2): _integer("signed", 2),
     np.dtype(ml_dtypes.uint2): _integer("unsigned", 2),
     np.dtype(ml_dtypes.int4): _integer("signed", 4),

@@ -99,6 +99,8 @@ def round_narrow(out: Lines, x: str, form: Format, lanes: int) -> str:
     whole, real = typed("i32", lanes), typed("float", lanes)
     shift = 23 - form.mantissa
     bits = _bits(out, x, lanes)
+    if form.special == "scale":
+        return _round_scale(out, x, bits, lanes)
     last = out.emit(f"lshr {whole} {bits}, {constant(shift, 'i32', lanes)}")
     last = out.emit(f"and {whole} {last}, {constant(1, 'i32', lanes)}")
     half_less = constant((1 << (shift - 1)) - 1, "i32", lanes)
@@ -108,8 +110,26 @@ def round_narrow(out: Lines, x: str, form: Format, lanes: int) -> str:
     if form.exponent < 8:
         result = _round_edges(out, x, result, form, lanes)
     nan = out.emit(f"fcmp uno {real} {x}, {x}")
-    quiet = constant(float("nan"), "float", lanes)
+    quiet = constant(-0.0 if form.special == "finite" else float("nan"), "float", lanes)
     return out.emit(f"select {typed('i1', lanes)} {nan}, {real} {quiet}, {real} {result}")
+
+
+def _round_scale(out: Lines, x: str, bits: str, lanes: int) -> str:
+    """Round to the nearest power of two, ties up; NaN for what is not positive, or too large.
+
+    The least power, 2**-127, is half of the least normal float32, and stands for all below.
+    """
+    whole, real, flag = (typed(kind, lanes) for kind in ("i32", "float", "i1"))
+    half = constant(1 << 22, "i32", lanes)
+    rounded = out.emit(f"add {whole} {bits}, {half}")
+    rounded = out.emit(f"and {whole} {rounded}, {constant(255 << 23, 'i32', lanes)}")
+    is_least = out.emit(f"icmp ule {whole} {bits}, {half}")
+    rounded = out.emit(f"select {flag} {is_least}, {whole} {half}, {whole} {rounded}")
+    result = _unbits(out, rounded, lanes)
+    is_positive = out.emit(f"fcmp ogt {real} {x}, {constant(0.0, 'float', lanes)}")
+    is_finite = out.emit(f"fcmp olt {real} {result}, {constant(float('inf'), 'float', lanes)}")
+    known = out.emit(f"and {flag} {is_positive}, {is_finite}")
+    return _choose(out, known, result, constant(float("nan"), "float", lanes), "float", lanes)
 
 
 def _round_edges(out: Lines, x: str, normal: str, form: Format, lanes: int) -> str:
@@ -123,8 +143,9 @@ def _round_edges(out: Lines, x: str, normal: str, form: Format, lanes: int) -> s
     result = out.emit(f"select {flag} {small}, {real} {fixed}, {real} {normal}")
     limit = constant(_largest(form), "float", lanes)
     large = out.emit(f"fcmp ogt {real} {intrinsic(out, 'fabs', 'float', lanes, result)}, {limit}")
-    over = constant(float("inf" if form.special == "ieee" else "nan"), "float", lanes)
-    if form.special == "ieee":
+    beyond = {"ieee": float("inf"), "finite": _largest(form)}.get(form.special, float("nan"))
+    over = constant(beyond, "float", lanes)
+    if form.special in ("ieee", "finite"):
         over = intrinsic(out, "copysign", "float", lanes, over, x)
     result = out.emit(f"select {flag} {large}, {real} {over}, {real} {result}")
     if form.special != "fnuz":
@@ -140,6 +161,9 @@ def _encode(out: Lines, x: str, form: Format, lanes: int) -> str:
         short = out.emit(f"fptrunc {typed('float', lanes)} {x} to {half}")
         return out.emit(f"bitcast {half} {short} to {target}")
     bits = _bits(out, x, lanes)
+    if form.special == "scale":
+        power = out.emit(f"lshr {whole} {bits}, {constant(23, 'i32', lanes)}")
+        return out.emit(f"trunc {whole} {power} to {target}")
     if form.exponent == 8:
         high = out.emit(f"lshr {whole} {bits}, {constant(16, 'i32', lanes)}")
         return out.emit(f"trunc {whole} {high} to {target}")
@@ -178,6 +202,8 @@ def _decode(out: Lines, bits: str, form: Format, lanes: int) -> str:
         half = typed("half", lanes)
         return out.emit(f"fpext {half} {out.emit(f'bitcast {source} {bits} to {half}')} to {real}")
     wide = out.emit(f"zext {source} {bits} to {whole}")
+    if form.special == "scale":
+        return _decode_scale(out, wide, lanes)
     if form.exponent == 8:
         return _unbits(out, out.emit(f"shl {whole} {wide}, {constant(16, 'i32', lanes)}"), lanes)
     mark = 1 << (form.bits - 1)
@@ -190,13 +216,24 @@ def _decode(out: Lines, bits: str, form: Format, lanes: int) -> str:
         special = out.emit(f"icmp uge {whole} {fields}, {constant(top, 'i32', lanes)}")
         exact = out.emit(f"or {whole} {high}, {constant(255 << 23, 'i32', lanes)}")
         size = _choose(out, special, _unbits(out, exact, lanes), size, "float", lanes)
-    else:
+    elif form.special != "finite":
         pattern, value = (mark, wide) if form.special == "fnuz" else (mark - 1, fields)
         special = out.emit(f"icmp eq {whole} {value}, {constant(pattern, 'i32', lanes)}")
         nan = constant(float("nan"), "float", lanes)
         size = _choose(out, special, nan, size, "float", lanes)
     sign = out.emit(f"shl {whole} {wide}, {constant(32 - form.bits, 'i32', lanes)}")
     return intrinsic(out, "copysign", "float", lanes, size, _unbits(out, sign, lanes))
+
+
+def _decode_scale(out: Lines, power: str, lanes: int) -> str:
+    """Turn the exponents of powers of two, or 255 for NaN, into a float register."""
+    whole = typed("i32", lanes)
+    bits = out.emit(f"shl {whole} {power}, {constant(23, 'i32', lanes)}")
+    is_least = out.emit(f"icmp eq {whole} {power}, {constant(0, 'i32', lanes)}")
+    bits = _choose(out, is_least, constant(1 << 22, "i32", lanes), bits, "i32", lanes)
+    is_nan = out.emit(f"icmp eq {whole} {power}, {constant(255, 'i32', lanes)}")
+    quiet = constant(float("nan"), "float", lanes)
+    return _choose(out, is_nan, quiet, _unbits(out, bits, lanes), "float", lanes)
 
 
 def to_memory(out: Lines, x: str, form: Format, lanes: int) -> str:

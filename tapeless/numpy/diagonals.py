@@ -12,7 +12,8 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value, context
-from tapeless.numpy.arithmetic import add, power
+from tapeless.numpy import reductions
+from tapeless.numpy.arithmetic import power
 from tapeless.numpy.choice import broadcast, nonzero, where
 from tapeless.numpy.common import (
     asarray,
@@ -277,21 +278,7 @@ def trace(
     shape = typeof(a).shape
     mask = broadcast(_on_diagonal(shape[-2:], offset), shape)
     kept = where(mask, a, lax.full_like(a, 0))
-    if dtype is not None:
-        wanted = dtypes.check_user_dtype_supported(dtype, "trace")
-        kept = convert(kept, wanted)
-    return add.reduce(add.reduce(kept, axis=-1), axis=-1) if rank > 2 else _sum_all(kept)
-
-
-def _sum_all(x: Value) -> Value:
-    """Return the sum of a matrix; integers in at least the default width."""
-    kind = dtype_of(x)
-    if not dtypes.issubdtype(kind, np.inexact):
-        wide = dtypes.default_int_dtype()
-        if kind == np.bool_ or kind.itemsize < wide.itemsize:
-            unsigned = dtypes.issubdtype(kind, np.unsignedinteger)
-            x = convert(x, dtypes.default_uint_dtype() if unsigned else wide)
-    return lax.reduce_sum(x, (0, 1))
+    return reductions.sum(kept, axis=(-2, -1), dtype=dtype)
 
 
 # Indices

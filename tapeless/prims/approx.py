@@ -3,11 +3,16 @@
 approx_max_k: (m, n) -> values (m, k), indices (m, k), largest first
 
 `approx_top_k` keeps its parameters in programs, though each gives the exact result: a recall of 1
-is not below any that is asked for, and there are no partial results to aggregate.
+is not below any that is asked for.  Partial results (`aggregate_to_topk=False`) are the best r of a
+line, where r is how many the partial reduction of accelerators would leave:
+
+    enough   = (k - 1) / -log(recall), in tiles of 1024 for vectors and of 128 for more dimensions
+    r        = n in tiles, halved as long as `enough` are left; one tile for k = 1
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +23,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
+from tapeless.errors import JaxRuntimeError
 from tapeless.prims.common import batch_dim
 from tapeless.prims.rules import canonical_axis
 from tapeless.prims.sort import top_k, top_k_p
@@ -45,7 +51,8 @@ class ApproxTopK(Primitive):
             raise ValueError(
                 f"k must be smaller than the size of reduction_dim {x.shape[axis]}, got {k}"
             )
-        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        left = partial_count(x.shape[axis], x.ndim, k, **params)
+        shape = (*x.shape[:axis], left, *x.shape[axis + 1 :])
         return ShapedArray(shape, x.dtype), ShapedArray(shape, _I32)
 
     def jvp(
@@ -59,7 +66,9 @@ class ApproxTopK(Primitive):
         **params: Any,
     ) -> tuple[tuple, tuple]:
         """Differentiate the exact answer."""
-        axis = canonical_axis(reduction_dimension, typeof(primals[0]).ndim)
+        aval = typeof(primals[0])
+        axis = canonical_axis(reduction_dimension, aval.ndim)
+        k = partial_count(aval.shape[axis], aval.ndim, k, **params)
         turn = _same if is_max_k else _negative
         outs, moved = top_k_p.jvp(
             [turn(x) for x in primals], [turn(t) for t in tangents], axis=axis, is_stable=True, k=k
@@ -86,6 +95,7 @@ class ApproxTopK(Primitive):
         """Give the exact answer."""
         (x,) = args
         axis = canonical_axis(reduction_dimension, typeof(x).ndim)
+        k = partial_count(typeof(x).shape[axis], typeof(x).ndim, k, **params)
         values, places = top_k(x if is_max_k else neg(x), k, axis=axis)
         return values if is_max_k else neg(values), places
 
@@ -94,10 +104,42 @@ class ApproxTopK(Primitive):
     ) -> tuple:
         """Sort whole lines with NumPy; equal elements keep their order."""
         (x,) = arrays
+        k = partial_count(x.shape[reduction_dimension], x.ndim, k, **params)
         turned = -x if is_max_k else x
         order = np.argsort(turned, axis=reduction_dimension, kind="stable")
         places = np.take(order, range(k), axis=reduction_dimension)
         return np.take_along_axis(x, places, reduction_dimension), places.astype(_I32)
+
+
+def partial_count(
+    size: int,
+    rank: int,
+    k: int,
+    *,
+    recall_target: float,
+    reduction_input_size_override: int,
+    aggregate_to_topk: bool,
+    **params: Any,
+) -> int:
+    """Return how many elements of a line of `size` are the result."""
+    whole = reduction_input_size_override
+    if 0 <= whole < size:
+        raise JaxRuntimeError(
+            f"reduction_input_size_override out of range: the whole input has at least the {size} "
+            f"elements of the operand, got {whole}; -1 stands for the operand's size"
+        )
+    if aggregate_to_topk:
+        return k
+    tile = 1024 if rank == 1 else 128
+    if size <= tile:
+        return size
+    if k == 1:
+        return tile
+    missed = -math.log(recall_target)
+    enough = max(tile, (k - 1) / missed) if missed else size
+    halvings = int(max(size, whole) / min(enough, size)).bit_length() - 1
+    tiles = -(-size // tile)
+    return -(-tiles // 2**halvings) * tile if halvings else size
 
 
 def _same(x: Value | Zero) -> Value | Zero:
@@ -123,7 +165,9 @@ def approx_max_k(
 ) -> list[Value]:
     """Return the k largest elements along an axis and their positions; the recall is 1.
 
-    operand: (m, n), floating-point -> (m, k), int32 (m, k).
+    operand: (m, n), floating-point -> (m, k), int32 (m, k).  aggregate_to_topk=False gives as many
+    as the partial reduction of an accelerator, k or more.  JaxRuntimeError when
+    `reduction_input_size_override` is below n.
 
     >>> import numpy as np
     >>> approx_max_k(np.array([3.0, 1.0, 2.0], np.float32), 2)
@@ -150,7 +194,8 @@ def approx_min_k(
 ) -> list[Value]:
     """Return the k least elements along an axis and their positions; the recall is 1.
 
-    operand: (m, n), floating-point -> (m, k), int32 (m, k).
+    operand: (m, n), floating-point -> (m, k), int32 (m, k).  The other arguments: as of
+    `approx_max_k`.
 
     >>> import numpy as np
     >>> approx_min_k(np.array([3.0, 1.0, 2.0], np.float32), 2)

@@ -357,3 +357,18 @@ def test_quotients_just_below_a_whole_number_are_not_rounded_up(dtype: np.dtype)
     y = np.tile(y, 3).astype(dtype)
     np.testing.assert_array_equal(compute("div", x, y), x // y)
     np.testing.assert_array_equal(compute("rem", x, y), x % y)
+
+
+@named("dtype", [np.dtype(ml_dtypes.float8_e8m0fnu), np.dtype(ml_dtypes.float4_e2m1fn)])
+def test_formats_without_infinities_round_as_in_numpy(dtype):
+    steps = np.array([0.2, 0.25, 0.3, 0.75, 1.0, 1.4, 1.5, 1.75, 2.5, 3.0, 3.5, 5.0, 6.0, 7.0])
+    scales = 2.0 ** np.array([-140, -128, -127, -126, 0, 1, 2, 127])
+    values = np.concatenate([np.outer(scales, steps).ravel(), [0.0, np.inf, np.nan]])
+    values = np.concatenate([values, -values[:-1]])
+    with np.errstate(all="ignore"):
+        values = values.astype(np.float32)
+        expected = values.astype(dtype)
+    narrow = compute("convert", values, dtype=dtype)
+    np.testing.assert_array_equal(narrow.view(np.uint8), expected.view(np.uint8))
+    wide = compute("convert", expected, dtype=np.dtype(np.float32))
+    np.testing.assert_array_equal(wide, expected.astype(np.float32))

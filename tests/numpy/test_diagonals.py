@@ -78,3 +78,11 @@ def test_vander(count, increasing):
 def test_faults(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_trace_sums_as_sum_does():
+    x = np.array([[100, 0], [0, 100]], np.int8)
+    assert jnp.trace(x).dtype == np.int32
+    assert jnp.trace(x, dtype="int8") == np.int8(-56)
+    short = np.diag(np.array([2048, 1, 1], np.float16))
+    assert jnp.trace(short) == 2050

@@ -66,3 +66,28 @@ def test_programs_keep_the_parameters():
 def test_what_approx_top_k_refuses(x, k, text):
     with pytest.raises(ValueError, match=text):
         approx.approx_max_k(x, k)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "count"),
+    [
+        ((40,), {}, 40),
+        ((3000,), {"k": 1}, 1024),
+        ((3000,), {"recall_target": 1.0}, 3000),
+        ((100000,), {}, 2048),
+        ((30000,), {"k": 90, "recall_target": 0.99}, 15360),
+        ((2, 3000), {"k": 5}, 256),
+        ((2, 3000), {"k": 5, "reduction_input_size_override": 10000}, 128),
+        ((2, 3000), {"k": 90, "recall_target": 0.99}, 3000),
+    ],
+)
+def test_partial_results_are_the_best_of_as_many_as_jax_leaves(shape, options, count):
+    x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    values, places = approx.approx_max_k(x, **{"k": 10, "aggregate_to_topk": False} | options)
+    np.testing.assert_array_equal(values, np.flip(np.sort(x), -1)[..., :count])
+    np.testing.assert_array_equal(np.take_along_axis(x, np.asarray(places), -1), values)
+
+
+def test_an_override_below_the_size_is_refused():
+    with pytest.raises(jax.errors.JaxRuntimeError, match="at least the 50 elements"):
+        approx.approx_max_k(X, 4, reduction_input_size_override=10)

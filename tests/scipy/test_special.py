@@ -164,6 +164,16 @@ def test_edges(name, arguments):
     np.testing.assert_allclose(getattr(ours, name)(*arguments), expected, rtol=1e-6)
 
 
+def test_divergences_of_near_numbers_keep_their_digits():
+    p = np.array([1.0, 1.0, 1.0001, 0.97, 1e-3], np.float32)
+    q = np.array([1.0001, 1.04, 1.0, 1.0, 1.001e-3], np.float32)
+    for name in ("kl_div", "rel_entr"):
+        expected = getattr(special, name)(p.astype(np.float64), q.astype(np.float64))
+        np.testing.assert_allclose(getattr(ours, name)(p, q), expected, rtol=1e-5)
+        assert np.isnan(getattr(ours, name)(np.nan, 1.0))
+        assert np.isnan(getattr(ours, name)(1.0, np.nan))
+
+
 def test_a_wrong_argument_is_refused():
     with pytest.raises(ValueError, match="complex"):
         ours.erfcx(1j)

@@ -129,6 +129,16 @@ def test_ranks(method):
     x = R.integers(0, 5, (3, 8))
     assert (ours.rankdata(x, method) == stats.rankdata(x, method)).all()
     assert (ours.rankdata(x, method, axis=1) == stats.rankdata(x, method, axis=1)).all()
+    assert ours.rankdata(x, method).dtype == np.float32
+
+
+def test_numbers_of_python_stay_weak():
+    for value in (ours.bernoulli.cdf(1, 0.3), ours.bernoulli.ppf(0.9, 0.3)):
+        assert value == 1
+        assert value.weak_type
+    assert not ours.norm.ppf(0.5).weak_type
+    assert np.signbit(ours.norm.isf(0.5))
+    assert not np.signbit(ours.norm.ppf(0.5))
 
 
 @pytest.mark.parametrize("keepdims", [False, True])

@@ -448,7 +448,7 @@ def schur(
     compute_schur_vectors: bool = True,
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
-) -> tuple[Value, ...]:
+) -> list[Value]:
     """Return T and Q with x = Q T Q', T (quasi-)triangular: (..., n, n) -> (..., n, n) twice.
 
     >>> lax.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))[0]
@@ -458,7 +458,7 @@ def schur(
     if sort_eig_vals or select_callable is not None:
         text = "The function for sorting the eigenvalues has not been implemented for CPU."
         raise NotImplementedError(text)
-    return tuple(
+    return list(
         schur_p.bind(
             x,
             compute_schur_vectors=compute_schur_vectors,
@@ -468,7 +468,7 @@ def schur(
     )
 
 
-def hessenberg(a: Value) -> tuple[Value, Value]:
+def hessenberg(a: Value) -> list[Value]:
     """Return the Hessenberg form with its reflectors, and their factors.
 
     a: (..., n, n) -> (..., n, n), (..., n-1).
@@ -476,4 +476,4 @@ def hessenberg(a: Value) -> tuple[Value, Value]:
     >>> lax.linalg.hessenberg(jnp.arange(9.0).reshape(3, 3))[0].shape
     (3, 3)
     """
-    return tuple(hessenberg_p.bind(a))
+    return list(hessenberg_p.bind(a))

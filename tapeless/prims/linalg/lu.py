@@ -277,7 +277,7 @@ lu_p = LU()
 lu_pivots_to_permutation_p = PivotsToPermutation()
 
 
-def lu(x: Value) -> tuple[Value, Value, Value]:
+def lu(x: Value) -> list[Value]:
     """Return the LU factors, the pivots and the permutation p, with x[p] = L U.
 
     x: (..., n, m) -> (..., n, m), int32 (..., k), int32 (..., n) with k = min(n, m).
@@ -286,7 +286,7 @@ def lu(x: Value) -> tuple[Value, Value, Value]:
     Array([[4.  , 4.  ],
            [0.25, 1.  ]], dtype=float32)
     """
-    return tuple(lu_p.bind(x))
+    return list(lu_p.bind(x))
 
 
 def lu_pivots_to_permutation(pivots: Value, permutation_size: int) -> Value:

@@ -296,7 +296,7 @@ tridiagonal_p = Tridiagonal()
 tridiagonal_solve_p = TridiagonalSolve()
 
 
-def tridiagonal(a: Value, *, lower: bool = True) -> tuple[Value, Value, Value, Value]:
+def tridiagonal(a: Value, *, lower: bool = True) -> list[Value]:
     """Reduce Hermitian matrices to tridiagonal form.
 
     a: (..., n, n) -> reflectors (..., n, n), diagonal (..., n), off-diagonal (..., n-1), and the
@@ -305,7 +305,7 @@ def tridiagonal(a: Value, *, lower: bool = True) -> tuple[Value, Value, Value, V
     >>> lax.linalg.tridiagonal(jnp.array([[2.0, 1.0], [1.0, 3.0]]))[1]
     Array([2., 3.], dtype=float32)
     """
-    return tuple(tridiagonal_p.bind(a, lower=lower))
+    return list(tridiagonal_p.bind(a, lower=lower))
 
 
 def tridiagonal_solve(

@@ -19,7 +19,7 @@ from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import dtype_of, promote_args_inexact
 from tapeless.scipy.special.wide import horner, wide_function
 from tapeless.util import lazy
 
@@ -171,7 +171,7 @@ def erfcinv(y: Any) -> Value:
 
 _ndtri_function = wide_function(
     "ndtri",
-    lambda p: -math.sqrt(2) * _erfcinv(2 * p),
+    lambda p: 0 - math.sqrt(2) * _erfcinv(2 * p),
     [lambda t, out, p: t * math.sqrt(2 * math.pi) * jnp.exp(out * out / 2)],
     lambda *args: scipy_special.ndtri(*args),
 )
@@ -183,7 +183,8 @@ def ndtri(p: Any) -> Value:
     >>> print(f"{float(ndtri(0.975)):.4f}")
     1.9600
     """
-    return _ndtri_function(p)
+    (p,) = promote_args_inexact("ndtri", p)
+    return _ndtri_function(lax.convert_element_type(p, dtype_of(p)))
 
 
 @custom_jvp

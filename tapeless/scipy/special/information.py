@@ -12,6 +12,7 @@ from tapeless.nn.normalization import log_softmax as nn_log_softmax
 from tapeless.nn.normalization import logsumexp as nn_logsumexp
 from tapeless.nn.normalization import softmax as nn_softmax
 from tapeless.numpy.common import promote_args_inexact
+from tapeless.scipy.special.wide import horner
 
 __all__ = [
     "boxcox",
@@ -77,6 +78,10 @@ def xlog1py(x: Any, y: Any) -> Value:
     return _xlog1py(*promote_args_inexact("xlog1py", x, y))
 
 
+# The series of ((1 + x) log(1 + x) - x) / x**2.
+_DIVERGENCE = [(-1) ** n / (n * (n - 1)) for n in range(2, 9)]
+
+
 def entr(x: Any) -> Value:
     """Return -x log x; 0 at 0, and -inf below.
 
@@ -88,27 +93,69 @@ def entr(x: Any) -> Value:
 
 
 def rel_entr(p: Any, q: Any) -> Value:
-    """Return p log(p/q); 0 where p = 0 and q >= 0, inf where p or q is negative.
+    """Return p log(p/q); 0 where p = 0 and q >= 0, inf where p or q is negative; elementwise.
 
     >>> jax.scipy.special.rel_entr(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([-0.549,  0.575], dtype=float32)
     """
     p, q = promote_args_inexact("rel_entr", p, q)
+    is_positive, p_or_1, q_or_1 = _positive(p, q)
+    value = p_or_1 * _log_ratio(p_or_1, q_or_1)
+    return _where_defined(p, q, is_positive, value, 0.0)
+
+
+def _positive(
+    p: Value,
+    q: Value,
+) -> tuple[Value, Value, Value]:
+    """Tell where p and q are positive; return them there, and 1 elsewhere."""
     is_positive = (p > 0) & (q > 0)
+    return is_positive, jnp.where(is_positive, p, 1), jnp.where(is_positive, q, 1)
+
+
+def _log_ratio(
+    p: Value,
+    q: Value,
+) -> Value:
+    """Return log(p/q) of positive numbers, exact where p is near q."""
+    is_near = (p < 2 * q) & (q < 2 * p)
+    excess = jnp.where(is_near, (p - q) / q, 0)
+    return jnp.where(is_near, jnp.log1p(excess), jnp.log(p) - jnp.log(q))
+
+
+def _where_defined(
+    p: Value,
+    q: Value,
+    is_positive: Value,
+    value: Value,
+    at_zero: Any,
+) -> Value:
+    """Return `value` of positive p and q, `at_zero` for p = 0, inf for negative ones, and NaN."""
     is_zero = (p == 0) & (q >= 0)
-    safe_p, safe_q = jnp.where(is_positive, p, 1), jnp.where(is_positive, q, 1)
-    value = safe_p * (jnp.log(safe_p) - jnp.log(safe_q))
-    return jnp.where(is_positive, value, jnp.where(is_zero, 0.0, jnp.inf))
+    rest = jnp.where(is_zero, at_zero, jnp.inf)
+    known = jnp.where(is_positive, value, rest)
+    is_nan = jnp.isnan(p) | jnp.isnan(q)
+    return jnp.where(is_nan, jnp.nan, known)
 
 
 def kl_div(p: Any, q: Any) -> Value:
-    """Return p log(p/q) - p + q; q where p = 0, inf where p or q is negative.
+    """Return p log(p/q) - p + q; q where p = 0, inf where p or q is negative; elementwise.
+
+    Where p is near q, the series of (1 + x) log(1 + x) - x, with x = p/q - 1, keeps all digits.
 
     >>> jax.scipy.special.kl_div(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.451, 0.075], dtype=float32)
     """
     p, q = promote_args_inexact("kl_div", p, q)
-    return rel_entr(p, q) - p + q
+    is_positive, p_or_1, q_or_1 = _positive(p, q)
+    gap = p_or_1 - q_or_1
+    x = gap / q_or_1
+    is_near = jnp.abs(x) < 0.05
+    near = jnp.where(is_near, x, 0)
+    series = gap * near * horner(near, _DIVERGENCE)
+    far = p_or_1 * _log_ratio(p_or_1, q_or_1) - gap
+    value = jnp.where(is_near, series, far)
+    return _where_defined(p, q, is_positive, value, q)
 
 
 def expit(x: Any) -> Value:

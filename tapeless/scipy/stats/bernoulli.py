@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
@@ -53,7 +54,7 @@ def cdf(k: Any, p: Any) -> Value:
     Array([0.75, 1.  ], dtype=float32)
     """
     k, p = promote_args_inexact("bernoulli.cdf", k, p)
-    value = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1)).astype(k.dtype)
+    value = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1))
     return jnp.where(jnp.isnan(p) | (p < 0) | (p > 1), jnp.nan, value)
 
 
@@ -65,5 +66,5 @@ def ppf(q: Any, p: Any) -> Value:
     """
     q, p = promote_args_inexact("bernoulli.ppf", q, p)
     bad = jnp.isnan(q) | jnp.isnan(p) | (p < 0) | (p > 1) | (q < 0) | (q > 1)
-    value = jnp.where(q == 0, -1, jnp.where(q <= 1 - p, 0, 1))
-    return jnp.where(bad, jnp.nan, value.astype(q.dtype))
+    value = jnp.where(q == 0, -1, jnp.where(q <= 1 - p, lax.full_like(q, 0), 1))
+    return jnp.where(bad, jnp.nan, value)

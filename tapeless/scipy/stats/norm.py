@@ -122,4 +122,4 @@ def isf(
     Array([0.674, 0.   ], dtype=float32)
     """
     q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
-    return -special.ndtri(q) * scale + loc
+    return -ppf(q, -loc, scale)

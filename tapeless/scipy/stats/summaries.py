@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tapeless import lax
+from tapeless import dtypes, lax
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import canonicalize_axis, check_arraylike, promote_args_inexact
@@ -68,8 +68,9 @@ def _check_policy(name: str, policy: str) -> None:
 def rankdata(
     a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Value:
-    """Return the rank of each element, from 1; equal elements share by `method`.
+    """Return the rank of each element, from 1, as a float; equal elements share by `method`.
 
+    a: (n) -> (n); with axis=None, of any shape with n elements.  Whole ranks are floats, too.
     method: "average", "min", "max", "dense", or "ordinal" for the order of occurrence.
 
     >>> rankdata(jnp.array([10, 30, 20, 20]))
@@ -93,20 +94,21 @@ def rankdata(
 def _ranks(x: Value, method: str) -> Value:
     """Return the ranks of the elements of a row: (n) -> (n)."""
     order = jnp.argsort(x, stable=True)
+    dtype = dtypes.default_float_dtype()
     place = jnp.zeros_like(order).at[order].set(jnp.arange(x.shape[0]))
     if method == "ordinal":
-        return place + 1
+        return (place + 1).astype(dtype)
     ordered = x[order]
     starts = jnp.concatenate([jnp.ones_like(ordered[:1], bool), ordered[1:] != ordered[:-1]])
     dense = jnp.cumsum(starts)[place]
     if method == "dense":
-        return dense
+        return dense.astype(dtype)
     low = jnp.searchsorted(ordered, x, side="left") + 1
     high = jnp.searchsorted(ordered, x, side="right")
     if method == "min":
-        return low
+        return low.astype(dtype)
     if method == "max":
-        return high
+        return high.astype(dtype)
     return (low + high) / 2
 
 
