@@ -261,7 +261,7 @@ class _Emitter:
         """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
         first, extent = int(start), plan.static_extent(loop)
         whole, rest = divmod(extent - first, lanes)
-        if rest and whole and self._costs.block(loop.body) > _WRITTEN_ONCE:
+        if rest and whole and _block_weight(loop.body) > _WRITTEN_ONCE:
             self._masked_loop(region, loop, start, str(extent), lanes)
             return
         last = first + whole * lanes
@@ -346,6 +346,9 @@ class _Emitter:
         if length is None or private is None:
             return False
         root = open_task(region, plan.writes(loop.body), private)
+        if lanes > 1 and extent % lanes and _block_weight(loop.body) <= _WRITTEN_ONCE:
+            self._share_parts(region, root, loop, length, lanes)
+            return True
         start = root.emit(f"mul i64 %chunk, {length}")
         stop = root.emit(f"add i64 {start}, {length}")
         stop = minimum(root, stop, str(extent))
@@ -359,6 +362,27 @@ class _Emitter:
             self._masked_loop(root, loop, start, stop, lanes)
         close_task(region, root, -(-extent // length))
         return True
+
+    def _share_parts(
+        self, region: Region, root: Region, loop: Loop, length: int, lanes: int
+    ) -> None:
+        """Emit a task whose last chunk is the masked tail, and whose others are whole vectors."""
+        whole, rest = divmod(plan.static_extent(loop), lanes)
+        end = whole * lanes
+        n_chunks = -(-end // length)
+        tail, after = root.branch(), root.function.label()
+        body = root.branch()
+        is_tail = root.emit(f"icmp eq i64 %chunk, {n_chunks}")
+        root.do(f"br i1 {is_tail}, label %{tail.code.label}, label %{body.code.label}")
+        mask = tail_mask(rest, lanes)
+        self.block(tail.instance(loop.var, str(end), lanes=lanes, mask=mask), loop.body)
+        root.close_branch(tail, after)
+        start = body.emit(f"mul i64 %chunk, {length}")
+        stop = body.emit(f"add i64 {start}, {length}")
+        self._vector_loop(body, loop, start, minimum(body, stop, str(end)), lanes)
+        root.close_branch(body, after)
+        root.code.start_block(after)
+        close_task(region, root, n_chunks + 1)
 
     def _private(self, loop: Loop) -> frozenset[Buffer] | None:
         """Return what each chunk of a loop must have for itself; None if it cannot be shared."""

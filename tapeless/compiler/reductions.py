@@ -20,19 +20,22 @@ import numpy as np
 
 from tapeless.compiler.formats import constant, format_of, typed
 from tapeless.compiler.interrupts import emit_poll
-from tapeless.compiler.lanes import add, multiply
+from tapeless.compiler.lanes import add, displace, multiply
 from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.ordered import from_ordered, ordered_format, to_ordered
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
 from tapeless.compiler.tasks import chunk_length, close_task, open_task
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Affine, Buffer, Load, Reduce, Scalar
+from tapeless.kernel.ir import Affine, Buffer, Load, Op, Reduce, Scalar
 
 __all__ = ["emit_reduce", "tail_mask"]
 
 _BLOCK = 256
 _UNROLLED = 8
+_AHEAD = 8  # rows
+_FAR = 1 << 10  # bytes between rows that no stream of the processor follows
+_LINE = 64
 _POLLED = 1 << 16
 _FLOAT32 = format_of(np.dtype(np.float32))
 
@@ -131,7 +134,9 @@ class _Fold:
     ) -> tuple[Value, ...]:
         """Give the results in the reduction's own dtype."""
         if self.ordered:
-            results = [from_ordered(region, result, self.form, lanes) for result in results]
+            results = [
+                from_ordered(region, self.combine, result, self.form, lanes) for result in results
+            ]
         elif self.form.narrow:
             results = [round_narrow(region, result, self.form, lanes) for result in results]
         kind = typed(self.form.register, lanes)
@@ -172,10 +177,35 @@ class _Fold:
         counter = Counter(region, start, var=self.reduce.var, lanes=self.step)
         before = [counter.carry(self.kind, total) for total in totals]
         texts = self.elements(counter.region)
+        self._prefetch(counter.region)
         after = self.combined(counter.region, before, texts, self.lanes)
         stop = add(region, start, str(steps * self.step))
         counter.close(stop, self.step, after)
         return after
+
+    def _prefetch(self, region: Region) -> None:
+        """Ask for rows further on, where the work on a row keeps the processor from looking ahead.
+
+        Prefetches never fault: the last ones ask for memory behind the array.
+        """
+        var, nodes = region.vector_var, survey(self.reduce.elements).nodes
+        if (
+            self.step > 1
+            or var is None
+            or not (self.ordered or any(isinstance(x, Op) for x in nodes))
+        ):
+            return
+        for node in nodes:
+            if not isinstance(node, Load) or node.index.stride(var) != 1:
+                continue
+            step = (node.index.stride(self.reduce.var) or 0) * node.dtype.itemsize
+            if abs(step) < _FAR:
+                continue
+            pointer = self.values.address(region, node.buffer, node.index)
+            region.declare("llvm.prefetch.p0", "void (ptr, i32, i32, i32)")
+            for line in range(0, region.lanes * node.dtype.itemsize, _LINE):
+                there = displace(region, pointer, "i8", str(_AHEAD * step + line))
+                region.do(f'call void @"llvm.prefetch.p0"(ptr {there}, i32 0, i32 3, i32 1)')
 
     def run_shared(
         self,

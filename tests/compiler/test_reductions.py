@@ -105,6 +105,19 @@ def test_rows_and_columns(combine: str, shape: tuple[int, int]) -> None:
     by_rows_and_columns(*shape, combine)
 
 
+@named("combine", ["add", "min", "max"])
+def test_shared_columns_end_with_a_part_of_a_vector(combine: str) -> None:
+    function, init = COMBINES[combine]
+    source = np.random.default_rng(1).integers(-50, 50, (1030, 1077)).astype(F32)
+    source[500, 1070] = source[3, 5] = -np.nan
+    work = Work()
+    i, k = work.index("i", 1077), work.index("k", 1030)
+    x, y = work.input(source), work.output((1077,), F32)
+    total = work.fold(combine, work.get(x, k, i), k, 1030, float(init))
+    work.body.append(Loop(i, 1077, (work.put(y, (i,), total),)))
+    np.testing.assert_array_equal(work.run()[0], function.reduce(source, axis=0, initial=init))
+
+
 @named("shape", [(1, 1), (3, 5), (5, 100), (64, 64), (2, 3000)], ids=str)
 def test_softmax_is_one_pass_over_rows(shape: tuple[int, int]) -> None:
     n, m = shape
