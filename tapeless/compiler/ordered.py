@@ -24,7 +24,13 @@ def ordered_format(form: Format) -> Format:
     return format_of(np.dtype(np.uint64 if form.register == "double" else np.uint32))
 
 
-def to_ordered(region: Region, combine: str, text: str, form: Format, lanes: int) -> str:
+def to_ordered(
+    region: Region,
+    combine: str,
+    text: str,
+    form: Format,
+    lanes: int,
+) -> str:
     """Turn floats into integers that `combine`, min or max, chooses from."""
     inner = ordered_format(form)
     floats, kind = typed(form.register, lanes), typed(inner.register, lanes)
@@ -33,7 +39,13 @@ def to_ordered(region: Region, combine: str, text: str, form: Format, lanes: int
     return region.emit(f"sub {kind} {key}, {_first(combine, inner, lanes)}")
 
 
-def from_ordered(region: Region, combine: str, key: str, form: Format, lanes: int) -> str:
+def from_ordered(
+    region: Region,
+    combine: str,
+    key: str,
+    form: Format,
+    lanes: int,
+) -> str:
     """Turn integers back into floats."""
     inner = ordered_format(form)
     floats, kind = typed(form.register, lanes), typed(inner.register, lanes)
@@ -47,7 +59,9 @@ def _first(combine: str, inner: Format, lanes: int) -> str:
     fraction = 52 if inner.bits == 64 else 23
     most = (1 << (inner.bits - 1)) - 1
     infinity = most >> fraction << fraction
-    value = infinity ^ ((1 << inner.bits) - 1) if combine == "max" else infinity + 1
+    value = infinity + 1
+    if combine == "max":
+        value = infinity ^ ((1 << inner.bits) - 1)
     return constant(value, inner.register, lanes)
 
 
