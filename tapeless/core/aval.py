@@ -114,6 +114,14 @@ class ShapedArray(AbstractValue):
         """Return the aval without its weak-type bit."""
         return ShapedArray(self.shape, self.dtype) if self.weak_type else self
 
+    def strip_weak_type(self) -> ShapedArray:
+        """Return the aval without its weak-type bit, under the name that libraries know."""
+        return self.strong()
+
+    def update_weak_type(self, weak_type: bool) -> ShapedArray:
+        """Return the aval with another weak-type bit."""
+        return self.update(weak_type=weak_type)
+
     def tangent(self) -> ShapedArray:
         """Return the type of its tangents: itself for inexact dtypes, else float0."""
         return self if self.is_inexact else ShapedArray(self.shape, dtypes.float0)

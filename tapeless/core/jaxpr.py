@@ -95,6 +95,10 @@ class DebugInfo:
     arguments: tuple[str, ...] | None = None
     results: tuple[str, ...] | None = None
 
+    arg_names = property(lambda self: self.arguments, doc="`arguments`, by JAX's name.")
+    func_name = property(lambda self: self.function, doc="`function`, by JAX's name.")
+    result_paths = property(lambda self: self.results, doc="`results`, by JAX's name.")
+
 
 NO_DEBUG_INFO = DebugInfo()
 
@@ -134,6 +138,11 @@ class Eqn:
             self.params = MappingProxyType(dict(params))
         self.effects = effects
         self.source = source
+
+    @property
+    def source_info(self) -> Source:
+        """The source, by JAX's name."""
+        return self.source
 
     def __repr__(self) -> str:
         """Return the text of the equation."""
@@ -193,6 +202,22 @@ class Jaxpr:
     def literals(self) -> tuple[Any, ...]:
         """The values of `constvars`, as `consts`."""
         return self.consts
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        """The names for messages, by JAX's name."""
+        return self.debug
+
+    @property
+    def num_consts(self) -> int:
+        """How many constants there are."""
+        return len(self.consts)
+
+    def with_consts(self, consts: Sequence[Any]) -> Jaxpr:
+        """Return the program with other values of `constvars`."""
+        if len(consts) != len(self.constvars):
+            raise ValueError(f"{len(self.constvars)} constants are wanted, got {len(consts)}")
+        return self.replace(consts=consts)
 
     @property
     def in_avals(self) -> tuple[ShapedArray, ...]:

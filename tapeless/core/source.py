@@ -80,6 +80,11 @@ class Source:
     frame: frames.FrameMark | None
     names: Names = ()
 
+    @property
+    def name_stack(self) -> str:
+        """The names as text, by JAX's name."""
+        return names_text(self.names)
+
     def summary(self) -> str:
         """Return `file:line:column (function)`, or `unknown`."""
         return "unknown" if self.frame is None else str(self.frame)

@@ -129,6 +129,27 @@ def test_interpreters_walk_programs_with_them():
     np.testing.assert_allclose(core.jaxpr_as_fun(jaxpr)(X)[0], np.sin(X) * TABLE + 1, rtol=1e-6)
 
 
+def test_programs_have_the_names_that_interpreters_of_jax_read():
+    constant = jax.numpy.arange(3.0)
+
+    def f(x):
+        """Add a constant in a scope."""
+        with jax.named_scope("scope"):
+            return x + constant
+
+    jaxpr = jax.make_jaxpr(f)(X)
+    assert jaxpr.eqns[0].source_info.name_stack == "scope"
+    assert (jaxpr.debug_info.func_name, jaxpr.debug_info.arg_names) == ("f", ("x",))
+    assert jaxpr.num_consts == 1
+    doubled = jaxpr.with_consts([2 * constant])
+    np.testing.assert_allclose(core.jaxpr_as_fun(doubled)(X)[0], X + 2 * np.arange(3), rtol=1e-6)
+    with pytest.raises(ValueError, match="1 constants are wanted, got 0"):
+        jaxpr.with_consts([])
+    weak = jax.typeof(2.0)
+    assert weak.strip_weak_type().update_weak_type(True) is weak
+    assert weak.strip_weak_type().weak_type is False
+
+
 def test_partial_evaluation_keeps_what_is_known():
     pvals = [
         partial_eval.PartialVal.known(2.0),
