@@ -457,7 +457,10 @@ class SplitScan:
 
 
 def _strengthened(body: Jaxpr) -> Jaxpr:
-    """Return a program whose inputs are not weakly typed, without the conversions of them."""
+    """Return a program whose inputs are not weakly typed, without the conversions of them.
+
+    One without such conversions stays as it is.
+    """
     names: dict[Atom, Atom] = {
         var: Var(var.aval.strong()) for var in body.invars if var.aval.weak_type
     }
@@ -472,6 +475,8 @@ def _strengthened(body: Jaxpr) -> Jaxpr:
             names[eqn.outvars[0]] = invars[0]
         else:
             eqns.append(eqn.replace(invars=invars))
+    if len(eqns) == len(body.eqns):
+        return body
     outvars = [names.get(atom, atom) for atom in body.outvars]
     return body.replace(invars=inputs, eqns=eqns, outvars=outvars)
 

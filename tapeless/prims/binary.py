@@ -642,7 +642,9 @@ def _pow_by_base(x: Value, y: Value) -> Value:
     """Return the derivative of x ** y by x."""
     aval = typeof(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
-        return mul(y, pow(x, sub(y, ones_like(y))))
+        # The one is not weakly typed, and so the slope is not either, as in JAX.
+        base, one = convert(x, typeof(x).dtype), full_like(aval.strong(), 1)
+        return mul(y, pow(base, sub(y, one)))
     y = convert(y, typeof(x).dtype)
     zero = scalar_like(typeof(y), 0)
     no_slope = eq(y, zero)

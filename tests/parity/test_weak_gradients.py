@@ -23,6 +23,11 @@ jnp.minimum(x, 2.0)
 jnp.real(jnp.exp(1j * x))
 jnp.select([x > 0], [x], 0.0)
 x ** 3
+x ** 2.5
+x ** x
+lax.fori_loop(0, 3, lambda i, c: c * 2, x)
+lax.scan(lambda c, _: (jnp.sin(c) * x, c), x, None, length=3)[0]
+lax.scan(lambda c, a: (jnp.sin(c) * a, c * x), x, jnp.arange(3.0))[1].sum()
 """.strip().splitlines()
 
 
