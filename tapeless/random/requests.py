@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +36,7 @@ Shape = tuple[int, ...]
 
 def is_key(x: Any) -> bool:
     """Tell whether a value is an array of typed keys."""
-    return is_value(x) and dtypes.issubdtype(typeof(x).dtype, dtypes.prng_key)
+    return isinstance(getattr(x, "dtype", None), dtypes.KeyDtype) and is_value(x)
 
 
 def check_raw(keys: Any, impl: dtypes.PRNGImpl) -> None:
@@ -81,12 +82,12 @@ def split_in(key: Value, n: int) -> Sequence[Value]:
 def shape_of_request(shape: Any) -> Shape:
     """Return the shape that the user asked for as a tuple of ints."""
     # A vector of integers is a shape, though it has an `__index__`, too.
-    extents = tuple(shape) if np.iterable(shape) else (shape,)
+    is_many = isinstance(shape, (tuple, list)) or np.iterable(shape)
     try:
-        result = tuple(map(operator.index, extents))
+        result = tuple(map(operator.index, shape if is_many else (shape,)))
     except TypeError:
         raise shape_error(shape) from None
-    if any(n < 0 for n in result):
+    if min(result, default=0) < 0:
         raise ValueError(f"shapes must have non-negative extents, got {result}")
     return result
 
@@ -115,6 +116,12 @@ def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
         )
 
 
+@functools.cache
+def _default_dtype(default: Any, x64: bool) -> np.dtype:
+    """Return what a default is in a mode, which is asked for by each of many small draws."""
+    return dtypes.canonicalize_dtype(default)
+
+
 def check_dtype(
     name: str,
     dtype: Any,
@@ -124,7 +131,7 @@ def check_dtype(
 ) -> np.dtype:
     """Return the dtype asked for, or the default; raise ValueError if it is of another kind."""
     if dtype is None:
-        return dtypes.canonicalize_dtype(default)
+        return _default_dtype(default, config.current.jax_enable_x64)
     canonical = dtypes.check_user_dtype_supported(dtype, name)
     if not isinstance(canonical, np.dtype) or not dtypes.issubdtype(canonical, kind):
         raise ValueError(
