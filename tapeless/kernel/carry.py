@@ -10,7 +10,8 @@ virtual, so that storing it into one carry must not destroy what another still r
                     been overwritten; what reads its own carry at foreign indices, or a cycle,
                     goes through a temporary
 
-Updates of one shape that follow each other in that order share a loop nest.
+Updates of one shape that follow each other in that order share a loop nest, unless one of them
+overwrites what another reads at foreign indices: that is still to be read when the nest goes on.
 """
 
 from __future__ import annotations
@@ -43,13 +44,19 @@ class Carries:
 class _Update:
     """One large carry that waits for its new value.
 
-    foreign: the other carries that the value reads; shifted: whether it reads its own elsewhere.
+    foreign: the other carries that the value reads; shifted: those, or its own, which it reads
+    elsewhere than at the element that it makes.
     """
 
     buffer: Buffer
     value: KernelValue
     foreign: frozenset[Buffer]
-    shifted: bool
+    shifted: frozenset[Buffer]
+
+    @property
+    def shifts_own(self) -> bool:
+        """Tell whether the value reads its own carry elsewhere."""
+        return self.buffer in self.shifted
 
 
 def update(b: Any, carries: Carries, new: Sequence[KernelValue]) -> None:
@@ -81,22 +88,24 @@ def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None
     carried = frozenset(buffer for buffer, _ in changed)
     waiting = [_survey(b, buffer, value, carried) for buffer, value in changed]
     nest: Nest | None = None
+    shifted: frozenset[Buffer] = frozenset()
     while waiting:
         ready = next((item for item in waiting if _is_ready(item, waiting)), None)
         if ready is None:
             nest = _close(b, nest)
             # One that has its copy waits for the others, which still read its old value.
-            item = next(item for item in waiting if item.shifted or item.foreign)
+            item = next(item for item in waiting if item.shifts_own or item.foreign)
             copy = b.buffer(item.value.aval)
             b.assign(copy, item.value)
-            waiting[waiting.index(item)] = _Update(item.buffer, copy, frozenset(), False)
+            waiting[waiting.index(item)] = _Update(item.buffer, copy, frozenset(), frozenset())
             continue
         waiting.remove(ready)
-        if nest is not None and nest.shape != ready.value.shape:
+        if nest is not None and (nest.shape != ready.value.shape or ready.buffer in shifted):
             nest = _close(b, nest)
         if nest is None:
-            nest = b.open_nest(ready.value.shape)
+            nest, shifted = b.open_nest(ready.value.shape), frozenset()
         _add(b, nest, ready)
+        shifted |= ready.shifted
     _close(b, nest)
 
 
@@ -105,18 +114,20 @@ def _survey(b: Any, buffer: Buffer, value: KernelValue, carried: frozenset[Buffe
     nest = b.open_nest(value.shape)
     own = set(_positions(b, nest, value))
     foreign: set[Buffer] = set()
-    shifted = False
+    shifted: set[Buffer] = set()
     for load in loads_in(parts_of(value.at(*nest.index))):
-        if load.buffer is buffer:
-            shifted |= load.index not in own
-        elif load.buffer in carried:
+        if load.buffer not in carried:
+            continue
+        if load.buffer is not buffer:
             foreign.add(load.buffer)
-    return _Update(buffer, value, frozenset(foreign), shifted)
+        if load.index not in own:
+            shifted.add(load.buffer)
+    return _Update(buffer, value, frozenset(foreign), frozenset(shifted))
 
 
 def _is_ready(item: _Update, waiting: Sequence[_Update]) -> bool:
     """Tell whether a carry may be overwritten now."""
-    return not item.shifted and not any(
+    return not item.shifts_own and not any(
         item.buffer in other.foreign for other in waiting if other is not item
     )
 
