@@ -131,13 +131,15 @@ def test_programs_print_alike(jax: ModuleType, name: str) -> None:
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_alike(jax: ModuleType, name: str) -> None:
-    """Class and words."""
+    """Class and words; ours may go on where JAX's end."""
     caught = []
     for system in (tapeless, jax):
         with pytest.raises(Exception) as error:  # noqa: PT011 - compared with each other
             ERRORS[name](system.random, system.random.key(0))
         caught.append((type(error.value).__name__, str(error.value)))
-    assert caught[0] == caught[1]
+    (kind, text), (kind_of_jax, text_of_jax) = caught
+    assert kind == kind_of_jax
+    assert text.startswith(text_of_jax)
 
 
 @pytest.mark.parametrize(("name", "dtype"), MANY, ids=["-".join(case) for case in MANY])
