@@ -186,7 +186,9 @@ def rng_bit_generator(
         raise TypeError(f"rng_bit_generator: unsupported dtype {dtypes.dtype_name(wanted)}")
     chosen = RandomAlgorithm(algorithm)
     is_wide = typeof(key).dtype == U64
-    words = reshape(bitcast_convert_type(key, U32), (-1,)) if is_wide else key
+    words = key
+    if is_wide:
+        words = reshape(bitcast_convert_type(key, U32), (2 * math.prod(shape_of(key)),))
     state, bits = rng_bit_generator_p.bind(
         words,
         shape=shape_argument(shape),

@@ -72,8 +72,16 @@ def test_in_programs():
 def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match=r"needs a state of type uint32\[4\], got uint32\[2\]"):
         lax.rng_bit_generator(STATE[:2], (3,))
-    with pytest.raises(NotImplementedError, match="Philox only"):
-        lax.rng_bit_generator(STATE, (3,), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)
+    with pytest.raises(ValueError, match="3 is not a valid RandomAlgorithm"):
+        lax.rng_bit_generator(STATE, (3,), algorithm=3)
+
+
+def test_threefry_numbers_its_blocks():
+    """Words of neighbouring blocks are neighbours, and the state counts the blocks."""
+    state, words = lax.rng_bit_generator(STATE, (6,), algorithm=1)
+    np.testing.assert_array_equal(state, [1, 2, 6, 4])
+    later = np.array([1, 2, 4, 4], np.uint32)
+    np.testing.assert_array_equal(lax.rng_bit_generator(later, (4,), algorithm=1)[1], words[2:])
 
 
 VALUES = [
@@ -88,6 +96,14 @@ VALUES = [
     "jax.vmap(lambda k: jax.lax.rng_bit_generator(k, (3,), dtype=np.uint16), 1)(rows.T)",
     "jax.vmap(jax.vmap(lambda k: jax.lax.rng_bit_generator(k, (2,))), 1)(np.stack([rows, rows]))",
     "jax.lax.rng_bit_generator(s, (3,), dtype=np.float32)",
+    *(
+        f"jax.lax.rng_bit_generator({arguments}, algorithm=jax.lax.RandomAlgorithm.RNG_THREE_FRY)"
+        for arguments in (
+            *("s, ()", "s, (4,)", "s, (7,)", "s, (3, 3)", "s, (2, 5)", "s, (3, 5)", "s, (3, 4, 2)"),
+            *("s, (0, 5)", "s, (3, 3), np.uint16", "s, (5,), np.uint8"),
+            "np.array([1, 2, 2**32 - 1, 4], np.uint32), (3, 5)",
+        )
+    ),
     "[int(a) for a in jax.lax.RandomAlgorithm]",
 ]
 
@@ -108,3 +124,8 @@ def test_result_is_jaxs(oracle, text):
 def test_wide_bits_are_jaxs(oracle):
     with jax.enable_x64(True), oracle.enable_x64(True):
         check_value(jax, oracle, "jax.lax.rng_bit_generator(s, (5,), np.uint64)", {"s": STATE})
+        names = {"s": STATE, "wide": np.array([1, 2], np.uint64)}
+        for algorithm in (1, 2):
+            for arguments in ("s, (3, 2), np.uint64", "wide, (5,)", "wide, (3,), np.uint64"):
+                text = f"jax.lax.rng_bit_generator({arguments}, algorithm={algorithm})"
+                check_value(jax, oracle, text, names)
