@@ -73,10 +73,8 @@ _PRECISIONS = (
 _PRNGS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
 _BOUNDS = ("fill", "raise", "check")  # the last: a program that will be checked is being traced
 _CHANGES = ("ignore", "warn", "raise")
-_STAGES = (  # what each shows: core/forms.py
-    "stage", "jvp", "split", "transpose", "batch", "dce", "simplify", "fuse", "buffers", "kernels",
-    "llvm", "asm",
-)  # fmt: skip
+_STAGES = ("stage", "jvp", "split", "transpose", "batch", "dce")  # see core/forms.py
+_STAGES += ("simplify", "fuse", "buffers", "kernels", "llvm", "asm")
 _GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _FILTERS = ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto")
 
