@@ -107,7 +107,7 @@ def _all(x: Value) -> Value:
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
-    """Return whether two arrays have the same shape and the same elements.
+    """Return whether two arrays have the same shape and the same elements: (...) and (...) -> ().
 
     >>> import tapeless.numpy as jnp
     >>> jnp.array_equal(jnp.arange(3), jnp.array([0, 1, 2]))
@@ -124,7 +124,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: Any, a2: Any) -> Array:
-    """Return whether two arrays broadcast to the same elements.
+    """Return whether two arrays broadcast to the same elements: (...) and (...) -> ().
 
     >>> import tapeless.numpy as jnp
     >>> jnp.array_equiv(jnp.ones((2, 3)), jnp.ones(3))

@@ -196,7 +196,7 @@ def zeros_like(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """Return zeros of the shape and dtype of `a`, unless others are given.
+    """Return zeros of the shape and dtype of `a`, unless others are given: (...) -> (...).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.zeros_like(jnp.arange(3))
@@ -213,7 +213,7 @@ def ones_like(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """Return ones of the shape and dtype of `a`, unless others are given.
+    """Return ones of the shape and dtype of `a`, unless others are given: (...) -> (...).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.ones_like(jnp.arange(3))
@@ -225,7 +225,7 @@ def ones_like(
 def empty_like(
     prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """Return arbitrary numbers (zeros) of the shape and dtype of `prototype`.
+    """Return arbitrary numbers (zeros) of the shape and dtype of `prototype`: (...) -> (...).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.empty_like(jnp.arange(3)).dtype
@@ -248,7 +248,7 @@ def full_like(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """Return `fill_value` in the shape and dtype of `a`, unless others are given.
+    """Return `fill_value` in the shape and dtype of `a`, unless others are given: (...) -> (...).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.full_like(jnp.arange(3), 7)
@@ -511,7 +511,7 @@ def _geomspace(
 
 
 def copy(a: Any, order: str | None = None) -> Array:
-    """Return an array with the same elements and memory of its own.
+    """Return an array with the same elements and memory of its own: (...) -> (...).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.copy(jnp.arange(2))

@@ -233,7 +233,7 @@ def _diag(v: Value, k: int) -> Value:
 
 
 def diagflat(v: Any, k: int = 0) -> Array:
-    """Return the matrix with the elements of `v`, flattened, on its k-th diagonal.
+    """Return the matrix with the elements of `v`, flattened, on its k-th diagonal: (n,) -> (n, n).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.diagflat(jnp.array([[1, 2]]))

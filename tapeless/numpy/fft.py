@@ -417,7 +417,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Value:
-    """Return the Fourier transform along axes, by default all.  s: the lengths.
+    """Return the Fourier transform along axes, by default all.  s: the lengths: (n, m) -> (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.fftn(jnp.ones((2, 2))).real
@@ -433,7 +433,7 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Value:
-    """Return the inverse Fourier transform along axes, by default all.
+    """Return the inverse Fourier transform along axes, by default all: (n, m) -> (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.ifftn(jnp.ones((2, 2))).real
@@ -451,6 +451,8 @@ def rfftn(
 ) -> Value:
     """Return the Fourier transform of real numbers along axes; the last one is halved.
 
+    Shapes: (n, m) -> (n, m // 2 + 1).
+
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.rfftn(jnp.ones((2, 2, 4))).shape
     (2, 2, 3)
@@ -464,7 +466,7 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Value:
-    """Return the inverse of `rfftn`.
+    """Return the inverse of `rfftn`: (n, m) -> (n, 2 (m - 1)).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.irfftn(jnp.ones((2, 2, 3))).shape
@@ -520,7 +522,7 @@ def rfftfreq(
     dtype: Any = None,
     device: Any = None,
 ) -> Value:
-    """Return the frequencies that belong to the results of `rfft`: (n/2 + 1,).
+    """Return the frequencies that belong to the results of `rfft`: (n/2 + 1,): -> (n // 2 + 1,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.rfftfreq(4)
@@ -546,6 +548,8 @@ def _shifts(
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Value:
     """Return the array rolled so that frequency zero is in the middle of the axes.
 
+    Shapes: (n, m) -> (n, m).
+
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.fftshift(jnp.arange(4))
     Array([2, 3, 0, 1], dtype=int32)
@@ -556,7 +560,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Value:
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Value:
-    """Return the array rolled back from `fftshift`.
+    """Return the array rolled back from `fftshift`: (n, m) -> (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.ifftshift(jnp.array([2, 3, 0, 1]))

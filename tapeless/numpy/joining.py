@@ -105,6 +105,8 @@ def concatenate(
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     """Return the arrays joined along an axis that they have; as `concatenate`.
 
+    Shapes: (n, m), (k, m) -> (n + k, m), along axis 0.
+
     >>> import tapeless.numpy as jnp
     >>> jnp.concat([jnp.arange(2), jnp.arange(1)])
     Array([0, 1, 0], dtype=int32)
@@ -297,6 +299,8 @@ def array_split(
 ) -> list[Array]:
     """Return the parts of an array along an axis; as `split`, but parts may differ by one row.
 
+    Shapes: (n, m) -> parts of shape (k, m), along axis 0.
+
     >>> import tapeless.numpy as jnp
     >>> jnp.array_split(jnp.arange(3), 2)
     [Array([0, 1], dtype=int32), Array([2], dtype=int32)]
@@ -345,7 +349,7 @@ def _place(
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """Return the parts of an array along axis 0; as `split`.
+    """Return the parts of an array along axis 0; as `split`: (n, m) -> parts of shape (k, m).
 
     >>> import tapeless.numpy as jnp
     >>> [x.shape for x in jnp.vsplit(jnp.zeros((4, 2)), 2)]
@@ -357,6 +361,8 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Return the parts of an array along axis 1, or 0 if there is no other; as `split`.
 
+    Shapes: (n, m) -> parts of shape (n, k).
+
     >>> import tapeless.numpy as jnp
     >>> [x.shape for x in jnp.hsplit(jnp.zeros((2, 4)), 2)]
     [(2, 2), (2, 2)]
@@ -366,7 +372,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """Return the parts of an array along axis 2; as `split`.
+    """Return the parts of an array along axis 2; as `split`: (n, m, p) -> parts of shape (n, m, k).
 
     >>> import tapeless.numpy as jnp
     >>> [x.shape for x in jnp.dsplit(jnp.zeros((1, 2, 4)), 2)]

@@ -70,7 +70,7 @@ def nansum(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None,
 ) -> Value:  # fmt: skip
-    """Return the sum over axes, taking NaN as 0.
+    """Return the sum over axes, taking NaN as 0; a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> nansum(np.array([1.0, np.nan], "float32"))
@@ -88,6 +88,8 @@ def nanprod(
     initial: Any = None, where: Any = None,
 ) -> Value:  # fmt: skip
     """Return the product over axes, taking NaN as 1.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> nanprod(np.array([3.0, np.nan], "float32"))
@@ -118,6 +120,8 @@ def nanmax(
 ) -> Value:  # fmt: skip
     """Return the maximum over axes of what is not NaN.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> nanmax(np.array([1.0, np.nan], "float32"))
     Array(1., dtype=float32)
@@ -134,6 +138,8 @@ def nanmin(
 ) -> Value:  # fmt: skip
     """Return the minimum over axes of what is not NaN.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> nanmin(np.array([1.0, np.nan], "float32"))
     Array(1., dtype=float32)
@@ -149,6 +155,8 @@ def nanmean(
     where: Any = None,
 ) -> Value:  # fmt: skip
     """Return the mean over axes of what is not NaN.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> nanmean(np.array([1.0, np.nan, 3.0], "float32"))
@@ -172,6 +180,8 @@ def nanvar(
 ) -> Value:  # fmt: skip
     """Return the variance over axes of what is not NaN.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> nanvar(np.array([1.0, np.nan, 3.0], "float32"))
     Array(1., dtype=float32)
@@ -191,6 +201,8 @@ def nanstd(
     keepdims: bool = False, where: Any = None, mean: Any = None,
 ) -> Value:  # fmt: skip
     """Return the standard deviation over axes of what is not NaN.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> nanstd(np.array([1.0, np.nan, 3.0], "float32"))
@@ -217,6 +229,8 @@ def nanargmax(
 ) -> Value:
     """Return the position of the maximum of what is not NaN.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> nanargmax(np.array([1.0, np.nan, 3.0], "float32"))
     Array(2, dtype=int32)
@@ -231,6 +245,8 @@ def nanargmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Value:
     """Return the position of the minimum of what is not NaN.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> nanargmin(np.array([1.0, np.nan, 3.0], "float32"))

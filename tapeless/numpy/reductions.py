@@ -182,7 +182,7 @@ def prod(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None, promote_integers: bool = True,
 ) -> Value:  # fmt: skip
-    """Return the product over axes.
+    """Return the product over axes; a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> prod(np.array([1.0, 2.0, 3.0], "float32"))
@@ -224,6 +224,8 @@ def max(
 ) -> Value:  # fmt: skip
     """Return the maximum over axes; NaN if there is one.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> max(np.array([[1, 5], [3, 4]]), axis=1)
     Array([5, 4], dtype=int32)
@@ -237,6 +239,8 @@ def min(
     where: Any = None,
 ) -> Value:  # fmt: skip
     """Return the minimum over axes; NaN if there is one.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> min(np.array([[1, 5], [3, 4]]), axis=1)
@@ -255,6 +259,8 @@ def all(
 ) -> Value:
     """Return whether all elements over axes are true.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> all(np.array([True, False]))
     Array(False, dtype=bool)
     """
@@ -268,6 +274,8 @@ def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Value:
     """Return whether some element over axes is true.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> any(np.array([True, False]))
     Array(True, dtype=bool)
@@ -295,6 +303,8 @@ def mean(
     where: Any = None,
 ) -> Value:  # fmt: skip
     """Return the mean over axes, in a floating dtype.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> mean(np.array([1, 2, 4]))
@@ -335,6 +345,8 @@ def average(
     a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
     """Return the weighted mean over axes; with `returned`, also the sum of the weights.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> average(np.array([1.0, 4.0], "float32"), weights=np.array([3.0, 1.0], "float32"))
@@ -382,6 +394,8 @@ def var(
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Value:  # fmt: skip
     """Return the variance over axes: the mean square distance from the mean.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     ddof, correction: what is subtracted from the count that divides.
 
@@ -451,6 +465,8 @@ def std(
 ) -> Value:  # fmt: skip
     """Return the standard deviation over axes: the root of the variance.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> std(np.array([1.0, 3.0], "float32"))
     Array(1., dtype=float32)
@@ -472,6 +488,8 @@ def _std(
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Value:
     """Return the range over axes, maximum minus minimum.
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> ptp(np.array([4, 1, 9]))
     Array(8, dtype=int32)
@@ -490,6 +508,8 @@ def _ptp(a: Value, axis: Axis, keepdims: bool) -> Value:
 @functools.partial(jit, static_argnames=("axis", "keepdims"))
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Value:
     """Return how many elements over axes are not zero.
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> count_nonzero(np.array([0, 3, 0, 5]))
@@ -528,6 +548,8 @@ def argmax(
 ) -> Value:
     """Return the position of the first maximum (of the first NaN, if there is one).
 
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
+
     >>> import numpy as np
     >>> argmax(np.array([1, 7, 7]))
     Array(1, dtype=int32)
@@ -539,6 +561,8 @@ def argmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Value:
     """Return the position of the first minimum (of the first NaN, if there is one).
+
+    a: (n, m) -> (m,) with axis=0, () with axis=None.
 
     >>> import numpy as np
     >>> argmin(np.array([4, 1, 1]))

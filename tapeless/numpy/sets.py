@@ -230,6 +230,8 @@ def unique(
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
     """Return the distinct elements, where they occur first, which one each is, and their counts.
 
+    Shapes: (n,) -> (k,), (k,), (n,), (k,).
+
     >>> import tapeless.numpy as jnp
     >>> jnp.unique_all(jnp.array([3, 1, 3])).counts
     Array([1, 2], dtype=int32)
@@ -242,7 +244,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 def unique_counts(
     x: Any, /, *, size: int | None = None, fill_value: Any = None
 ) -> _UniqueCountsResult:
-    """Return the distinct elements and how often each occurs.
+    """Return the distinct elements and how often each occurs: (n,) -> (k,), (k,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
@@ -268,7 +270,7 @@ def unique_inverse(
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Value:
-    """Return the distinct elements.
+    """Return the distinct elements: (n,) -> (k,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.unique_values(jnp.array([3, 1, 3]))

@@ -160,6 +160,8 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Array:
     """Return the array with its axes in the order `axes`; as `transpose`.
 
+    Shapes: (n, m) -> (m, n) with axes=(1, 0).
+
     >>> import tapeless.numpy as jnp
     >>> jnp.permute_dims(jnp.zeros((2, 3)), (1, 0)).shape
     (3, 2)
@@ -343,7 +345,7 @@ def _at_least(function: Any, arys: tuple[Any, ...]) -> Any:
 
 @jit
 def atleast_1d(*arys: Any) -> Any:
-    """Return each array with at least one axis; a tuple for several arrays.
+    """Return each array with at least one axis; a tuple for several arrays: () -> (1,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.atleast_1d(3.0).shape
@@ -356,6 +358,8 @@ def atleast_1d(*arys: Any) -> Any:
 @jit
 def atleast_2d(*arys: Any) -> Any:
     """Return each array with at least two axes, new ones in front; a tuple for several arrays.
+
+    Shapes: (n,) -> (1, n).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.atleast_2d(jnp.arange(3)).shape
@@ -404,7 +408,7 @@ def _flip(m: Value, axes: Shape) -> Value:
 
 
 def fliplr(m: Any) -> Array:
-    """Return the array backwards along axis 1.
+    """Return the array backwards along axis 1: (n, m) -> (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
@@ -416,7 +420,7 @@ def fliplr(m: Any) -> Array:
 
 
 def flipud(m: Any) -> Array:
-    """Return the array backwards along axis 0.
+    """Return the array backwards along axis 0: (n, m) -> (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))

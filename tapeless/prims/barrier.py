@@ -83,7 +83,7 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """Return `x`, a pytree, as a constant for differentiation.
+    """Return `x`, a pytree, as a constant for differentiation: (...) -> (...).
 
     >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
     Array(3., dtype=float32, weak_type=True)

@@ -306,7 +306,7 @@ rem_p = Rem()
 
 
 def rem(x: Value, y: Value) -> Value:
-    """Return the remainder of x / y with the sign of x; for integers, x rem 0 is x."""
+    """Return the remainder of x / y with the sign of x; for integers, x rem 0 is x, elementwise."""
     return rem_p.bind(x, y)[0]
 
 
@@ -436,7 +436,7 @@ atan2_p = Atan2()
 
 
 def atan2(x: Value, y: Value) -> Value:
-    """Return the angle of the point with ordinate x and abscissa y."""
+    """Return the angle of the point with ordinate x and abscissa y, elementwise."""
     return atan2_p.bind(x, y)[0]
 
 
@@ -458,7 +458,7 @@ nextafter_p = NextAfter()
 
 
 def nextafter(x1: Value, x2: Value) -> Value:
-    """Return the representable value that follows x1 in the direction of x2."""
+    """Return the representable value that follows x1 in the direction of x2, elementwise."""
     return nextafter_p.bind(x1, x2)[0]
 
 

@@ -148,7 +148,7 @@ def _converted(x: Any, dtype: dtypes.Dtype, weak_type: bool) -> Any:
 
 
 def convert_element_type(operand: Value, new_dtype: object) -> Value:
-    """Return `operand` with its elements converted to `new_dtype`.
+    """Return `operand` with its elements converted to `new_dtype`: (...) -> (...).
 
     Floats become integers by truncation, and saturate.
 
@@ -262,7 +262,7 @@ bitcast_convert_type_p = BitcastConvertType()
 
 
 def bitcast_convert_type(operand: Value, new_dtype: object) -> Value:
-    """Return the bits of `operand` read as `new_dtype`.
+    """Return the bits of `operand` read as `new_dtype`: (...) -> (...) for elements of one width.
 
     When the widths differ, a last axis holds, or held, the parts of one wider element.
 
@@ -330,6 +330,8 @@ reduce_precision_p = ReducePrecision()
 
 def reduce_precision(operand: Value, exponent_bits: int, mantissa_bits: int) -> Value:
     """Return `operand` rounded to a floating-point format of these widths, in its own dtype.
+
+    Elementwise.
 
     >>> lax.reduce_precision(jnp.array([1.1]), 5, 2)
     Array([1.], dtype=float32)

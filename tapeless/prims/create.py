@@ -218,6 +218,8 @@ def full_like(
 ) -> Value:
     """Return an array filled with `fill_value`, of the shape and dtype of `x` unless given.
 
+    Shapes: (...) -> (...).
+
     >>> lax.full_like(jnp.array([1.0, 2.0]), 3)
     Array([3., 3.], dtype=float32)
     """

@@ -527,7 +527,7 @@ def cummin(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
 
 
 def cumlogsumexp(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
-    """Return the logarithms of the sums of exponentials of all prefixes along `axis`.
+    """Return the logarithms of the sums of exponentials of all prefixes along `axis`: (n) -> (n).
 
     >>> lax.cumlogsumexp(jnp.zeros(3)).round(3)
     Array([0.   , 0.693, 1.099], dtype=float32)

@@ -272,6 +272,8 @@ def dynamic_slice(
 ) -> Value:
     """Return the window of `slice_sizes` at `start_indices`, moved if need be to lie inside.
 
+    Shapes: (n, m) -> slice_sizes.
+
     Negative indices count from the end, unless `allow_negative_indices` is false.
 
     >>> lax.dynamic_slice(jnp.arange(6), (4,), (3,))
@@ -291,6 +293,8 @@ def dynamic_update_slice(
 ) -> Value:
     """Return `operand` with the window at `start_indices`, moved to lie inside, set to `update`.
 
+    Shapes: (n, m), (k, l) -> (n, m).
+
     >>> lax.dynamic_update_slice(jnp.zeros(4), jnp.ones(2), (1,))
     Array([0., 1., 1., 0.], dtype=float32)
     """
@@ -307,6 +311,8 @@ def dynamic_slice_in_dim(
     allow_negative_indices: bool = True,
 ) -> Value:
     """Return the part of `operand` of extent `slice_size` from `start_index` on along one axis.
+
+    Shapes: (n, m) -> (k, m).
 
     >>> lax.dynamic_slice_in_dim(jnp.arange(6), 2, 3)
     Array([2, 3, 4], dtype=int32)
@@ -328,6 +334,8 @@ def dynamic_index_in_dim(
 ) -> Value:
     """Return the slice of `operand` at one index along an axis, with or without that axis.
 
+    Shapes: (n, m) -> (1, m).
+
     >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
     Array(6, dtype=int32)
     """
@@ -348,6 +356,8 @@ def dynamic_update_slice_in_dim(
 ) -> Value:
     """Return `operand` with the part from `start_index` on along one axis set to `update`.
 
+    Shapes: (n, m), (k, m) -> (n, m).
+
     >>> lax.dynamic_update_slice_in_dim(jnp.zeros(4), jnp.ones(2), 1, 0)
     Array([0., 1., 1., 0.], dtype=float32)
     """
@@ -365,6 +375,8 @@ def dynamic_update_index_in_dim(
     allow_negative_indices: bool = True,
 ) -> Value:
     """Return `operand` with the slice at one index along an axis set to `update`.
+
+    Shapes: (n, m), (m) -> (n, m).
 
     >>> lax.dynamic_update_index_in_dim(jnp.zeros(3), 1.0, 1, 0)
     Array([0., 1., 0.], dtype=float32)

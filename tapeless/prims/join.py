@@ -175,7 +175,7 @@ concatenate_p = Concatenate()
 
 
 def concatenate(operands: Sequence[Value], dimension: int) -> Value:
-    """Return the operands joined along the axis `dimension`.
+    """Return the operands joined along the axis `dimension`: (n, m), (k, m) -> (n + k, m).
 
     >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
     Array([1, 2, 3], dtype=int32)
@@ -247,6 +247,8 @@ split_p = Split()
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> Sequence[Value]:
     """Return the list of consecutive parts of extents `sizes` along `axis`.
+
+    Shapes: (n, m) -> (k, m) for each size k.
 
     >>> lax.split(jnp.arange(4), (1, 3))
     [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
@@ -395,7 +397,7 @@ unstack_p = Unstack()
 
 
 def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
-    """Return the slices of `x` along `axis`, without that axis.
+    """Return the slices of `x` along `axis`, without that axis: (n, m) -> n arrays (m).
 
     >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
     (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))

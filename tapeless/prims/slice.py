@@ -137,6 +137,8 @@ def slice(
 ) -> Value:
     """Return the part of `operand` from start to before limit along each axis, with strides.
 
+    Shapes: (n) -> (limit - start).
+
     >>> lax.slice(jnp.arange(6), (1,), (6,), (2,))
     Array([1, 3, 5], dtype=int32)
     """
@@ -157,6 +159,8 @@ def slice_in_dim(
 ) -> Value:
     """Return the part of `operand` from start to before limit along one axis, as x[start:limit].
 
+    Shapes: (n, m) -> (k, m).
+
     >>> lax.slice_in_dim(jnp.arange(6), 1, 4)
     Array([1, 2, 3], dtype=int32)
     """
@@ -174,6 +178,8 @@ def slice_in_dim(
 
 def index_in_dim(operand: Value, index: int, axis: int = 0, keepdims: bool = True) -> Value:
     """Return the slice of `operand` at one index along an axis, with or without that axis.
+
+    Shapes: (n, m) -> (1, m).
 
     >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
     Array(6, dtype=int32)

@@ -212,7 +212,7 @@ def broadcast_in_dim(
 
 
 def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = None) -> Value:
-    """Return `operand` repeated along new leading axes of these sizes."""
+    """Return `operand` repeated along new leading axes of these sizes: (n) -> (*sizes, n)."""
     if len(sizes) == 0:
         return as_value(operand)
     shape = shape_of(operand)
@@ -221,7 +221,7 @@ def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = No
 
 
 def broadcast_to_rank(x: Value, rank: int) -> Value:
-    """Return `x` with leading axes of extent 1 up to `rank` axes."""
+    """Return `x` with leading axes of extent 1 up to `rank` axes: (n) -> (1, n)."""
     missing = rank - len(shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: operand has {len(shape_of(x))} axes, wanted {rank}")
@@ -229,7 +229,7 @@ def broadcast_to_rank(x: Value, rank: int) -> Value:
 
 
 def broadcast_like(arr: Value, like_arr: Value) -> Value:
-    """Return `arr` broadcast to the shape of `like_arr`, by NumPy's rules."""
+    """Return `arr` broadcast to the shape of `like_arr`, by NumPy's rules: (n) -> (m, n)."""
     shape, target = shape_of(arr), shape_of(like_arr)
     return broadcast_in_dim(arr, target, range(len(target) - len(shape), len(target)))
 
@@ -347,7 +347,7 @@ def reshape(
 
 
 def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = None) -> Value:
-    """Return `operand` with the axes from start to before stop as one."""
+    """Return `operand` with the axes from start to before stop as one: (n, m) -> (n * m)."""
     shape = shape_of(operand)
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
@@ -405,7 +405,7 @@ transpose_p = Transpose()
 
 
 def transpose(operand: Value, permutation: Sequence[int] | np.ndarray) -> Value:
-    """Return `operand` with its axes in the order `permutation`."""
+    """Return `operand` with its axes in the order `permutation`: (n, m) -> (m, n)."""
     order = tuple(map(operator.index, permutation))
     if order == tuple(range(len(order))) and len(order) == len(shape_of(operand)):
         return as_value(operand)
@@ -455,7 +455,7 @@ squeeze_p = Squeeze()
 
 
 def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
-    """Return `array` without the axes `dimensions`, each of extent 1."""
+    """Return `array` without the axes `dimensions`, each of extent 1: (1, n) -> (n)."""
     dims = _axes_argument(dimensions, len(shape_of(array)))
     if not dims:
         return as_value(array)
@@ -525,7 +525,7 @@ rev_p = Rev()
 
 
 def rev(operand: Value, dimensions: Sequence[int]) -> Value:
-    """Return `operand` backwards along the axes `dimensions`."""
+    """Return `operand` backwards along the axes `dimensions`: (n) -> (n)."""
     return rev_p.bind(operand, dimensions=tuple(dimensions))[0]
 
 
@@ -584,7 +584,7 @@ tile_p = Tile()
 
 
 def tile(operand: Value, reps: Sequence[int]) -> Value:
-    """Return `operand` repeated `reps[k]` times along axis k."""
+    """Return `operand` repeated `reps[k]` times along axis k: (n) -> (reps * n)."""
     return tile_p.bind(operand, reps=tuple(map(operator.index, reps)))[0]
 
 

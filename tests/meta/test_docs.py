@@ -157,3 +157,46 @@ def test_public_functions_have_examples():
     bare = {name for name, value in functions.items() if ">>>" not in (value.__doc__ or "")}
     assert len(functions) > 1000
     assert bare == set(" ".join(WITHOUT_EXAMPLE.values()).split())
+
+
+# How a docstring says shapes, and the functions whose docstrings do not, by the reason.
+SHAPES = re.compile(
+    r"->|\([a-z.0-9]*,[^)]*\)|\([a-z]\)|\(\.\.\.\)|"
+    r"elementwise|element by element|scalar|each element",
+    re.IGNORECASE,
+)
+WITHOUT_SHAPES = {
+    "are about dtypes, shapes or settings": (
+        "numpy.broadcast_shapes numpy.einsum_path numpy.iscomplexobj numpy.isdtype "
+        "numpy.isrealobj numpy.issubdtype numpy.ndim numpy.promote_types numpy.result_type "
+        "numpy.shape numpy.size lax.broadcast_shapes lax.conv_dimension_numbers "
+        "lax.conv_general_permutations lax.conv_general_shape_tuple "
+        "lax.conv_transpose_shape_tuple lax.dtype lax.reduce_window_shape_tuple"
+    ),
+    "make arrays of the shape or the data that is given": (
+        "numpy.asarray numpy.empty numpy.from_dlpack numpy.frombuffer numpy.fromfile "
+        "numpy.fromiter numpy.fromstring numpy.full numpy.load numpy.ones numpy.zeros "
+        "lax.broadcasted_iota lax.empty"
+    ),
+    "take functions or trees, tokens, or names of axes": (
+        "numpy.apply_over_axes lax.after_all lax.all_to_all lax.axis_index lax.axis_size "
+        "lax.composite lax.create_token lax.dce_sink lax.map lax.optimization_barrier "
+        "lax.pbroadcast lax.pcast lax.platform_dependent lax.pshuffle lax.pswapaxes "
+        "lax.scatter_apply lax.stage lax.switch lax.while_loop lax.with_sharding_constraint"
+    ),
+    "to be written": (
+        "numpy.block numpy.broadcast_arrays numpy.diag_indices_from numpy.tril_indices_from "
+        "numpy.triu_indices_from numpy.linalg.tensordot lax.broadcast_in_dim lax.expand_dims "
+        "lax.reshape"
+    ),
+}
+
+
+def test_docstrings_of_array_functions_say_shapes():
+    functions = public_functions()
+    bare = set()
+    for name, value in functions.items():
+        text = (value.__doc__ or "").partition(">>>")[0]
+        if name.partition(".")[0] in ("numpy", "lax") and not SHAPES.search(text):
+            bare.add(name)
+    assert bare == set(" ".join(WITHOUT_SHAPES.values()).split())

@@ -22,6 +22,12 @@ from tests.support import calls
 # Calls whose results differ, by the reason.
 DIFFERENT = {
     "group_offset=": "JAX fails as it hashes the array, we say that groups have no offset",
+    '_to_all(x, "i", 0, 0, axis_index_groups=': "JAX refuses groups under vmap; here sizes, first",
+    'psum_scatter(x, "i", axis_index_groups=': "JAX refuses groups under vmap; here sizes, first",
+    'pswapaxes(x, "i", 0, axis_index_groups=': "JAX refuses groups under vmap; here sizes, first",
+    "pcast(": "JAX refuses an axis of vmap; here nothing varies, and the operand is returned",
+    "conv_general_dilated_patches(image, (2, 2), (1, 1), ((0, 1)": "JAX fails with a precision",
+    "np.int32([1, 2]), out_sharding=sharding2": "ragged products have no sharding here",
     "glu(t, axis=1)": "JAX asserts; here ValueError says which size is odd",
     "array_repr(": "JAX writes the name of its own class, ArrayImpl",
     "subset_by_index=(0, 2)": "JAX has subsets on TPUs only",

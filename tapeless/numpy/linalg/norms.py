@@ -33,6 +33,8 @@ def norm(
 ) -> Value:
     """Return norms: of all elements, of vectors along one axis, or of matrices along two.
 
+    Shapes: (n, m) -> () without an axis.
+
     ord: of vectors, p for (sum |x|^p)^(1/p), inf, -inf, 0 for the number of nonzero elements; of
     matrices, "fro", "nuc" (the sum of singular values), 2, -2 (extreme singular values), 1, -1,
     inf, -inf (extreme sums of columns, of rows).  By default the root of the sum of squares.

@@ -529,6 +529,8 @@ def ormqr(
 ) -> Value:
     """Return Q c (`left`) or c Q, Q (`transpose`: Q') the product of the reflectors a, taus.
 
+    a: (m, k), taus: (k), c: (m, n) -> (m, n).
+
     >>> lax.linalg.ormqr(jnp.zeros((2, 2)), jnp.zeros(2), jnp.ones((2, 1)))
     Array([[1.],
            [1.]], dtype=float32)
