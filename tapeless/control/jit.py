@@ -35,7 +35,11 @@ from tapeless.transforms.transpose import transpose_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import invert, select, split_at
 
-__all__ = ["Jit", "jit_p", "split_with_forwarding"]
+__all__ = ["IN_PLACE", "Jit", "jit_p", "split_with_forwarding"]
+
+
+# A value of `inline`: the program has this caller alone, so that its equations keep their lines.
+IN_PLACE = "in place"
 
 
 class Jit(ProgramPrimitive):
@@ -109,7 +113,7 @@ class Jit(ProgramPrimitive):
         """Write one equation, or the program's equations when `inline` is set."""
         if params.get("inline"):
             jaxpr = params["jaxpr"]
-            inline = partial(eval_jaxpr, keeps_sources=False)  # a program may have many callers
+            inline = partial(eval_jaxpr, keeps_sources=params["inline"] == IN_PLACE)
             return under(trace, inline, jaxpr, jaxpr.consts, *args)
         return trace.emit(self, args, params)
 

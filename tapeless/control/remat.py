@@ -24,7 +24,7 @@ from tapeless.control.common import (
     nonzero_mask,
     transposed_results,
 )
-from tapeless.control.jit import jit_p
+from tapeless.control.jit import IN_PLACE, jit_p
 from tapeless.core.aval import ShapedArray
 from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.interpret import eval_jaxpr
@@ -115,7 +115,7 @@ class Remat(ProgramPrimitive):
         positions = [*range(n_saved), *inputs]
         staged_params = {**params, "jaxpr": staged, "policy": policy, "differentiated": True}
         return Split(
-            (jit_p, {"name": "checkpoint", "jaxpr": kept, "inline": True}),
+            (jit_p, {"name": "checkpoint", "jaxpr": kept, "inline": IN_PLACE}),
             (self, staged_params),
             halves.unknown_outputs,
             n_saved,

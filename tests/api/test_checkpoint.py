@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,16 @@ def test_a_policy_answers_with_a_bool():
     f = jax.checkpoint(jnp.sin, policy=lambda *args, **params: 3)
     with pytest.raises(TypeError, match=r"should be a bool .* Got 3 of type <class 'int'>"):
         jax.grad(f)(1.0)
+
+
+def test_saved_residuals_of_a_checkpoint_come_from_lines_of_its_function(capsys):
+    policy = jax.checkpoint_policies.everything_saveable
+
+    @functools.partial(jax.checkpoint, policy=policy)
+    def f(x):
+        return jax.numpy.sin(jax.numpy.sin(x))
+
+    line = f.__wrapped__.__code__.co_firstlineno + 2  # behind the decorator
+    print_saved_residuals(f, 1.0)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 2 and all(f".py:{line}:" in text for text in printed)
