@@ -417,7 +417,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Value:
-    """Return the Fourier transform along axes, by default all.  s: the lengths: (n, m) -> (n, m).
+    """Return the Fourier transform along axes, by default all: (n, m) -> (n, m).  s: the lengths.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.fftn(jnp.ones((2, 2))).real
@@ -522,7 +522,7 @@ def rfftfreq(
     dtype: Any = None,
     device: Any = None,
 ) -> Value:
-    """Return the frequencies that belong to the results of `rfft`: (n/2 + 1,): -> (n // 2 + 1,).
+    """Return the frequencies that belong to the results of `rfft`: n -> (n // 2 + 1,).
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fft.rfftfreq(4)

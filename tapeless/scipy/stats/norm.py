@@ -119,7 +119,7 @@ def isf(
     """Return the inverse of `sf`.
 
     >>> jax.scipy.stats.norm.isf(jnp.array([0.25, 0.5])).round(3)
-    Array([0.674, 0.   ], dtype=float32)
+    Array([ 0.674, -0.   ], dtype=float32)
     """
     q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
     return -ppf(q, -loc, scale)
