@@ -246,7 +246,7 @@ class _OnDemand:
         """Compute the rows that want it, each alone."""
         b = self.b
         common = b.inline(self.params["head"], self.shared)
-        shared = [*self.shared, *map(b.stored, common)]
+        shared = [*self.shared, *(self.stored_here(value) for value in common)]
         dims = (0,) * len(self.rows)
 
         def row(i: Any) -> None:
@@ -260,6 +260,16 @@ class _OnDemand:
             b.when(self.wanted(i), lambda: row(i))
 
         b.loop(self.params["n_rows"], row_if_wanted)
+
+    def stored_here(self, value: KernelValue) -> KernelValue:
+        """Return a value in memory; a virtual one is copied.
+
+        It may be an operand that the head hands on, which is to be read elsewhere, too, and must
+        not become what is stored on this way alone.
+        """
+        if value.is_stored:
+            return value
+        return self.b.stored(self.b.virtual(value.aval, lambda index: value.at(*index)))
 
     def block_by_block(
         self,

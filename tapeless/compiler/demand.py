@@ -204,6 +204,8 @@ class _Demand:
         self.of_eqn: list[_Need | None] = [None] * len(jaxpr.eqns)
         for number in reversed(range(len(jaxpr.eqns))):
             self.of_eqn[number] = self._pass_on(jaxpr.eqns[number])
+        grouped = zip(jaxpr.eqns, self.of_eqn, strict=True)
+        self.in_groups = {var for eqn, need in grouped if need for var in eqn.outvars}
 
     def _read_by(self, atoms: Iterable[Atom], reader: int) -> None:
         """Note who reads some values: an equation or the whole program, by its identity."""
@@ -403,7 +405,10 @@ class _Demand:
         return [*before, operation, *after]
 
     def _with_broadcasts(self, members: list[Eqn]) -> list[Eqn]:
-        """Return equations with copies of the broadcasts that they read, which cost nothing."""
+        """Return equations with copies of the broadcasts that they read, which cost nothing.
+
+        The results of another group are left alone: it hands out what equations read, not copies.
+        """
         copies: dict[Var, Var] = {}
         before: list[Eqn] = []
         made = {var for eqn in members for var in eqn.outvars}
@@ -414,6 +419,8 @@ class _Demand:
                 return atom
             maker = self.makers.get(atom)
             if maker is None or maker.primitive.name != "broadcast_in_dim":
+                return atom
+            if not self.in_groups.isdisjoint(maker.invars):
                 return atom
             if atom not in copies:
                 copies[atom] = Var(atom.aval)

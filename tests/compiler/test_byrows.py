@@ -123,3 +123,38 @@ def test_rows_of_a_map_run_alone() -> None:
     found = jax.jit(lambda n, x: lax.map(row, (n, x)))(n, x)
     expected = jax.jit(jax.vmap(lambda n, x: row((n, x))))(n, x)
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, atol=1e-5)
+
+
+def test_what_rows_share_is_no_result_of_the_way_that_stores_it():
+    """The order that sorting starts from is handed on by the head, and read by all ways."""
+
+    def heavy(x):
+        return lax.fori_loop(0, 30, lambda i, y: jnp.sin(y), x)
+
+    def f(x, k, p):
+        return lax.cond(p > -1, lambda x: lax.switch(k, [heavy, jnp.sort], x), lambda x: x, x)
+
+    def tangent(x, k, p):
+        return jax.jvp(lambda x: f(x, k, p), (x,), (x * 0.5 + 1,))[1]
+
+    rows = RNG.normal(size=(4, 6)).astype(np.float32)
+    choices = np.array([0, 1, 2, 1], np.int32)
+    check(tangent, rows, choices, np.float32([1, -2, -2, 1]))
+    check(tangent, rows, choices, np.ones(4, np.float32))
+
+
+def test_groups_do_not_read_inside_of_others_through_copies_of_broadcasts():
+    def solved(x):
+        return jnp.linalg.solve(jnp.eye(6) * 9 + jnp.outer(x, x) * 0.1, x)
+
+    def f(x, k):
+        def inner(x):
+            return lax.cond(k % 3 == 0, solved, lambda x: x * 2, x)
+
+        def outer(x):
+            return lax.cond(k % 3 == 0, inner, jnp.sin, x)
+
+        return lax.switch(k % 3, [lambda x: x, lambda x: x, outer], x)
+
+    gradient = jax.grad(lambda x, k: (f(x, k) ** 2).sum())
+    check(gradient, np.ones((2, 6), np.float32), np.array([0, 2], np.int32))
