@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tapeless import dtypes, lax
+from tapeless import config, dtypes, lax
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
@@ -27,9 +27,13 @@ __all__ = ["random_gamma_p"]
 
 
 class RandomGamma(Primitive):
-    """keys: (s), shapes a: (s, t) -> gamma numbers (s, t), or their logarithms."""
+    """keys: (s), shapes a: (s, t) -> gamma numbers (s, t), or their logarithms.
+
+    partitionable: the layout of random bits when the operation was bound.
+    """
 
     name = "random_gamma"
+    hidden = {"partitionable": ...}
 
     def abstract(
         self,
@@ -37,6 +41,7 @@ class RandomGamma(Primitive):
         a: ShapedArray,
         *,
         log_space: bool,
+        partitionable: bool = True,
     ) -> tuple:
         if a.shape[: len(keys.shape)] != keys.shape:
             raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short()}")
@@ -48,9 +53,10 @@ class RandomGamma(Primitive):
         tangents: Sequence[Any],
         *,
         log_space: bool,
+        partitionable: bool = True,
     ) -> tuple:
         keys, a = primals
-        out = self.bind(keys, a, log_space=log_space)[0]
+        out = self.bind(keys, a, log_space=log_space, partitionable=partitionable)[0]
         if isinstance(tangents[1], Zero):
             return (out,), (Zero(typeof(out)),)
         shape = typeof(a).shape
@@ -76,9 +82,11 @@ class RandomGamma(Primitive):
         dims: Sequence[int | None],
         *,
         log_space: bool,
+        partitionable: bool = True,
     ) -> tuple:
         keys, a = (batch_dim_to(x, d, 0, axis.size) for x, d in zip(args, dims, strict=True))
-        return self.bind(keys, a, log_space=log_space), (0,)
+        outs = self.bind(keys, a, log_space=log_space, partitionable=partitionable)
+        return outs, (0,)
 
     def decompose(
         self,
@@ -86,14 +94,16 @@ class RandomGamma(Primitive):
         a: Value,
         *,
         log_space: bool,
+        partitionable: bool = True,
     ) -> tuple[Value, ...]:
         """Draw each element with a key of its own."""
         aval = typeof(a)
         n_keys = math.prod(typeof(keys).shape)
         n_each = math.prod(aval.shape[len(typeof(keys).shape) :])
-        children = lax.random_split(lax.reshape(keys, (n_keys,)), (n_each,))
-        flat = (lax.reshape(children, (n_keys * n_each,)), lax.reshape(a, (n_keys * n_each,)))
-        drawn = lax.map(lambda pair: _sample(pair[0], pair[1], log_space), flat)
+        with config.threefry_partitionable(partitionable):
+            children = lax.random_split(lax.reshape(keys, (n_keys,)), (n_each,))
+            flat = (lax.reshape(children, (n_keys * n_each,)), lax.reshape(a, (n_keys * n_each,)))
+            drawn = lax.map(lambda pair: _sample(pair[0], pair[1], log_space), flat)
         return (lax.reshape(drawn, aval.shape),)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import lax
+from tapeless import config, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
@@ -87,7 +87,8 @@ def _gamma(
     a = lax.convert_element_type(a, dtype)
     if typeof(a).shape != shape:
         a = broadcast_to(a, shape)
-    return random_gamma_p.bind(key, a, log_space=log_space)[0]
+    layout = config.current.jax_threefry_partitionable
+    return random_gamma_p.bind(key, a, log_space=log_space, partitionable=layout)[0]
 
 
 def gamma(

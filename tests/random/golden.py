@@ -2,7 +2,8 @@
 
     streams.npz   for 20 seeds, both layouts of counters, some shapes and all dtypes: bits, uniform
                   and normal numbers, integers; children of keys
-    draws.npz     for each distribution and dtype of the table: (2, 3) draws of each of 20 seeds
+    draws.npz     for each distribution and dtype of the table, and both layouts: draws of shapes
+                  (2, 3) and (5,) of each of 20 seeds
 
 Arrays of bfloat16, which npz files do not know, are kept as their words.
 """
@@ -18,13 +19,16 @@ import numpy as np
 
 from tests.random.table import FLOATS, INTS, ROWS
 
-__all__ = ["DRAWS", "SEEDS", "SHAPE", "STREAMS", "draw", "draws", "plain", "streams"]
+__all__ = ["DRAWS", "SEEDS", "SHAPE", "STREAMS", "cases", "draw", "draws", "plain", "streams"]
 
 FOLDER = Path(__file__).parent
+LAYOUTS = ("new", "old")
 STREAMS, DRAWS = FOLDER / "streams.npz", FOLDER / "draws.npz"
 SEEDS = (0, 1, 2, 3, 5, 7, 42, 99, 123, 255, 256, 1000, 2**16, 2**20, 2**31 - 1, -1, -2, -42, 31, 8)
 SHAPES = ((), (1,), (5,), (2, 3))
 SHAPE = (2, 3)
+# One shape of an even number of words, and one of an odd: the old layout treats them differently.
+DRAWN = (SHAPE, (5,))
 
 
 def plain(x: Any) -> np.ndarray:
@@ -39,9 +43,16 @@ def draw(jax: Any, name: str, dtype: str, shape: tuple[int, ...] = SHAPE, seed: 
         return np.asarray(ROWS[name].draw(jax.random, jax.random.key(seed), shape, dtype))
 
 
-def draws(jax: Any, name: str, dtype: str) -> np.ndarray:
-    """Draw with all seeds: (20, ...)."""
-    return np.stack([draw(jax, name, dtype, seed=seed) for seed in SEEDS])
+def draws(jax: Any, name: str, dtype: str, layout: str) -> np.ndarray:
+    """Draw both shapes with all seeds, in the "new" or "old" layout of counters: (20 n)."""
+    with jax.threefry_partitionable(layout == "new"):
+        found = [draw(jax, name, dtype, shape, seed) for shape in DRAWN for seed in SEEDS]
+    return np.concatenate([x.ravel() for x in found])
+
+
+def cases() -> list[tuple[str, str, str]]:
+    """Return (name, dtype, layout) of all draws that are kept."""
+    return [(*case, layout) for row in ROWS.values() for case in row.cases() for layout in LAYOUTS]
 
 
 def streams(jax: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -68,8 +79,8 @@ def main() -> None:
     """Write both files."""
     jax = importlib.import_module("jax")
     np.savez_compressed(STREAMS, **dict(streams(jax)))
-    cases = [case for row in ROWS.values() for case in row.cases()]
-    np.savez_compressed(DRAWS, **{f"{n}-{d}": plain(draws(jax, n, d)) for n, d in cases})
+    kept = {"-".join(case): plain(draws(jax, *case)) for case in cases()}
+    np.savez_compressed(DRAWS, **kept)
 
 
 if __name__ == "__main__":
