@@ -126,6 +126,18 @@ def _reduce(
     return _kept(result, aval.shape, axes) if keepdims else result
 
 
+def _check_mask(name: str, where: Any) -> None:
+    """Refuse a mask that is not of bools."""
+    if where is None:
+        return
+    check_arraylike(name, where)
+    if dtypes.dtype(where) != np.bool_:
+        raise ValueError(
+            f"jnp.{name}: where must be None or a boolean array; got "
+            f"where.dtype={dtypes.dtype(where)!r}."
+        )
+
+
 def _from_initial(initial: Any, combine: Callable) -> Callable | None:
     """Return what combines the user's initial value with a result; None if there is none."""
     if initial is None:
@@ -172,6 +184,7 @@ def sum(
     """
     refuse_out("sum", out)
     check_arraylike("sum", a)
+    _check_mask("sum", where)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
     finish = _from_initial(initial, binary.add)
@@ -190,6 +203,7 @@ def prod(
     """
     refuse_out("prod", out)
     check_arraylike("prod", a)
+    _check_mask("prod", where)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
     finish = _from_initial(initial, binary.mul)
@@ -203,6 +217,7 @@ def _extreme(
     """Return the maximum or minimum over axes."""
     refuse_out(name, out)
     check_arraylike(name, a)
+    _check_mask(name, where)
     x = value_of(a)
     aval = typeof(x)
     if initial is None:
@@ -266,6 +281,7 @@ def all(
     """
     refuse_out("all", out)
     check_arraylike("all", a)
+    _check_mask("all", where)
     x = convert_element_type(asarray(a), np.bool_)
     return _reduce(x, axis, reduce.reduce_and, True, keepdims, where)
 
@@ -282,6 +298,7 @@ def any(
     """
     refuse_out("any", out)
     check_arraylike("any", a)
+    _check_mask("any", where)
     x = convert_element_type(asarray(a), np.bool_)
     return _reduce(x, axis, reduce.reduce_or, False, keepdims, where)
 
@@ -312,6 +329,7 @@ def mean(
     """
     refuse_out("mean", out)
     check_arraylike("mean", a)
+    _check_mask("mean", where)
     x = value_of(a)
     dtype = _mean_dtype(x, dtype, "mean")
     return _mean(x, axis, dtype, keepdims, where)
@@ -405,6 +423,7 @@ def var(
     """
     refuse_out("var", out)
     check_arraylike("var", a)
+    _check_mask("var", where)
     divisor = _ddof(ddof, correction, "var")
     return _var(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
 

@@ -121,3 +121,13 @@ def test_gradients_of_spreads():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "all", "any", "mean", "var", "std", "max", "min"])
+def test_masks_are_of_bools(name):
+    options = {"initial": 0.0} if name in ("max", "min") else {}
+    function = getattr(jnp, name)
+    x = np.ones((2, 3), np.float32)
+    with pytest.raises(ValueError, match="where must be None or a boolean array"):
+        function(x, where=np.ones((2, 3), np.int32), **options)
+    assert function(x, where=np.ones((2, 3), bool), **options).shape == ()
