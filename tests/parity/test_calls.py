@@ -35,7 +35,11 @@ DIFFERENT = {
     "qdwh(": "a polar form comes from singular values here: there are no iterations to count",
     "bessel_jn(w, v=3)": "JAX's recurrence overflows to NaN",
 }
-BY_NAME = [pytest.param(*key, id=".".join(key)) for key in calls.grouped()]
+# Those of SciPy's functions go to the long tests: most of their time is XLA's, compiling.
+BY_NAME = [
+    pytest.param(*key, id=".".join(key), marks=[pytest.mark.slow] * key[0].startswith("scipy"))
+    for key in calls.grouped()
+]
 
 
 def function_of(system: str, module: str, name: str) -> Callable:

@@ -417,8 +417,8 @@ def hessenberg(
     return h, q
 
 
-def schur(a: Any, output: str = "real") -> tuple[Value, Value]:
-    """Return T and Z with a = Z T Z', T upper triangular (real: with blocks of two).
+def schur(a: Any, output: str = "real") -> list[Value]:
+    """Return [T, Z] with a = Z T Z', T upper triangular (real: with blocks of two).
 
     output: "real" or "complex".
 
@@ -431,7 +431,7 @@ def schur(a: Any, output: str = "real") -> tuple[Value, Value]:
     (a,) = promote_dtypes_inexact(a)
     if output == "complex":
         a = a.astype(jnp.result_type(a.dtype, jnp.complex64))
-    return tuple(lax.linalg.schur(a))
+    return lax.linalg.schur(a)
 
 
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Value, Value]:  # noqa: N803

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from tapeless import numpy as jnp
+from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
+from tapeless.prims.convert import convert_element_type
 from tapeless.scipy import special
 
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
@@ -57,7 +59,7 @@ def cdf(
     k, mu, loc = promote_args_inexact("poisson.cdf", k, mu, loc)
     y = jnp.floor(k - loc)
     value = special.gammaincc(jnp.maximum(y, 0) + 1, mu)
-    return jnp.where(y < 0, 0, value)
+    return jnp.where(y < 0, 0, convert_element_type(value, typeof(value).dtype))
 
 
 def entropy(mu: Any, loc: Any = 0) -> Value:
