@@ -284,7 +284,7 @@ class Values:
         if bound is None:
             raise ValueError(f"loop variable {index.name} is not bound; this is a bug in tapeless")
         if region.vector_var is not index:
-            return Value(bound.position, 1, "i64")
+            return Value(_position(region, bound), 1, "i64")
         return count(bound, bound.position, 1)
 
     def _affine(self, region: Region, affine: Affine) -> Value:
@@ -322,7 +322,7 @@ class Values:
         text = total
         for term, coefficient in terms:
             bound = region.bound(term) if isinstance(term, Index) else None
-            part = bound.position if bound else self.value(region, term).text
+            part = _position(region, bound) if bound else self.value(region, term).text
             text = add(region, text, multiply(region, part, coefficient))
         reads = frozenset().union(*(self.reads(term) for term, _ in terms))
         return self.remember(region, key, reads, Value(text, 1, "i64")).text
@@ -547,3 +547,10 @@ def _union(sets: list[frozenset[Buffer]]) -> frozenset[Buffer]:
         if one is not total:
             total = total | one if total else one
     return total
+
+
+def _position(region: Region, bound: Region) -> str:
+    """Return where the loop that `bound` is of stands; a task gets it from outside."""
+    if bound.function is region.function:
+        return bound.position
+    return region.function.capture(bound.position, "i64")

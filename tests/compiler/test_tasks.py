@@ -87,3 +87,14 @@ def test_results_that_library_calls_write_are_no_temporaries(sizes: tuple[int, .
     y = rng.normal(size=(count, k, n)).astype(np.float32)
     assert shared(lambda x, y: x @ y, x, y)
     np.testing.assert_allclose(jax.jit(lambda x, y: x @ y)(x, y), x @ y, rtol=1e-3, atol=1e-2)
+
+
+def test_the_last_part_of_a_shared_loop_knows_the_loop_around():
+    """Its elements are no whole number of vectors, and it reads at the index of a scan."""
+    x = np.ones((1300, 1300), np.float32)
+    steps = np.arange(1, 4, dtype=np.float32)
+    run = jax.jit(lambda x, ks: jax.lax.scan(lambda c, k: (jnp.sqrt(c) + k, None), x, ks)[0])
+    expected = 1.0
+    for k in steps:
+        expected = np.sqrt(np.float32(expected)) + k
+    np.testing.assert_allclose(run(x, steps), np.full_like(x, expected), rtol=1e-6)
