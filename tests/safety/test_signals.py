@@ -338,7 +338,7 @@ def ring(number, frame):
     raised.append(number)
     raise Alarm
 def slow(x):
-    x = lax.fori_loop(0, 20, lambda i, c: jnp.sin(c), x)
+    x = lax.fori_loop(0, 100, lambda i, c: jnp.sin(c), x)
     return jax.pure_callback(lambda a: np.float32(1), jax.ShapeDtypeStruct((), x.dtype), x[0])
 f, x = jax.jit(slow), jnp.ones(50_000)
 f(x)
