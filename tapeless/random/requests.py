@@ -86,7 +86,10 @@ def shape_of_request(shape: Any) -> Shape:
     try:
         result = tuple(map(operator.index, shape if is_many else (shape,)))
     except TypeError:
-        raise shape_error(shape) from None
+        error = shape_error(shape)
+        if not is_many:
+            error = TypeError(f"{type(shape).__name__!r} object is not iterable. {error}")
+        raise error from None
     if min(result, default=0) < 0:
         raise ValueError(f"shapes must have non-negative extents, got {result}")
     return result
