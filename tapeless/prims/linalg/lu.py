@@ -211,6 +211,8 @@ def permuted_rows(x: Value, order: Value) -> Value:
     """Return the rows of matrices (..., n, m) in the order (..., n)."""
     shape = shape_of(x)
     rank = len(shape)
+    if shape[-2] == 0:
+        return x
     batch = tuple(range(rank - 2))
     numbers = GatherDimensionNumbers((rank - 1,), (rank - 2,), (rank - 2,), batch, batch)
     sizes = (*(1 for _ in batch), 1, shape[-1])

@@ -12,6 +12,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.binary import add, div
+from tapeless.prims.blas import BLAS_LETTER
 from tapeless.prims.common import const, dtype_of, shape_of, zeros_like
 from tapeless.prims.compare import eq, ge
 from tapeless.prims.convert import convert
@@ -48,16 +49,19 @@ class Factorisation(Primitive):
         return outs, (0,) * len(outs)
 
 
-def check_matrix(name: str, x: ShapedArray, position: int = 0) -> None:
-    """Raise TypeError unless x is an array of matrices of inexact numbers."""
+def check_matrix(
+    name: str, x: ShapedArray, position: int = 0, accepted: Sequence[Any] = tuple(BLAS_LETTER)
+) -> None:
+    """Raise TypeError unless x is an array of matrices of one of the accepted kinds of numbers."""
+    if not any(dtypes.issubdtype(x.dtype, kind) for kind in accepted):
+        kinds = ", ".join(getattr(kind, "name", None) or kind.__name__ for kind in accepted)
+        raise TypeError(
+            f"{name} does not accept dtype {dtypes.dtype_name(x.dtype)} at position {position}. "
+            f"Accepted dtypes at position {position} are subtypes of {kinds}."
+        )
     if x.ndim < 2:
         text = f"Input {position} to {name} must have rank at least 2, but got shape={x.shape}"
         raise TypeError(text)
-    if not dtypes.issubdtype(x.dtype, np.inexact):
-        raise TypeError(
-            f"{name} does not accept dtype {dtypes.dtype_name(x.dtype)} at position {position}. "
-            f"Accepted dtypes at position {position} are subtypes of floating, complexfloating."
-        )
 
 
 def check_square(name: str, shape: Sequence[int]) -> None:

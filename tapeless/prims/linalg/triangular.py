@@ -47,8 +47,8 @@ class TriangularSolve(Factorisation):
     name = "triangular_solve"
 
     def abstract(self, a: ShapedArray, y: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
-        check_matrix(self.name, a, 0)
-        check_matrix(self.name, y, 1)
+        check_matrix(self.name, a, 0, (np.floating, np.complexfloating))
+        check_matrix(self.name, y, 1, (np.floating, np.complexfloating))
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(
                 f"The first input to triangular_solve must be a square matrix. Got shape {a.shape}."
@@ -104,6 +104,10 @@ class TriangularSolve(Factorisation):
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         a, y = args
+        if outs[0].dtype not in BLAS_LETTER:
+            wide = [_converted(b, x, np.dtype(np.float32)) for x in args]
+            (x,) = self.lower(b, wide, (wide[1].aval,), **params)
+            return (_converted(b, x, outs[0].dtype),)
         routines = Lapack(b, outs[0].dtype)
         if is_small(a.aval) and outs[0].size:
             target, x_flat = routines.out(outs[0])
@@ -167,6 +171,12 @@ class TriangularSolve(Factorisation):
             return (np.linalg.solve(a, y).astype(y.dtype),)
         flipped = np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(y, -1, -2))
         return (np.swapaxes(flipped, -1, -2).astype(y.dtype),)
+
+
+def _converted(b: Any, x: Any, dtype: np.dtype) -> Any:
+    """Return a value of the loop language in another dtype."""
+    aval = x.aval.update(dtype=dtype)
+    return b.virtual(aval, lambda index: b.convert(x.at(*index), dtype))
 
 
 def _trsm(

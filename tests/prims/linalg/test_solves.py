@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+import tapeless as jax
+from tapeless import numpy as jnp
 from tapeless.prims import linalg
 from tests.support.harness import laws
 from tests.support.records import Failure, Record, normal
@@ -154,6 +156,24 @@ def test_wrong_operands_are_refused(call, kind, text):
     assert text in str(caught.value)
 
 
-def test_half_precision_is_refused():
-    with pytest.raises(NotImplementedError, match="Unsupported dtype float16"):
-        linalg.cholesky(np.eye(3, dtype=np.float16))
+@pytest.mark.parametrize("name", ["cholesky", "eig", "eigh", "lu", "qr", "svd", "schur"])
+def test_half_precision_is_refused_before_compilation(name):
+    struct = jax.ShapeDtypeStruct((3, 3), "float16")
+    with pytest.raises(TypeError, match=f"{name} does not accept dtype float16 at position 0"):
+        jax.eval_shape(getattr(linalg, name), struct)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 9, 9)])
+def test_triangular_systems_of_halves_are_solved(dtype, shape):
+    generator = np.random.default_rng(0)
+    below, y = generator.normal(size=(2, *shape))
+    a, y = jnp.asarray(np.tril(below) + 4 * np.eye(shape[-1]), dtype), jnp.asarray(y, dtype)
+    x = linalg.triangular_solve(a, y, left_side=True, lower=True)
+    assert x.dtype == dtype
+    wide = [np.asarray(value, np.float32) for value in (a, y)]
+    np.testing.assert_allclose(np.asarray(x, np.float32), np.linalg.solve(*wide), atol=0.05)
+
+
+def test_an_empty_matrix_has_an_inverse():
+    assert jnp.linalg.inv(np.zeros((2, 0, 0), np.float32)).shape == (2, 0, 0)
