@@ -12,7 +12,8 @@ What makes it fast:
 - leaf types are learnt: a type seen for the first time is classified once.  When a type
   is registered later, what was learnt about it is forgotten;
 - a structure that is met often is expected: trees are tried against it by a function
-  made for it (see `recall`), and walked only if they differ.
+  made for it (see `recall`), and walked only if they differ.  Among several that look
+  alike from outside, the one that came last is tried first.
 
 With ``is_leaf`` the walk is the plain one: the predicate is asked about each subtree from
 the outside in, containers and leaves alike, ``None`` included.
@@ -56,6 +57,8 @@ __all__ = [
 
 Walker = Callable[[Any, list[Any]], Node]
 IsLeaf = Callable[[Any], bool]
+# What is seen of a tree without looking into it: its type and length, or 0.
+Outside = tuple[type, int]
 
 # Strong references to leaf types and walkers are dropped when there are this many.
 _MOST_TYPES_LEARNT = 4096
@@ -65,13 +68,21 @@ _LARGEST_REMEMBERED_SEQUENCE = 1024
 _VISITS_BEFORE_EXPECTING = 64
 _MOST_EXPECTED = 64
 _MOST_NODES_TO_MATCH = 2000
-_DEEPEST_TO_MATCH = 60
+_FEW_LEAVES = 4
+_MOST_ALIKE = 8
 _SIZED = frozenset({tuple, list, dict})
 
-_expected: dict[tuple[type, int], Node] = {}
+_expected: dict[Outside, Node] = {}
+_also_expected: dict[Outside, list[Node]] = {}
 _leaf_types: set[type] = set()
 _are_leaves = _leaf_types.issuperset
 _only_strings = frozenset({str}).issuperset
+
+
+def _forget_expected() -> None:
+    """Expect nothing."""
+    _expected.clear()
+    _also_expected.clear()
 
 
 class _Walkers(dict[type, "Walker | None"]):
@@ -92,7 +103,7 @@ class _Walkers(dict[type, "Walker | None"]):
     def forget(self, python_type: type) -> None:
         """Classify a type again when it is next seen."""
         if self.pop(python_type, None) is not None:
-            _expected.clear()
+            _forget_expected()
             forget_matches()
         _leaf_types.discard(python_type)
 
@@ -237,7 +248,7 @@ def _walk_plainly(tree: Any, is_leaf: IsLeaf | None, leaves: list[Any]) -> Node:
     return nodes[0]
 
 
-def _flatten_by_walking(tree: Any, walk: Walker) -> tuple[list[Any], PyTreeDef]:
+def _flatten_by_walking(tree: Any, outside: Outside, walk: Walker) -> tuple[list[Any], PyTreeDef]:
     """Flatten a container, and note its structure as one to be expected."""
     leaves: list[Any] = []
     try:
@@ -246,20 +257,35 @@ def _flatten_by_walking(tree: Any, walk: Walker) -> tuple[list[Any], PyTreeDef]:
         leaves = []
         node = _walk_plainly(tree, None, leaves)
     if node.plain:
-        _note(tree, node)
+        _note(tree, outside, node)
     return leaves, node.treedef or treedef_of(node)
 
 
-def _note(tree: Any, node: Node) -> None:
+def _flatten_as_another(tree: Any, outside: Outside) -> tuple[list[Any], PyTreeDef] | None:
+    """Try the other structures that look so from outside; the right one comes first then."""
+    others = _also_expected.get(outside, ())
+    for place, node in enumerate(others):
+        leaves = node.match(tree) if node.match is not None else None
+        if leaves is not None:
+            _also_expected[outside][place] = _expected[outside]
+            _expected[outside] = node
+            return leaves, node.treedef or treedef_of(node)
+    return None
+
+
+def _note(tree: Any, outside: Outside, node: Node) -> None:
     """Expect a structure from now on if it has been seen often enough."""
     node.visits += 1
     if not _is_time_to_match(node):
         return
-    python_type = type(tree)
     if len(_expected) >= _MOST_EXPECTED:
-        _expected.clear()
-    _expected[python_type, len(tree) if python_type in _SIZED else 0] = node
-    node.match = compile_match(node, tree, _are_leaves)
+        _forget_expected()
+    before = _expected.get(outside)
+    if before is not None and before is not node:
+        others = _also_expected.setdefault(outside, [])
+        others[:] = [before, *[other for other in others if other is not node]][:_MOST_ALIKE]
+    _expected[outside] = node
+    node.match = compile_match(node, tree, _leaf_types)
 
 
 def _is_time_to_match(node: Node) -> bool:
@@ -271,8 +297,8 @@ def _is_time_to_match(node: Node) -> bool:
     if visits < _VISITS_BEFORE_EXPECTING or visits & (visits - 1):
         return False
     is_flat_sequence = node.depth == 2 and node.kind is not None and node.kind.label != "dict"
-    is_moderate = node.depth <= _DEEPEST_TO_MATCH and node.num_nodes <= _MOST_NODES_TO_MATCH
-    return is_moderate and not is_flat_sequence
+    is_long = is_flat_sequence and node.num_leaves > _FEW_LEAVES
+    return not is_long and node.num_nodes <= _MOST_NODES_TO_MATCH
 
 
 def leaves_of_structure(tree: Any, treedef: PyTreeDef) -> list[Any] | None:
@@ -292,7 +318,7 @@ def leaves_of_structure(tree: Any, treedef: PyTreeDef) -> list[Any] | None:
         return match(tree)
     node.visits += 1
     if _is_time_to_match(node) and tree_structure(tree) is treedef:
-        node.match = compile_match(node, tree, _are_leaves)
+        node.match = compile_match(node, tree, _leaf_types)
     return None
 
 
@@ -310,15 +336,19 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], P
         found: list[Any] = []
         return found, treedef_of(_walk_plainly(tree, is_leaf, found))
     python_type = type(tree)
-    walk = _walkers[python_type]
-    if walk is None:
-        return [tree], LEAF_TREEDEF
-    expected = _expected.get((python_type, len(tree) if python_type in _SIZED else 0))
+    outside = (python_type, len(tree) if python_type in _SIZED else 0)
+    expected = _expected.get(outside)
     if expected is not None and expected.match is not None:
         leaves = expected.match(tree)
         if leaves is not None:
             return leaves, expected.treedef or treedef_of(expected)
-    return _flatten_by_walking(tree, walk)
+        parts = _flatten_as_another(tree, outside)
+        if parts is not None:
+            return parts
+    walk = _walkers[python_type]
+    if walk is None:
+        return [tree], LEAF_TREEDEF
+    return _flatten_by_walking(tree, outside, walk)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:

@@ -10,21 +10,25 @@ into C.
 
 `compile_rebuild` writes the whole structure as one Python expression, such as
 ``[{'b': x0, 'w': x1}, (x2, x3)]``, and compiles it: then a node costs one bytecode
-instruction instead of one call.  Compiling costs about as much as rebuilding a hundred
-times, therefore `treedef` asks for it only when a structure has proved to be in demand.
+instruction instead of one call.  Where that would be nested too deep for the parser, each
+node is a statement, from the inside out.  Compiling costs about as much as rebuilding a
+hundred times, therefore `treedef` asks for it only when a structure has proved to be in
+demand.
 
 Invariant: callers check the number of leaves first; neither way does.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tapeless.tree.registry import NodeType
 
 __all__ = ["Builder", "Structure", "builder", "compile_rebuild", "flat_builder"]
 
+R = TypeVar("R")
 Builder = Callable[[Iterator[Any]], Any]
+_DEEPEST_EXPRESSION = 60
 
 
 class Structure(Protocol):
@@ -32,12 +36,10 @@ class Structure(Protocol):
 
     kind: NodeType | None
     data: Any
-    num_leaves: int
-    build: Builder
+    depth: int
 
-    @property
-    def children(self) -> Sequence["Structure"]:
-        """The structures of the parts."""
+    def fold(self, visit: Callable[[Any, tuple[R, ...]], R]) -> R:
+        """Return ``visit(structure, results for its parts)``; leaves come in order."""
 
 
 def flat_builder(kind: NodeType, data: Any, size: int) -> Builder:
@@ -89,10 +91,15 @@ def builder(kind: NodeType, data: Any, builders: tuple[Builder, ...]) -> Builder
 
 
 class _Writer:
-    """Collects the expression of a structure and the constants it mentions."""
+    """Collects the expression of a structure, and the constants it mentions.
 
-    def __init__(self) -> None:
+    With ``in_statements``, each container has a line and a name of its own.
+    """
+
+    def __init__(self, in_statements: bool) -> None:
         """Start with no leaves and no constants."""
+        self.in_statements = in_statements
+        self.lines: list[str] = []
         self.leaf_names: list[str] = []
         self.constants: dict[str, Any] = {}
 
@@ -104,16 +111,20 @@ class _Writer:
         self.constants[name] = value
         return name
 
-    def expression(self, node: Structure) -> str:
-        """Return text that evaluates to the tree of a node."""
+    def expression(self, node: Structure, items: tuple[str, ...]) -> str:
+        """Return text that evaluates to the tree of a node, given those of its children."""
         if node.kind is None:
             name = f"x{len(self.leaf_names)}"
             self.leaf_names.append(name)
             return name
-        items = [self.expression(child) for child in node.children]
-        return self.container(node.kind, node.data, items)
+        text = self.container(node.kind, node.data, items)
+        if not self.in_statements:
+            return text
+        name = f"y{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
-    def container(self, kind: NodeType, data: Any, items: list[str]) -> str:
+    def container(self, kind: NodeType, data: Any, items: tuple[str, ...]) -> str:
         """Return text that builds one container from the texts of its children."""
         joined = ", ".join(items)
         as_tuple = f"({joined},)" if items else "()"
@@ -141,15 +152,12 @@ class _Writer:
 
 
 def compile_rebuild(node: Structure) -> Callable[[Sequence[Any]], Any]:
-    """Return a function from the leaves of a structure to its tree.
-
-    The nesting of the structure must stay well below the parser's limit of 200.
-    """
-    writer = _Writer()
-    expression = writer.expression(node)
-    names = ", ".join(writer.leaf_names)
-    unpack = f"    [{names}] = leaves\n"
-    source = f"def rebuild(leaves):\n{unpack}    return {expression}\n"
+    """Return a function from the leaves of a structure to its tree."""
+    writer = _Writer(node.depth > _DEEPEST_EXPRESSION)
+    expression = node.fold(writer.expression)
+    unpack = f"[{', '.join(writer.leaf_names)}] = leaves"
+    body = "\n    ".join([unpack, *writer.lines, f"return {expression}"])
+    source = f"def rebuild(leaves):\n    {body}\n"
     namespace = writer.constants
     exec(compile(source, "<tapeless tree>", "exec"), namespace)  # noqa: S102
     return namespace.pop("rebuild")

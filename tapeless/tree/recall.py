@@ -17,7 +17,8 @@ with None at the first surprise.  In outline, for ``[{"w": *, "b": *}, (*, *)]``
         leaves = [t4, t3, *t2]
         return leaves if are_leaves(map(type, leaves)) else None
 
-There is no sorting, no search for nodes and no call per container.  Dict keys are compared
+A few leaves are asked one by one.  There is no sorting, no search for nodes, no call per
+container, and no nesting: depth costs nothing.  Dict keys are compared
 by identity and in the order of insertion, both as in the example tree: that is cheap, and
 cannot take ``True`` for ``1``.  Another order is a surprise like any
 other, after which the caller walks the tree in the ordinary way.
@@ -36,10 +37,10 @@ from tapeless.tree.treedef import Node, token_of
 __all__ = ["Match", "compile_match"]
 
 Match = Callable[[Any], list[Any] | None]
-AreLeaves = Callable[[Any], bool]
 # Those of containers that do not define their own `len`, as a class of named tuples may.
 _PLAIN_LENGTHS = (tuple.__len__, list.__len__)
 _FEW_KEYS = 6
+_FEW_LEAVES = 4
 
 
 class _Writer:
@@ -50,6 +51,7 @@ class _Writer:
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self.constants: dict[str, Any] = {"token_of": token_of}
+        self.pending: list[tuple[str, Node, Any]] = []
         self.n_names = 1
 
     def new_names(self, count: int) -> list[str]:
@@ -101,7 +103,7 @@ class _Writer:
         python_type = self.constant(kind.python_type)
         length = "len" if kind.python_type.__len__ in _PLAIN_LENGTHS else "tuple.__len__"
         self.require(f"type({name}) is {python_type} and {length}({name}) == {size}")
-        if node.num_leaves == size == node.num_nodes - 1:
+        if _FEW_LEAVES < node.num_leaves == size == node.num_nodes - 1:
             self.leaves.append(f"*{name}")
             return
         self.visit_children(self.unpack(name, size), node.children, tuple(tree))
@@ -148,51 +150,73 @@ class _Writer:
         names = self.new_names(len(fields))
         pairs = zip(names, fields, strict=True)
         self.lines += [f"{field_name} = {name}.{field}" for field_name, field in pairs]
-        if len(fields) > len(data_fields):
-            [data] = self.new_names(1)
-            self.lines.append(f"{data} = ({', '.join(names[len(data_fields) :])},)")
-            self.require_data(data, node)
+        for field_name, value in zip(names[len(data_fields) :], node.data, strict=True):
+            self.require_data(field_name, value)
         items = tuple([getattr(tree, field) for field in data_fields])
         self.visit_children(names[: len(data_fields)], node.children, items)
 
-    def require_data(self, data: str, node: Node) -> None:
-        """Write the guard that the data of a node are the expected ones."""
-        expected, token = self.constant(node.data), self.constant(token_of(node.data))
+    def require_data(self, data: str, wanted: Any) -> None:
+        """Write the guard that data are the expected ones."""
+        expected, token = self.constant(wanted), self.constant(token_of(wanted))
         self.require(f"{data} is {expected} or token_of({data}) == {token}")
 
     def visit_custom(self, name: str, kind: NodeType, node: Node, tree: Any) -> None:
-        """Write the guards for a registered type: its function is called."""
+        """Write the guards for a registered type: the user's function is called.
+
+        Where that gives neither a tuple nor a list, the one that checks it is called.
+        """
+        flatten = kind.user_flatten or kind.flatten
+        items = flatten(tree)[0]
+        if type(items) not in (tuple, list):
+            flatten = kind.flatten
+            items = flatten(tree)[0]
         size = len(node.children)
         self.require(f"type({name}) is {self.constant(kind.python_type)}")
-        children, data = self.unpack(f"{self.constant(kind.flatten)}({name})", 2)
-        self.require_data(data, node)
+        [pair] = self.new_names(1)
+        self.lines.append(f"{pair} = {self.constant(flatten)}({name})")
+        self.require(f"type({pair}) is tuple and len({pair}) == 2")
+        children, data = self.unpack(pair, 2)
+        self.require(f"type({children}) is {self.constant(type(items))}")
         self.require(f"len({children}) == {size}")
-        items = tuple(kind.flatten(tree)[0])
-        self.visit_children(self.unpack(children, size), node.children, items)
+        self.require_data(data, node.data)
+        self.visit_children(self.unpack(children, size), node.children, tuple(items))
 
     def visit_children(
         self, names: list[str], nodes: tuple[Node, ...], trees: tuple[Any, ...]
     ) -> None:
         """Write the guards for the children of a container."""
-        for name, node, tree in zip(names, nodes, trees, strict=True):
-            self.visit(name, node, tree)
+        self.pending += reversed(tuple(zip(names, nodes, trees, strict=True)))
+
+    def visit_all(self, node: Node, tree: Any) -> None:
+        """Write the guards for a whole tree, from the outside in and in order."""
+        self.pending.append(("t0", node, tree))
+        while self.pending:
+            self.visit(*self.pending.pop())
+        leaves = ", ".join(self.leaves)
+        if node.num_leaves <= _FEW_LEAVES:
+            for name in self.leaves:
+                self.require(f"type({name}) in leaf_types")
+            self.lines.append(f"return [{leaves}]")
+        else:
+            self.lines.append(f"leaves = [{leaves}]")
+            self.lines.append("return leaves if are_leaves(map(type, leaves)) else None")
 
 
-def compile_match(node: Node, tree: Any, are_leaves: AreLeaves) -> Match:
+def compile_match(node: Node, tree: Any, leaf_types: set[type]) -> Match:
     """Return a function from a tree to its leaves, or None if it is not as expected.
 
     Args:
       node: the structure that is expected.
       tree: an example with that structure.
-      are_leaves: says whether all of some types are known to be types of leaves.
+      leaf_types: those known to be leaves, when the function is called.
     """
     writer = _Writer()
-    writer.visit("t0", node, tree)
+    writer.constants["leaf_types"] = leaf_types
+    writer.constants["are_leaves"] = leaf_types.issuperset
+    writer.visit_all(node, tree)
     body = "\n    ".join(writer.lines)
-    leaves = f"leaves = [{', '.join(writer.leaves)}]"
-    result = "return leaves if are_leaves(map(type, leaves)) else None"
-    source = f"def match(t0):\n    {body}\n    {leaves}\n    {result}\n"
-    namespace: dict[str, Any] = {**writer.constants, "are_leaves": are_leaves}
+    source = f"def match(t0):\n    {body}\n"
+    namespace = writer.constants
     exec(compile(source, "<tapeless tree>", "exec"), namespace)  # noqa: S102
     function: Match = namespace.pop("match")
     return function

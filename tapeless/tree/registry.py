@@ -60,7 +60,8 @@ class NodeType:
 
     ``label`` is one of none, tuple, list, dict, namedtuple, custom and dataclass: it
     selects the wording of messages and the fast paths.  ``has_fixed_keys`` says that the
-    keys of the children follow from the structure.  The fields are those of a dataclass.
+    keys of the children follow from the structure.  ``user_flatten`` is what ``flatten``
+    calls and checks, if a user registered the type.  The fields are those of a dataclass.
     """
 
     python_type: type
@@ -69,6 +70,7 @@ class NodeType:
     unflatten: Callable[[Any, tuple[Any, ...]], Any]
     flatten_with_keys: Callable[[Any], tuple[KeyedChildren, Any]]
     has_fixed_keys: bool = True
+    user_flatten: Callable[[Any], Any] | None = None
     data_fields: tuple[str, ...] = ()
     meta_fields: tuple[str, ...] = ()
 
@@ -305,7 +307,15 @@ def _custom_type(
         return list(pairs), data
 
     is_fixed = flatten_with_keys_func is None
-    return NodeType(python_type, "custom", flatten, unflatten_func, flatten_with_keys, is_fixed)
+    return NodeType(
+        python_type,
+        "custom",
+        flatten,
+        unflatten_func,
+        flatten_with_keys,
+        has_fixed_keys=is_fixed,
+        user_flatten=flatten_func,
+    )
 
 
 def _require_registrable(function: str, nodetype: object, *callables: object) -> None:

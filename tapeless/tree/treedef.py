@@ -48,10 +48,9 @@ __all__ = [
 ]
 
 _PLAIN_FACTORIES = (None, list, dict, set, tuple, int, float, str, bool)
-# A structure is compiled when it has been rebuilt this often, and is neither big nor deep.
+# A structure is compiled when it has been rebuilt this often, and is not big.
 _USES_BEFORE_COMPILING = 64
 _MANY_NODES = 2000
-_DEEPEST_TO_COMPILE = 60
 
 MOST_LEVELS = 8192
 
@@ -149,17 +148,14 @@ class Node:
         if self.compiled is not None:
             return self.compiled(leaves)
         self.uses += 1
-        if self.uses == _USES_BEFORE_COMPILING and self._worth_compiling():
-            self.compiled = compile_rebuild(self)
+        if self.uses == _USES_BEFORE_COMPILING and self.num_nodes <= _MANY_NODES:
+            # The closure of a flat container is as fast, but for the smallest.
+            if self.depth > 2 or self.num_leaves <= 4:
+                self.compiled = compile_rebuild(self)
         try:
             return self.build(iter(leaves))
         except RecursionError:
             return _rebuild_deep(self, leaves)
-
-    def _worth_compiling(self) -> bool:
-        """Say whether one expression would be faster than the closures, and not too long."""
-        is_nested = self.depth > 2 or self.num_leaves <= 4
-        return is_nested and (self.num_nodes <= _MANY_NODES and self.depth <= _DEEPEST_TO_COMPILE)
 
     def same(self, other: "Node") -> bool:
         """Compare two structures in depth; identical ones are equal at once."""
@@ -311,11 +307,18 @@ def _file(key: tuple[Any, ...], node: Node) -> Node:
     return node
 
 
+def _is_plain(data: Any) -> bool:
+    """Tell whether data are made of nothing but None, tuples, strings, and numbers."""
+    if type(data) is tuple:
+        return all(map(_is_plain, data))
+    return data is None or type(data) in _ATOMS
+
+
 def _has_plain_data(kind: NodeType, data: Any) -> bool:
     """Tell whether data hold no objects of the user, but for the keys of a dict."""
     if kind.python_type is defaultdict:
         return data[0] in _PLAIN_FACTORIES
-    return kind.label == "dict"
+    return kind.label == "dict" or _is_plain(data)
 
 
 def flat_node(kind: NodeType, data: Any, token: Any, size: int) -> Node:

@@ -168,6 +168,112 @@ def test_expected_defaultdicts_do_not_hide_others():
     assert tree_flatten(defaultdict(list, {"a": (2,), "b": 1})) == ([2, 1], structure)
 
 
+class Freely:
+    """A container whose flatten function gives what it is told to."""
+
+    def __init__(self, children, data):
+        self.children = children
+        self.data = data
+
+
+tree_util.register_pytree_node(
+    Freely, lambda f: (f.children(), f.data), lambda data, children: Freely(children, data)
+)
+
+
+@pytest.mark.parametrize("data", [None, "s", 3, ("a", (1, None)), [1]], ids=repr)
+@pytest.mark.parametrize("kind", [tuple, list, iter])
+def test_expected_custom_nodes_do_not_hide_others(kind, data):
+    def tree(items, other_data=data):
+        return [Freely(lambda: kind(items), other_data), 9]
+
+    structures = {repr(tree_structure(tree((i, i + 1)))) for i in range(200)}
+    assert len(structures) == 1
+    assert tree_leaves(tree((4, 5))) == [4, 5, 9]
+    assert tree_leaves(tree((4, [5]))) == [4, 5, 9]
+    assert tree_leaves(tree((4, 5, 6))) == [4, 5, 6, 9]
+    assert tree_leaves([Freely(lambda: [4, 5], data), 9]) == [4, 5, 9]
+    for other in ("t", True, 3.0, ("a", (True, None)), None):
+        structure = tree_structure(tree((4, 5), other))
+        assert (structure == tree_structure(tree((4, 5)))) == (other == data)
+        assert repr(structure.node.children[0].data) == repr(other)
+    with pytest.raises(ValueError, match="children"):
+        tree_leaves([Freely(lambda: 3, data), 9])
+
+
+def test_structures_that_look_alike_from_outside_are_all_expected():
+    trees = [[{"a": n}, [n] * n] for n in range(12)]
+    expected = [[n] * (n + 1) for n in range(12)]
+    for _ in range(200):
+        assert [tree_leaves(tree) for tree in trees] == expected
+    assert len({id(tree_structure(tree)) for tree in trees}) == 12
+    assert sum(tree_structure(tree).node.match is not None for tree in trees) == 12
+
+
+def test_a_few_leaves_whose_type_becomes_a_container():
+    class Late:
+        """A leaf until it is registered."""
+
+    pair = (Late(), 1)
+    for _ in range(200):
+        assert tree_leaves(pair) == list(pair)
+    tree_util.register_pytree_node(Late, lambda _: ((7, 8), None), lambda *_: Late())
+    assert tree_leaves(pair) == [7, 8, 1]
+
+
+DEEP = {
+    "lists": lambda inside, i: [inside, i],
+    "tuples": lambda inside, i: (i, inside),
+    "dicts": lambda inside, i: {"a": inside, "b": i},
+    "points": lambda inside, i: Point(i, inside),
+    "tagged": lambda inside, i: Tagged([i, inside], "tag"),
+    "defaultdicts": lambda inside, i: defaultdict(list, {1: inside, 2: i}),
+}
+
+
+@pytest.mark.parametrize("depth", [55, 59, 100, 300])
+@pytest.mark.parametrize("grow", DEEP.values(), ids=DEEP)
+def test_deep_structures_are_compiled_too(grow, depth):
+    tree = "leaf"
+    for i in range(depth):
+        tree = grow(tree, i)
+    leaves, treedef = tree_flatten(tree)
+    for _ in range(200):
+        assert tree_flatten(tree) == (leaves, treedef)
+        rebuilt = treedef.unflatten(leaves)
+    assert treedef.node.match is not None and treedef.node.compiled is not None
+    assert tree_flatten(rebuilt) == (leaves, treedef)
+
+
+def test_deep_structures_are_rebuilt_in_order():
+    made = []
+
+    class Noted:
+        """Notes when it is made."""
+
+    def unflatten(data, children):
+        made.append(data)
+        return Noted()
+
+    def flatten(noted):
+        return noted.children, noted.data
+
+    def make(data, *children):
+        noted = Noted()
+        noted.data, noted.children = data, children
+        return noted
+
+    tree_util.register_pytree_node(Noted, flatten, unflatten)
+    deep = make("inner", 1.0)
+    for _ in range(100):
+        deep = [deep]
+    treedef = tree_structure(make("outer", make("first", 2.0), deep))
+    for _ in range(200):
+        made.clear()
+        treedef.unflatten([2.0, 1.0])
+        assert made == ["first", "inner", "outer"]
+
+
 def test_leaves_of_structure_are_those_of_flatten_or_none():
     tree = Point({"w": 1, "b": [2, 3]}, Tagged((4, None), "tag"))
     leaves, treedef = tree_flatten(tree)
