@@ -13,8 +13,8 @@ select = $(if $(K),-k "$(K)")
 pytest = "$$python" -m pytest --failed-first $(select) $(ARGS)
 parallel = -n auto --dist worksteal
 
-.PHONY: all run test test-long mutations test-eco test-lowest tiny lint format types floors sizes \
-	bench show golden docs conformance package clean
+.PHONY: all run test test-long mutations test-eco test-torch test-lowest tiny lint format types \
+	floors sizes bench show golden docs conformance package clean
 
 all: lint types floors sizes test
 
@@ -39,6 +39,15 @@ test-eco:
 	@$(call venv,test) && \
 		"$$python" -m pip install -q --no-deps -r tests/ecosystem/requirements.txt && \
 		TAPELESS_ECO=1 $(pytest) $(parallel) -m "" --timeout 300 tests/ecosystem
+
+# PyTorch's builds for the CPU, from its own index or a directory that pip knows; Python 3.11 has one
+# of each release: PYTHON=python3.11.
+test-torch: VENV = .venv-torch
+test-torch:
+	@$(call venv,test) && \
+		"$$python" -m pip install -q --extra-index-url https://download.pytorch.org/whl/cpu \
+			torch==2.13.0+cpu && \
+		$(pytest) tests/dropin/test_torch.py
 
 # The oldest Python and the oldest releases that pyproject.toml allows.
 test-lowest: VENV = .venv-lowest
@@ -91,6 +100,6 @@ package:
 	@$(call venv,dev) && dev/package_check.sh "$$python"
 
 clean:
-	rm -rf .venv .venv-eco .venv-lowest build dist .pytest_cache .ruff_cache
+	rm -rf .venv .venv-eco .venv-torch .venv-lowest build dist .pytest_cache .ruff_cache
 
 , := ,

@@ -11,5 +11,10 @@ __all__ = ["from_dlpack", "is_supported_dtype"]
 
 
 def is_supported_dtype(dtype: Any) -> bool:
-    """Tell whether arrays of a dtype can be handed over: plain numbers and bfloat16."""
-    return np.dtype(dtype).kind in "biufc" or np.dtype(dtype) == bfloat16
+    """Tell whether arrays of a dtype can be handed over to any library: numbers and bfloat16.
+
+    >>> is_supported_dtype("bfloat16"), is_supported_dtype("int4")
+    (True, False)
+    """
+    wanted = np.dtype(dtype)
+    return wanted == bfloat16 or (wanted.isbuiltin == 1 and wanted.kind in "biufc")

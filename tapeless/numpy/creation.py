@@ -34,7 +34,9 @@ from tapeless.numpy.common import (
     value_of,
 )
 from tapeless.numpy.ufuncs import log10, sign
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array, array_from_numpy, array_over
+from tapeless.runtime.capsules import numpy_of_producer
+from tapeless.runtime.device import device_put
 
 __all__ = [
     "arange",
@@ -544,7 +546,11 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """Return the array of an object with the DLPack protocol; the elements are copied.
+    """Return the array of an object with the DLPack protocol.
+
+    The elements are copied, but for `copy=False`: then the memory is shared, and must not be
+    written to any more.  Raises ValueError where that cannot be: rows that lie apart, dtypes that
+    arrays do not have, addresses that are no multiple of 64.
 
     >>> import tapeless.numpy as jnp
     >>> import numpy
@@ -556,7 +562,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             "The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods; "
             f"got {type(x)}"
         )
-    return x if isinstance(x, Array) and not copy else asarray(np.from_dlpack(x))
+    if isinstance(x, Array):
+        out = lax.copy(x) if copy else x
+    else:
+        value = numpy_of_producer(x)
+        out = array_over(value) if copy is False else asarray(value)
+    return out if device is None else device_put(out, device)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:

@@ -335,6 +335,14 @@ def _array(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
+def _dlpack(self: Tracer, **options: Any) -> NoReturn:
+    """Refuse: there is no memory yet."""
+    raise errors.ConcretizationTypeError(
+        f"Abstract tracer value encountered where concrete value is expected: {_abstract(self)}\n"
+        f"The __dlpack__() method was called on {_abstract(self)}.\n{self.origin()}"
+    )
+
+
 def _hash(self: Tracer) -> NoReturn:
     """Refuse: arrays compare elementwise."""
     raise TypeError(f"unhashable type: {type(self).__name__!r}")
@@ -406,6 +414,8 @@ _TRACER_ONLY = {
     "__complex__": _number("complex"),
     "__index__": _index,
     "__array__": _array,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack,
     "__hash__": _hash,
     "tolist": _tolist,
     "item": _item,

@@ -23,13 +23,14 @@ from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import ShapedArray, register_value_type, typeof
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
+from tapeless.runtime.capsules import capsule_of
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
 from tapeless.runtime.topology import cpu_device
 from tapeless.util.cache import BoundedTable
 
 __all__ = [
-    "Array", "array_from_numpy", "array_of", "array_of_numbers", "as_array", "physical",
-    "small_types",
+    "Array", "array_from_numpy", "array_of", "array_of_numbers", "array_over", "as_array",
+    "physical", "small_types",
 ]  # fmt: skip
 
 
@@ -164,8 +165,8 @@ class Array(AnyArray):
         )
 
     def is_shared(self) -> bool:
-        """Tell whether anything else refers to the memory: a view, or another Array."""
-        if self.is_viewed():
+        """Tell whether anything else refers to the memory: a view, an Array, another library."""
+        if isinstance(self.block, memory.Borrowed) or self.is_viewed():
             return True
         with contextlib.suppress(AttributeError):
             del self._numpy
@@ -205,11 +206,11 @@ class Array(AnyArray):
     def __dlpack__(self, **options: Any) -> Any:
         """Return a DLPack capsule over the same memory, or over a copy.
 
-        The protocol before version 1 cannot say that memory is read-only: its consumers get a copy.
+        Memory is shared with consumers that can be told that it is read-only, and with those that
+        pass `copy=False`.
         """
-        version = options.get("max_version") or (0, 0)
-        value = self._value if version[0] >= 1 else self._value.copy()
-        return value.__dlpack__(**options)
+        consumer = sys._getframe(1).f_globals.get("__name__", "")
+        return capsule_of(self._value, consumer, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the DLPack name of the CPU."""
@@ -352,6 +353,26 @@ def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) ->
             small_types.put((value.shape, own), aval)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)
+
+
+def array_over(value: np.ndarray) -> Array:
+    """Return an Array over the memory of a NumPy array, or raise ValueError if it needs a copy.
+
+    Nobody may write to that memory any more.
+    """
+    if dtypes.canonicalize_dtype(value.dtype) != value.dtype:
+        reason = f"arrays have no dtype {value.dtype} while jax_enable_x64 is off"
+    elif not value.flags.c_contiguous:
+        reason = f"its strides {value.strides} are not those of rows of shape {value.shape}"
+    elif value.ctypes.data % memory.ALIGNMENT and value.size:
+        reason = f"the source data buffer is not aligned to {memory.ALIGNMENT} bytes"
+    else:
+        aval = ShapedArray(value.shape, value.dtype)
+        return Array(aval, memory.Borrowed(value), value.ctypes.data)
+    raise ValueError(
+        f"Specified input which requires a copy since {reason}. However copy=False. Set copy=True "
+        "or copy=None to perform the requested operation."
+    )
 
 
 def array_of_numbers(value: np.ndarray) -> Array | None:

@@ -28,6 +28,7 @@ import numpy as np
 __all__ = [
     "ALIGNMENT",
     "Block",
+    "Borrowed",
     "SMALL",
     "allocate",
     "bytes_address",
@@ -66,6 +67,16 @@ class Block:
         self.address = address
         self.size = size
         self.owner = owner
+
+
+class Borrowed(Block):
+    """The memory of a NumPy array, which other libraries may look at."""
+
+    __slots__ = ()
+
+    def __init__(self, value: np.ndarray) -> None:
+        """value: what keeps the memory alive."""
+        super().__init__(value.ctypes.data, value.nbytes, value)
 
 
 class _Grave(weakref.ref):
