@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import registry
 from tapeless.util.records import record
@@ -147,6 +148,7 @@ def _iota(eqn: Eqn, var: Var) -> Eqn:
         invars=(),
         outvars=(var,),
         params=params,
+        effects=NO_EFFECTS,
     )
 
 
@@ -206,6 +208,7 @@ def _value(
         invars=(number, _number(aval, step)),
         outvars=(scaled,),
         params={},
+        effects=NO_EFFECTS,
     )
     plus = times.replace(
         primitive=registry["add"],

@@ -22,6 +22,7 @@ from tapeless.compiler.interrupts import (
     emit_poll,
     leave_unless_zero,
     poll_now,
+    raise_in_python,
     spend,
 )
 from tapeless.compiler.lanes import add, interleaving, minimum
@@ -36,7 +37,19 @@ from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task, private_buffers
 from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Alloc, Block, Buffer, Call, If, Loop, Scalar, Statement, Store, While
+from tapeless.kernel.ir import (
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    If,
+    Loop,
+    Scalar,
+    Statement,
+    Store,
+    While,
+    ends_in_fault,
+)
 from tapeless.util.records import record
 
 __all__ = ["Emitted", "emit_program"]
@@ -397,8 +410,13 @@ class _Emitter:
         which = self._values.value(region, statement.which).text
         after = region.function.label()
         labels = [region.function.label() for _ in statement.branches]
-        cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(labels[:-1]))
-        region.do(f"switch i32 {which}, label %{labels[-1]} [{cases}]")
+        seldom = ", !prof !0" if ends_in_fault(statement.branches[-1]) else ""
+        if len(labels) == 2:
+            other = region.emit(f"icmp ne i32 {which}, 0")
+            region.do(f"br i1 {other}, label %{labels[1]}, label %{labels[0]}{seldom}")
+        else:
+            cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(labels[:-1]))
+            region.do(f"switch i32 {which}, label %{labels[-1]} [{cases}]")
         for branch, label in zip(statement.branches, labels, strict=True):
             inside = region.branch(label=label)
             self.block(inside, branch)
@@ -461,11 +479,13 @@ class _Emitter:
             args.append(f"{kind} {text}")
         if call.symbol == PRODUCT:
             self.module.extras[call.symbol] = product_text
-        fails = call.symbol.startswith(("host:", "fault:"))
-        result = "i32" if fails else "void"
+        in_python = call.is_fault or call.symbol.startswith("host:")
+        result = "i32" if in_python else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")
         invocation = f'call {result} @"{call.symbol}"({", ".join(args)})'
-        if fails:
+        if call.is_fault:
+            raise_in_python(region, invocation)
+        elif in_python:
             call_python(region, invocation)
         else:
             region.do(invocation)

@@ -34,6 +34,7 @@ __all__ = [
     "poll_now",
     "poll_text",
     "mark_left",
+    "raise_in_python",
     "raise_interruption",
     "spend",
 ]
@@ -212,15 +213,30 @@ def leave_unless_zero(region: Region, status: str, after: str | None = None) -> 
     region.code.start_block(after)
 
 
-def call_python(region: Region, invocation: str) -> None:
-    """Call a Python function, unless a signal's handler raises; leave if the function raises."""
+def _called_in_python(region: Region, invocation: str) -> str:
+    """Call a Python function, unless a signal's handler raises; return the status."""
     gil = region.function.slot("i32")
     region.declare("tapeless_enter_python", "i32 (ptr)")
     region.declare("tapeless_leave_python", "void (ptr)")
     leave_unless_zero(region, region.emit(f"call i32 @tapeless_enter_python(ptr {gil})"))
     status = region.emit(invocation)
     region.do(f"call void @tapeless_leave_python(ptr {gil})")
-    leave_unless_zero(region, status)
+    return status
+
+
+def call_python(region: Region, invocation: str) -> None:
+    """Call a Python function, unless a signal's handler raises; leave if the function raises."""
+    leave_unless_zero(region, _called_in_python(region, invocation))
+
+
+def raise_in_python(region: Region, invocation: str) -> None:
+    """Call a Python function that raises, and leave.
+
+    Nothing is live after the call, so that a loop keeps its numbers in registers, and knows from
+    here on that what was checked holds.
+    """
+    region.do(f"ret i32 {_called_in_python(region, invocation)}")
+    region.code.start_block(region.function.label())
 
 
 def raise_interruption(place: int) -> None:

@@ -37,6 +37,7 @@ from tapeless.kernel.ir import (
     Statement,
     Store,
     While,
+    ends_in_fault,
 )
 from tapeless.prims.blas import NARROW
 from tapeless.util.records import record
@@ -171,7 +172,8 @@ class Costs:
             extent = statement.extent if isinstance(statement.extent, int) else 1000
             return extent * (1 + self.block(statement.body))
         if isinstance(statement, If):
-            return 2 + max(map(self.block, statement.branches), default=0)
+            usual = [branch for branch in statement.branches if not ends_in_fault(branch)]
+            return 2 + max(map(self.block, usual), default=0)
         if isinstance(statement, While):
             return 1000 * (2 + self.block(statement.before) + self.block(statement.body))
         return _call_cost(statement) if isinstance(statement, Call) else 0

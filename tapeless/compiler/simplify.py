@@ -165,8 +165,9 @@ class _Pass:
 
     def _equation(self, eqn: Eqn) -> None:
         """Keep an equation unless its results are known."""
+        eqn = self._uncounted(eqn)
         if not eqn.effects:
-            *before, eqn = self._in_place(self._uncounted(eqn))
+            *before, eqn = self._in_place(eqn)
             for other in before:
                 self._equation(self._renamed(other))
             if before:

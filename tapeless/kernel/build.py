@@ -435,6 +435,8 @@ class KernelBuilder(FoldNodes):
         iterations: Sequence[Scalar],
     ) -> None:
         """If the bool `wrong` holds, call a function that raises."""
+        if isinstance(wrong, Const) and not wrong.value:
+            return
         counts = [self.virtual(_COUNT, lambda index, count=count: count) for count in iterations]
 
         def fail() -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "Statement",
     "Store",
     "While",
+    "ends_in_fault",
 ]
 
 
@@ -277,3 +278,13 @@ class Call(Statement):
     args: tuple[Buffer | tuple[Buffer, Affine] | Scalar, ...]
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the routine always fails: what a check calls that does not hold."""
+        return self.symbol.startswith("fault:")
+
+
+def ends_in_fault(block: Block) -> bool:
+    """Tell whether a block fails: what a check runs that does not hold, and so hardly ever."""
+    return bool(block) and isinstance(block[-1], Call) and block[-1].is_fault

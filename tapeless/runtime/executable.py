@@ -380,7 +380,7 @@ def _is_one_piece(symbol: str) -> bool:
 def _is_open(statement: Any) -> bool:
     """Tell whether nothing is known of how long a statement takes."""
     if isinstance(statement, (ir.While, ir.Call)):
-        return not (isinstance(statement, ir.Call) and statement.symbol.startswith("fault:"))
+        return not (isinstance(statement, ir.Call) and statement.is_fault)
     if isinstance(statement, ir.Loop):
         return not isinstance(statement.extent, int) or any(map(_is_open, statement.body))
     if isinstance(statement, ir.If):

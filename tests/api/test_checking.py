@@ -208,6 +208,19 @@ def test_indices_are_checked_in_the_loop_that_reads_them() -> None:
     assert len(loops) == 1
 
 
+def test_indices_that_a_loop_counts_cost_no_check() -> None:
+    def smooth(x: Any) -> Any:
+        return jax.lax.fori_loop(
+            2, 1000, lambda i, y: y.at[i].set(0.5 * y[i - 1] + 0.25 * y[i - 2]), x
+        )
+
+    def text(checks: str) -> str:
+        return jax.jit(smooth, compiler_options={"checks": checks}).lower(x).compile().as_text()
+
+    x = jnp.ones(1000)
+    assert text("index") == text("")
+
+
 @pytest.mark.parametrize("n", [17, 4097, 300_000])
 @pytest.mark.parametrize("place", [0, -1])
 def test_an_error_tells_the_index_though_the_result_is_written_over_the_indices(

@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from tapeless.compiler.plan import Costs
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.ir import Call, Const, If, Loop, Store, While
 from tests.compiler.native import F32, F64, I32, I64, Work
@@ -438,3 +439,14 @@ def test_interleaved_stores_that_read_each_other_stay_in_order() -> None:
     second = work.put(y, (i, 1), work.mul(work.get(y, i, 0, after=1), 2.0))
     work.body.append(Loop(i, 40, (first, second)))
     np.testing.assert_array_equal(work.run()[0], np.broadcast_to([4.0, 8.0], (40, 2)))
+
+
+def test_what_a_check_runs_when_it_fails_is_not_counted_as_work() -> None:
+    work = Work()
+    which = work.const(0, I32)
+
+    def cost(symbol: str) -> float:
+        """The cost of a branch that calls a routine."""
+        return Costs().statement(If(which, ((), (Call(symbol, (), (), ()),))))
+
+    assert cost("fault:0") < 10 < cost("host:0")
