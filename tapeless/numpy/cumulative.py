@@ -85,7 +85,10 @@ def _running(
         wanted = dtypes.default_int_dtype()
     else:
         wanted = _at_least_default(own) if promote else own
-    return operation(convert(x, wanted), axis)
+    if wanted != np.bool_:
+        return operation(convert(x, wanted), axis)
+    counts = convert(convert(x, np.dtype(np.bool_)), dtypes.default_int_dtype())
+    return convert(operation(counts, axis), np.dtype(np.bool_))
 
 
 def _checked_dtype(dtype: Any, name: str) -> Any:

@@ -314,7 +314,8 @@ def outer(a: Any, b: Any, out: None = None) -> Value:
         raise NotImplementedError("The 'out' argument to jnp.outer is not supported.")
     check_arraylike("outer", a, b)
     a, b = (ravel(each) for each in promote_dtypes(value_of(a), value_of(b)))
-    return binary.mul(structural.expand_dims(a, (1,)), structural.expand_dims(b, (0,)))
+    multiply = binary.bitwise_and if typeof(a).dtype == np.bool_ else binary.mul
+    return multiply(structural.expand_dims(a, (1,)), structural.expand_dims(b, (0,)))
 
 
 def tensordot(

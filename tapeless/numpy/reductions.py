@@ -80,10 +80,10 @@ def _sum_dtype(x: Value, dtype: Any, name: str, promote: bool) -> np.dtype:
     if dtype is not None:
         return _asked_dtype(dtype, name)
     own = dtypes.number_dtype(typeof(x).dtype)
-    if not promote or own.kind in "fc":
-        return own
     if own == np.bool_:
         return dtypes.default_int_dtype()
+    if not promote or own.kind in "fc":
+        return own
     if dtypes.issubdtype(own, np.unsignedinteger):
         return _wider(own, dtypes.default_uint_dtype())
     if dtypes.issubdtype(own, np.integer):
@@ -153,16 +153,32 @@ def _from_initial(initial: Any, combine: Callable) -> Callable | None:
     return with_initial
 
 
+# What sums and products are of bools.
+_OF_BOOLS = {reduce.reduce_sum: reduce.reduce_or, reduce.reduce_prod: reduce.reduce_and}
+
+
+def _add(x: Value, y: Value) -> Value:
+    """Add, bools by their logic."""
+    return binary.bitwise_or(x, y) if typeof(x).dtype == np.bool_ else binary.add(x, y)
+
+
+def _multiply(x: Value, y: Value) -> Value:
+    """Multiply, bools by their logic."""
+    return binary.bitwise_and(x, y) if typeof(x).dtype == np.bool_ else binary.mul(x, y)
+
+
 def _add_up(
     x: Value, axis: Axis, dtype: np.dtype, operation: Callable, neutral: int, keepdims: bool,
     where: Any, finish: Callable | None,
 ) -> Value:  # fmt: skip
-    """Sum or multiply in `dtype`; short floats in float32."""
+    """Sum or multiply in `dtype`; short floats in float32, bools by their logic."""
     own = typeof(x).dtype
     short = dtype == own and dtype in _SHORT_FLOATS
-    if own == np.bool_ and dtype != own:
+    if dtype == np.bool_:
+        operation = _OF_BOOLS[operation]
+    if own == np.bool_:
         x = convert_element_type(x, dtypes.default_int_dtype())
-    if dtype is not own or typeof(x).weak_type:
+    if dtype is not typeof(x).dtype or typeof(x).weak_type:
         x = convert_element_type(x, dtype)
     if short:
         x = convert_element_type(x, np.float32)
@@ -187,7 +203,7 @@ def sum(
     _check_mask("sum", where)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "sum", promote_integers or initial is not None)
-    finish = _from_initial(initial, binary.add)
+    finish = _from_initial(initial, _add)
     return _add_up(x, axis, dtype, reduce.reduce_sum, 0, keepdims, where, finish)
 
 
@@ -206,7 +222,7 @@ def prod(
     _check_mask("prod", where)
     x = value_of(a)
     dtype = _sum_dtype(x, dtype, "prod", promote_integers or initial is not None)
-    finish = _from_initial(initial, binary.mul)
+    finish = _from_initial(initial, _multiply)
     return _add_up(x, axis, dtype, reduce.reduce_prod, 1, keepdims, where, finish)
 
 
@@ -425,7 +441,14 @@ def var(
     check_arraylike("var", a)
     _check_mask("var", where)
     divisor = _ddof(ddof, correction, "var")
+    _check_inexact("var", dtype)
     return _var(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
+
+
+def _check_inexact(name: str, dtype: Any) -> None:
+    """Raise ValueError for a dtype in which there are no variances."""
+    if dtype is not None and not dtypes.issubdtype(dtypes.dtype(dtype), np.inexact):
+        raise ValueError(f"dtype argument to jnp.{name} must be inexact; got {dtype}")
 
 
 def _ddof(ddof: Any, correction: Any, name: str) -> Any:
@@ -447,10 +470,11 @@ def _var(
     a: Value, axis: Axis, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
 ) -> Value:
     """Return the variance: a sum of squares over a count."""
-    dtype = _mean_dtype(a, dtype, "var")
+    kind = _mean_dtype(a, dtype, "var")
+    final = kind if dtype is not None else dtypes.finfo(kind).dtype
     shape = typeof(a).shape
     axes = canonicalize_axes(axis, len(shape))
-    x = convert_element_type(a, np.float32 if dtype in _SHORT_FLOATS else dtype)
+    x = convert_element_type(a, np.float32 if kind in _SHORT_FLOATS else kind)
     computed = typeof(x).dtype
     center = mean if mean is not None else _mean(x, axes, computed, True, where)
     centered = binary.sub(x, stretch(center, shape))
@@ -467,7 +491,6 @@ def _var(
     total = sum(squares, axes, real_dtype, keepdims=keepdims, where=where)
     quotient = binary.div(total, n)
     result = choose(gt(n, real_dtype.type(0)), quotient, np.nan)
-    final = dtypes.finfo(dtype).dtype
     return convert_element_type(result, final)
 
 
@@ -493,6 +516,7 @@ def std(
     refuse_out("std", out)
     check_arraylike("std", a)
     divisor = _ddof(ddof, correction, "std")
+    _check_inexact("std", dtype)
     return _std(asarray(a), _hashable(axis), dtype, divisor, keepdims, where, mean)
 
 

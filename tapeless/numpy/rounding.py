@@ -18,7 +18,6 @@ from tapeless.numpy.common import (
     convert,
     dtype_of,
     is_inexact,
-    promote_args_inexact,
     value_of,
 )
 from tapeless.runtime.array import Array
@@ -87,8 +86,7 @@ def rint(x: Any, /) -> Array:
     """
     check_arraylike("rint", x)
     if not is_inexact(x):
-        (x,) = promote_args_inexact("rint", x)
-        return convert(x, dtype_of(x))
+        return convert(x, dtypes.default_float_dtype())
     if dtypes.issubdtype(dtype_of(x), np.complexfloating):
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)

@@ -366,12 +366,11 @@ def log10(x: Any, /) -> Array:
     Array([0., 2.], dtype=float32)
     """
     out = lax.log(*promote_args_inexact("log10", x))
-    scale = 1 / np.log(10)
+    real = np.empty(0, dtype_of(out)).real.dtype
+    scale = real.type(1 / np.log(10))
     if is_complex(out):
-        real, imag = lax.real(out), lax.imag(out)
-        scaled = (lax.mul(part, const(part, scale)) for part in (real, imag))
-        return lax.complex(*scaled)
-    return lax.mul(out, const(out, scale))
+        return lax.complex(*(lax.mul(part, scale) for part in (lax.real(out), lax.imag(out))))
+    return lax.mul(out, scale)
 
 
 def deg2rad(x: Any, /) -> Array:

@@ -159,6 +159,34 @@ def _check(x: ShapedArray, k: ShapedArray, params: dict[str, Any]) -> None:
             )
 
 
+def _check_preferred(dtype: Any, preferred: Any) -> None:
+    """Raise TypeError unless results may have the preferred dtype."""
+    if dtype in (preferred, np.bool_):
+        return
+    kinds = [(np.integer, (np.integer, np.floating)), (np.floating, np.floating)]
+    kinds += [(np.complexfloating, np.complexfloating)]
+    got = f"got {dtypes.dtype_name(dtype)} and preferred_element_type={preferred}."
+    if not any(
+        dtypes.issubdtype(dtype, kind)
+        and any(dtypes.issubdtype(preferred, each) for each in np.atleast_1d(allowed))
+        for kind, allowed in kinds
+    ):
+        raise TypeError(
+            "Input type is incompatible with `preferred_element_type`. The compatible combinations "
+            "of (input_type, preferred_element_type) are (integral, integral), (integral, "
+            f"floating), (floating, floating), (complex, complex); {got}"
+        )
+    signs = (np.signedinteger, np.unsignedinteger)
+    if all(dtypes.issubdtype(*each) for each in zip((dtype, preferred), signs, strict=True)):
+        raise TypeError(
+            f"`preferred_element_type` must have the same signedness as the original type; {got}"
+        )
+    if preferred.itemsize < dtype.itemsize:
+        raise TypeError(
+            f"`preferred_element_type` must not be narrower than the original type; {got}"
+        )
+
+
 class Conv(Primitive):
     """y[n, o, i] = sum over c, p of x[n, c, i s + p d] k[o, c, p]; see the module's docstring."""
 
@@ -173,6 +201,7 @@ class Conv(Primitive):
             )
             raise TypeError(text)
         dtype = params["preferred_element_type"] or x.dtype
+        _check_preferred(x.dtype, dtype)
         return (ShapedArray(_out_shape(x.shape, k.shape, params), dtype),)
 
     def jvp(

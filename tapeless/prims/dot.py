@@ -32,7 +32,7 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.blas import BLAS_LETTER, gemm
 from tapeless.prims.brainproducts import multiply_brains, pays_in_tiles
 from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
-from tapeless.prims.convert import convert_element_type
+from tapeless.prims.convert import convert
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
@@ -131,7 +131,7 @@ class DotGeneral(Primitive):
             *(x.shape[axis] for axis in _left(x.ndim, x_contract, x_batch)),
             *(y.shape[axis] for axis in _left(y.ndim, y_contract, y_batch)),
         )
-        dtype = _out_dtype(y.dtype, params["preferred_element_type"])
+        dtype = _out_dtype(_common(x.dtype, y.dtype), params["preferred_element_type"])
         return (ShapedArray(shape, dtype, x.weak_type and y.weak_type),)
 
     def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -240,13 +240,13 @@ class DotGeneral(Primitive):
         dimension_numbers: Any,
         **params: Any,
     ) -> tuple:
-        dtype = outs[0].dtype
-        args = [
-            x
-            if x.aval.dtype == args[0].aval.dtype
-            else b.op("stablehlo.convert", [x], [x.aval.update(dtype=dtype)])[0]
-            for x in args
-        ]
+        if args[0].aval.dtype != args[1].aval.dtype:
+            dtype = _common(*(x.aval.dtype for x in args))
+            avals = [x.aval.update(dtype=dtype) for x in args]
+            args = [
+                b.op("stablehlo.convert", [x], [aval])[0]
+                for x, aval in zip(args, avals, strict=True)
+            ]
         precision = params["precision"]
         pair = precision if isinstance(precision, tuple) else (precision, precision)
         levels = [getattr(level, "name", "DEFAULT") for level in pair]
@@ -259,7 +259,7 @@ class DotGeneral(Primitive):
         dtype = _sum_dtype(
             x.dtype,
             y.dtype,
-            params["preferred_element_type"] or y.dtype,
+            params["preferred_element_type"] or _common(x.dtype, y.dtype),
             None,
         )
         left = left.reshape(plan.count, plan.n, plan.k).astype(dtype)
@@ -281,13 +281,31 @@ def _skip(axes: Sequence[int], dim: int | None) -> Dims:
     return tuple(int(axis) if dim is None else int(axis) + (axis >= dim) for axis in axes)
 
 
+def _rank(dtype: np.dtype) -> tuple[int, ...]:
+    """Return what dtypes are compared by: kind, range and digits, bits, and whether signed."""
+    real = np.empty(0, dtype).real.dtype
+    floating = dtypes.issubdtype(real, np.floating)
+    digits = (dtypes.finfo(real).maxexp, dtypes.finfo(real).nmant) if floating else (-1, -1)
+    return is_complex(dtype), *digits, _bits(real), not dtypes.issubdtype(real, np.unsignedinteger)
+
+
+def _bits(dtype: Any) -> int:
+    """Return how many bits a number has; a bool has one."""
+    return 1 if dtype == np.bool_ else dtypes.itemsize_bits(dtype)
+
+
+def _common(x: np.dtype, y: np.dtype) -> np.dtype:
+    """Return the dtype of a product: the one of greater range."""
+    return x if x == y else max(x, y, key=_rank)
+
+
 def _out_dtype(dtype: Any, preferred: Any) -> Any:
-    """Return the dtype of the result: the right operand's, or the preferred one."""
+    """Return the dtype of the result: that of the product, or the preferred one."""
     if preferred is None:
         return dtype
-    both_integer = all(dtypes.issubdtype(d, np.integer) for d in (dtype, preferred))
-    narrower = dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(dtype)
-    if both_integer and narrower:
+    real = np.empty(0, dtype).real.dtype
+    floating = dtypes.issubdtype(dtype, np.floating)
+    if not floating and _bits(preferred) < _bits(real):
         raise TypeError(
             "`preferred_element_type` must not be narrower than the original type, got "
             f"preferred_element_type of {preferred} for result type of {dtype}."
@@ -347,9 +365,7 @@ def _transposed(
     by_y = [x_contract[i] for i in np.argsort(y_contract)]
     order = np.argsort([*x_batch, *x_left, *by_y])
     result = transpose(product, tuple(map(int, order)))
-    if dtype_of(result) != aval.dtype:
-        result = convert_element_type(result, aval.dtype)
-    return result
+    return result if dtype_of(result) == aval.dtype else convert(result, aval.dtype)
 
 
 class _Plan:

@@ -76,12 +76,6 @@ def _check_windows(x: ShapedArray, numbers: GatherDimensionNumbers, sizes: Axes)
             f"collapsed_slice_dims={numbers.collapsed_slice_dims}, "
             f"operand_batching_dims={numbers.operand_batching_dims}."
         )
-    for axis, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
-        if not 0 <= size <= extent:
-            raise TypeError(
-                f"Slice size at index {axis} in gather op is out of range, must be within "
-                f"[0, {extent} + 1), got {size}."
-            )
     for position, axis in enumerate(numbers.collapsed_slice_dims):
         if sizes[axis] > 1:
             raise TypeError(
@@ -93,6 +87,16 @@ def _check_windows(x: ShapedArray, numbers: GatherDimensionNumbers, sizes: Axes)
             raise TypeError(
                 "Gather op can only have operand batching dims with bound 0/1, but bound is "
                 f"{sizes[axis]} for index {axis} at position {position}."
+            )
+
+
+def _check_sizes(x: ShapedArray, sizes: Axes) -> None:
+    """Raise TypeError for slices that are larger than the operand."""
+    for axis, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
+        if not 0 <= size <= extent:
+            raise TypeError(
+                f"Slice size at index {axis} in gather op is out of range, must be within "
+                f"[0, {extent} + 1), got {size}."
             )
 
 
@@ -125,6 +129,8 @@ def _check(x: ShapedArray, indices: ShapedArray, numbers: Any, sizes: Axes) -> N
         (x.shape, indices.shape),
     )
     _check_windows(x, numbers, sizes)
+    if 0 not in indices.shape[:-1]:
+        _check_sizes(x, sizes)
 
 
 class Gather(Primitive):

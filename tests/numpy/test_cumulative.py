@@ -87,3 +87,12 @@ def test_interp_goes_on_in_straight_lines():
     np.testing.assert_allclose(found, [-1.0, 7.0])
     slope = jax.grad(lambda x: jnp.interp(x, jnp.arange(3.0), jnp.array([0.0, 1.0, 3.0])))(1.5)
     assert slope == 2.0
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+def test_running_sums_and_products_to_bools_are_logical(name):
+    x = np.array([0.0, 0.5, 0.0, 2.0], "float32")
+    for values in (x, x > 0, x[1::2]):
+        found = getattr(jnp, name)(values, dtype=bool)
+        logical = np.logical_or if name.endswith("sum") else np.logical_and
+        np.testing.assert_array_equal(found, logical.accumulate(values != 0))

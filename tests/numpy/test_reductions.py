@@ -131,3 +131,19 @@ def test_masks_are_of_bools(name):
     with pytest.raises(ValueError, match="where must be None or a boolean array"):
         function(x, where=np.ones((2, 3), np.int32), **options)
     assert function(x, where=np.ones((2, 3), bool), **options).shape == ()
+
+
+@pytest.mark.parametrize("x", [np.array([[0.0, 2.0], [0.0, 3.0]], "float32"), X > 0])
+def test_sums_and_products_to_bools_are_logical(x):
+    np.testing.assert_array_equal(jnp.sum(x, axis=0, dtype=bool), x.any(axis=0))
+    np.testing.assert_array_equal(jnp.prod(x, axis=0, dtype=bool), x.all(axis=0))
+    assert jnp.sum(np.zeros(2, bool), dtype=bool, initial=True)
+    assert not jnp.prod(np.ones(2, bool), dtype=bool, initial=False)
+    assert jnp.sum(x, promote_integers=False).dtype == (x.dtype if x.dtype != bool else "int32")
+
+
+def test_variances_have_the_dtype_that_is_asked():
+    assert jnp.var(X, dtype="complex64").dtype == "complex64"
+    assert jnp.std(1j * X).dtype == "float32"
+    with pytest.raises(ValueError, match=r"jnp\.std must be inexact; got int8"):
+        jnp.std(X, dtype="int8")

@@ -56,3 +56,20 @@ def test_wrong_groups_and_layouts_are_refused():
         convolve((1,), "SAME", feature_group_count=2, batch_group_count=2)(x, k)
     with pytest.raises(TypeError, match="dimension_numbers list/tuple must be length 3, got 2"):
         conv.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NCH", "OIH"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "preferred", "text"),
+    [
+        ("complex64", "float32", "Input type is incompatible"),
+        ("float32", "int32", "Input type is incompatible"),
+        ("int32", "float16", "must not be narrower"),
+        ("float32", "bfloat16", "must not be narrower"),
+        ("int8", "uint32", "must have the same signedness"),
+    ],
+)
+def test_preferred_dtypes_are_as_wide_and_of_the_same_kind(dtype, preferred, text):
+    x = np.ones((1, 1, 3), dtype)
+    with pytest.raises(TypeError, match=text):
+        convolve((1,), "VALID", preferred_element_type=preferred)(x, x)
+    assert convolve((1,), "VALID")(x, x).dtype == dtype

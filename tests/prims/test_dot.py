@@ -163,3 +163,36 @@ def test_the_rows_of_a_tall_product_are_shared():
     (text,) = (k.kernel.text for k in report.kernels if "gemm" in k.kernel.text)
     assert "for i" in text
     np.testing.assert_array_equal(jax.numpy.matmul(x, y), np.full((10_000, 8), 64))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("complex64", "float32", "complex64"),
+        ("float32", "int32", "float32"),
+        ("bfloat16", "float16", "bfloat16"),
+        ("int32", "uint32", "int32"),
+        ("bool", "uint8", "uint8"),
+    ],
+)
+def test_products_of_two_dtypes_have_that_of_greater_range(left, right, expected):
+    x, y = np.array([[1, 2], [3, 1]]), np.array([[1, 1], [0, 2]])
+    x = x * (1 + 2j) if left == "complex64" else x
+    for a, b in ((x.astype(jax.numpy.dtype(left)), y.astype(jax.numpy.dtype(right))),):
+        for found, wanted in ((dot.dot(a, b), a @ b), (dot.dot(b, a), b @ a)):
+            assert found.dtype == expected
+            np.testing.assert_array_equal(np.asarray(found, complex), wanted.astype(complex))
+
+
+def test_gradients_of_products_of_two_dtypes_are_those_of_the_operands():
+    x, y = np.full((2, 2), 1 + 2j, np.complex64), np.ones((2, 2), np.float32)
+    total = jax.grad(lambda x, y: jax.numpy.real(dot.dot(x, y)).sum(), argnums=(0, 1))(x, y)
+    assert [gradient.dtype for gradient in total] == ["complex64", "float32"]
+    np.testing.assert_array_equal(total[1], np.full((2, 2), 2))
+
+
+@pytest.mark.parametrize(("dtype", "preferred"), [("int32", "float16"), ("complex64", "int8")])
+def test_products_are_not_narrower_than_integers(dtype, preferred):
+    struct = jax.ShapeDtypeStruct((2, 2), dtype)
+    with pytest.raises(TypeError, match="must not be narrower than the original type"):
+        jax.eval_shape(lambda x: dot.dot(x, x, preferred_element_type=preferred), struct)

@@ -124,3 +124,10 @@ def test_modes_are_named_and_indices_are_integers():
         take(ROWS, (1, 4), "bad")(X, np.zeros((2, 1), np.int32))
     with pytest.raises(ValueError, match="indices must have an integer type"):
         take(ROWS, (1, 4))(X, np.zeros((2, 1), np.float32))
+
+
+def test_nothing_is_gathered_from_operands_of_any_size():
+    rows = take(ROWS, (1, 4))(np.zeros((0, 4), np.float32), np.zeros((0, 1), np.int32))
+    assert rows.shape == (0, 4)
+    with pytest.raises(TypeError, match="Slice size at index 0 in gather op is out of range"):
+        take(ROWS, (1, 4))(np.zeros((0, 4), np.float32), np.zeros((1, 1), np.int32))

@@ -255,7 +255,8 @@ def matrix_power(a: Any, n: int) -> Value:
     Array([[1., 5.],
            [0., 1.]], dtype=float32)
     """
-    x = inexact("jnp.linalg.matrix_power", a)
+    check_arraylike("jnp.linalg.matrix_power", a)
+    x = asarray(a)
     shape = typeof(x).shape
     if len(shape) < 2:
         raise TypeError(

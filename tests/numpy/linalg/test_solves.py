@@ -98,3 +98,11 @@ def test_second_derivatives(doubles):
         return jax.grad(lambda a, b: jnp.linalg.solve(a, b).sum())(a, b) ** 2
 
     assert slope_error(squared_slope, a, b) < 1e-4
+
+
+@pytest.mark.parametrize("power", [0, 1, 3, 6])
+def test_powers_of_integers_are_integers(power):
+    x = np.array([[1, 2], [0, 3]], "int32")
+    found = jnp.linalg.matrix_power(x, power)
+    assert found.dtype == "int32"
+    np.testing.assert_array_equal(found, np.linalg.matrix_power(x, power))
