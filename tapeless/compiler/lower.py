@@ -432,6 +432,8 @@ def _literal(b: KernelBuilder, atom: Literal) -> KernelValue:
     """Return the kernel value of a literal."""
     number = atom.val
     if not isinstance(number, (bool, int, float, complex)):
+        if atom.aval.dtype == dtypes.float0:
+            return b.captured(number)
         number = np.asarray(number, atom.aval.dtype)[()]
         number = number.item() if number.dtype.kind in "biufc" else float(number)
     return b.constant(number, atom.aval)

@@ -65,6 +65,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     """
     a, b = promote_args("isclose", a, b)
     kind = dtype_of(a)
+    if isinstance(kind, dtypes.ExtendedDtype):
+        return lax.eq(a, b)
     if kind == np.bool_:
         kind = dtypes.default_int_dtype()
     if not dtypes.issubdtype(kind, np.inexact):
@@ -103,7 +105,7 @@ def allclose(
 
 def _all(x: Value) -> Value:
     """Return whether all of the booleans hold."""
-    return lax.reduce_and(asarray(x), range(typeof(x).ndim))
+    return lax.reduce_and(lax.convert_element_type(x, bool), range(typeof(x).ndim))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:

@@ -27,7 +27,7 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.numpy.choice import broadcast
-from tapeless.numpy.common import asarray, const, convert, dtype_of, value_of
+from tapeless.numpy.common import asarray, concrete_value, const, convert, dtype_of, value_of
 from tapeless.numpy.static_indexing import (
     drop_and_add,
     eager_window,
@@ -264,12 +264,23 @@ def take_at(
             lax.GatherDimensionNumbers(plan.window_dims, plan.collapsed, plan.axes),
             plan.sizes,
             mode=mode,
-            fill_value=fill_value,
+            fill_value=_known_fill(fill_value),
             indices_are_sorted=indices_are_sorted or not plan.has_arrays,
             unique_indices=unique_indices or not plan.has_arrays,
         )
     out = lax.rev(out, plan.reversed_dims) if plan.reversed_dims else out
     return lax.expand_dims(out, plan.new_dims) if plan.new_dims else out
+
+
+def _known_fill(fill_value: Any) -> Any:
+    """Return a fill value that is a known number, or raise what says that it must be one."""
+    if fill_value is None or isinstance(fill_value, (int, float, complex)):
+        return fill_value
+    context = "fill_value argument to indexed get()"
+    known = concrete_value(fill_value, context)
+    if np.shape(known):
+        raise ValueError(f"{context} must be a scalar, got shape {np.shape(known)}")
+    return known
 
 
 def _is_scalar(entry: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tapeless import dtypes, errors, lax
 from tapeless.core.any_array import AnyArray
-from tapeless.core.aval import ShapedArray
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.ref import Ref, is_ref
 from tapeless.core.trace import Tracer, array_methods, context
 from tapeless.numpy import (
@@ -226,6 +226,12 @@ def _contains(self: Any, element: Any) -> bool:
         raise ValueError(
             "Array.__contains__: search array must be one-dimensional, got "
             f"arr.shape={self.aval.shape}."
+        )
+    common.check_arraylike("Array.__contains__", element)
+    query_shape = typeof(element).shape
+    if query_shape:
+        raise ValueError(
+            f"Array.__contains__: query value must be a scalar, got query.shape={query_shape}"
         )
     if self.aval.size == 0:
         return False

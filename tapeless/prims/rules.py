@@ -31,6 +31,7 @@ __all__ = [
     "highest",
     "is_complex",
     "lowest",
+    "require_order",
     "rows_first",
     "scalar_program",
     "tangent_of",
@@ -51,6 +52,15 @@ def rows_first(args: Values, dims: Sequence[int | None], size: int) -> list[Valu
     """Bring every batch axis to the front; repeat the operands that have none."""
     pairs = zip(args, dims, strict=True)
     return [batch_dim_to(x, dim, 0, size) for x, dim in pairs]
+
+
+def require_order(aval: ShapedArray, name: str) -> None:
+    """Raise TypeError for elements that have no order, those of key arrays."""
+    if not isinstance(aval.dtype, np.dtype):
+        raise TypeError(
+            f"{name} does not accept dtype {dtypes.dtype_name(aval.dtype)} at position 0. "
+            "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
+        )
 
 
 def canonical_axis(axis: int, ndim: int) -> int:

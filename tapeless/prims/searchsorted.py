@@ -32,7 +32,7 @@ from tapeless.prims.compare import eq, lt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
 from tapeless.prims.reduce import reduce_sum
-from tapeless.prims.rules import is_complex
+from tapeless.prims.rules import is_complex, require_order
 from tapeless.prims.sort import ordered
 from tapeless.prims.structural import broadcast_in_dim
 from tapeless.util import lazy
@@ -59,6 +59,7 @@ class SearchSorted(Primitive):
             raise TypeError(
                 f"searchsorted requires arguments of one dtype, got {line.dtype} and {query.dtype}"
             )
+        require_order(line, "le_to")
         shape = line.shape[:-1] + query.shape[batch_dims:]
         return (ShapedArray(shape, _I32),)
 

@@ -31,7 +31,7 @@ from tapeless.prims.common import batch_dim, inserted, move_dim, shape_of
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
-from tapeless.prims.rules import canonical_axis, is_complex
+from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.structural import broadcast_in_dim, reshape, rev
 from tapeless.util import lazy
@@ -336,11 +336,7 @@ class Sort(Primitive):
             shapes = " ".join(str(aval.shape) for aval in avals)
             raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
         for aval in avals[:num_keys]:
-            if not isinstance(aval.dtype, np.dtype):
-                raise TypeError(
-                    f"lt_to does not accept dtype {dtypes.dtype_name(aval.dtype)} at position 0. "
-                    "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
-                )
+            require_order(aval, "lt_to")
         return avals
 
     def jvp(
@@ -491,6 +487,7 @@ class TopK(Primitive):
     ) -> tuple[ShapedArray, ...]:
         if is_complex(x.dtype):
             raise ValueError("top_k is not compatible with complex inputs.")
+        require_order(x, "top_k")
         if k < 0:
             raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
         if k > x.shape[axis]:

@@ -252,7 +252,10 @@ class Array(AnyArray):
     def __format__(self, spec: str) -> str:
         """Format the one element as NumPy does; arrays only without a spec."""
         if isinstance(self.aval.dtype, dtypes.ExtendedDtype):
-            return format(repr(self), spec)
+            if spec:
+                name = self.aval.dtype.name
+                raise TypeError(f"unsupported format string for an array of {name}: {spec!r}")
+            return repr(self)
         return format(self._value[()] if self.aval.ndim == 0 else self._value, spec)
 
     def __str__(self) -> str:

@@ -133,3 +133,18 @@ def test_tracers_print_as_in_jax():
 def test_missing_attributes():
     with pytest.raises(AttributeError, match="'Array' object has no attribute 'foo'"):
         jnp.arange(3).foo  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("element", "kind", "text"),
+    [
+        ([1], TypeError, "requires ndarray or scalar arguments, got <class 'list'>"),
+        ("a", TypeError, "requires ndarray or scalar arguments, got <class 'str'>"),
+        (X[:1], ValueError, r"query value must be a scalar, got query.shape=\(1,"),
+    ],
+    ids=str,
+)
+def test_only_scalars_are_elements(element, kind, text):
+    for x in (jnp.arange(3), jnp.zeros(0)):
+        with pytest.raises(kind, match=text):
+            element in x  # noqa: B015

@@ -126,3 +126,13 @@ def test_updates_keep_weakness(name, value):
             assert update(x).weak_type == x.weak_type
             assert jax.jit(update)(x).weak_type == x.weak_type
     assert weak.at[0].apply(jnp.sin).weak_type
+
+
+def test_a_fill_value_is_a_known_scalar():
+    x = jnp.arange(3.0)
+    get = lambda x, fill: x.at[5].get(mode="fill", fill_value=fill)  # noqa: E731
+    assert get(x, 7) == 7
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="fill_value argument to indexed"):
+        jax.jit(get)(x, 7.0)
+    with pytest.raises(ValueError, match=r"must be a scalar, got shape \(2,\)"):
+        get(x, x[:2])

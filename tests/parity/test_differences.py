@@ -86,6 +86,11 @@ def class_of_arrays(jax):
     return repr(type(jax.numpy.ones(3)))
 
 
+@case("NotImplementedError: Cannot call abstract method repeat", "key<fry>[4]")
+def methods_of_keys(jax):
+    return str(jax.typeof(jax.random.split(jax.random.key(0)).repeat(2)))
+
+
 @case("jax._src.core", "ModuleNotFoundError: No module named 'tapeless._src'")
 def private_modules(jax):
     return repr(module(jax, "_src.core"))

@@ -129,6 +129,10 @@ def test_keys_are_mapped_over_and_carried() -> None:
 
 
 def test_keys_are_compared_and_pickled() -> None:
+    keys = random.split(KEY, 3)
+    assert jnp.isclose(keys, keys[1]).tolist() == [False, True, False]
+    assert jnp.allclose(keys, keys) and not jnp.allclose(keys, keys[::-1])
+    assert keys[1] in keys and KEY not in keys
     assert bool(random.key(1) == random.key(1))
     assert not bool(random.key(1) == random.key(2))
     np.testing.assert_array_equal(words(pickle.loads(pickle.dumps(KEY))), words(KEY))
@@ -159,6 +163,10 @@ def test_keys_are_compared_and_pickled() -> None:
         (lambda: random.fold_in(KEY, KEY), ValueError, "from key<fry> to uint32"),
         (lambda: bool(KEY), TypeError, "cannot be converted"),
         (lambda: int(KEY), TypeError, "key_data"),
+        (lambda: f"{KEY:>9}", TypeError, "unsupported format string for an array of key<fry>"),
+        (lambda: jnp.searchsorted(random.split(KEY), KEY), TypeError, "le_to does not accept"),
+        (lambda: lax.top_k(random.split(KEY), 1), TypeError, "top_k does not accept dtype key"),
+        (lambda: random.split(KEY) in random.split(KEY), ValueError, "must be a scalar"),
         (lambda: random.key_impl(np.zeros(3)), TypeError, "shape to end with (2,)"),
         (lambda: random.fold_in(KEY, -1), OverflowError, "out of bounds for uint32"),
         (lambda: random.fold_in(KEY, np.arange(3)), TypeError, "fold_in accepts a scalar"),
