@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     const,
     dtype_of,
     is_complex,
+    number_like,
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
@@ -138,7 +139,7 @@ def _minimum(x: Any, y: Any, /) -> Array:
     return lax.min(*promote_args("minimum", x, y))
 
 
-def _extreme_where_number(test: Callable, x1: Any, x2: Any) -> Value:
+def _extreme_wherenumber_like(test: Callable, x1: Any, x2: Any) -> Value:
     """Return x1 where `test(x1, x2)` holds or x2 is NaN, else x2."""
     return where(logical_or(test(x1, x2), lax.ne(x2, x2)), x1, x2)
 
@@ -165,7 +166,7 @@ def fmax(x1: Any, x2: Any) -> Array:
     >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.0)
     Array([1., 0.], dtype=float32)
     """
-    return _extreme_where_number(greater, x1, x2)
+    return _extreme_wherenumber_like(greater, x1, x2)
 
 
 @jit
@@ -178,7 +179,7 @@ def fmin(x1: Any, x2: Any) -> Array:
     >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.0)
     Array([0., 0.], dtype=float32)
     """
-    return _extreme_where_number(less, x1, x2)
+    return _extreme_wherenumber_like(less, x1, x2)
 
 
 # Quotients
@@ -216,9 +217,9 @@ def floor_divide(x1: Any, x2: Any, /) -> Array:
     if dtypes.issubdtype(kind, np.integer):
         quotient = lax.div(x1, x2)
         signs_differ = lax.ne(lax.sign(x1), lax.sign(x2))
-        inexact = lax.ne(lax.rem(x1, x2), const(x1, 0))
+        inexact = lax.ne(lax.rem(x1, x2), number_like(x1, 0))
         adjust = lax.bitwise_and(signs_differ, inexact)
-        return where(adjust, lax.sub(quotient, const(quotient, 1)), quotient)
+        return where(adjust, lax.sub(quotient, number_like(quotient, 1)), quotient)
     if is_complex(x1):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
@@ -248,24 +249,24 @@ def _float_divmod(x1: Value, x2: Value) -> tuple[Value, Value]:
     A quotient of 0 has the sign of the division, a remainder of 0 that of x2: unlike in JAX.
     """
     rest = lax.rem(x1, x2)
-    whole = where(lax.eq(x2, const(x2, 0)), x1, lax.sub(x1, rest))
+    whole = where(lax.eq(x2, number_like(x2, 0)), x1, lax.sub(x1, rest))
     quotient = lax.div(whole, x2)
-    inexact = lax.ne(rest, const(rest, 0))
+    inexact = lax.ne(rest, number_like(rest, 0))
     direction = lax.sign(x2)
     adjust = lax.bitwise_and(inexact, lax.ne(direction, lax.sign(rest)))
     rest = lax.select_n(adjust, rest, lax.add(rest, x2))
-    quotient = lax.select_n(adjust, quotient, lax.sub(quotient, const(quotient, 1)))
-    nothing = lax.mul(lax.mul(x1, const(x1, 0)), direction)
-    quotient = lax.select_n(lax.eq(quotient, const(quotient, 0)), quotient, nothing)
+    quotient = lax.select_n(adjust, quotient, lax.sub(quotient, number_like(quotient, 1)))
+    nothing = lax.mul(lax.mul(x1, number_like(x1, 0)), direction)
+    quotient = lax.select_n(lax.eq(quotient, number_like(quotient, 0)), quotient, nothing)
     return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), _zeros_like_divisor(rest, x2)
 
 
 def _zeros_like_divisor(rest: Value, x2: Value) -> Value:
     """Return a remainder, with zeros that have the sign of x2, and the same tangents."""
-    zero = const(rest, 0)
+    zero = number_like(rest, 0)
     above = lax.add(rest, zero)
     below = lax.neg(lax.sub(zero, rest))
-    return lax.select_n(broadcast(lax.lt(x2, const(x2, 0)), shape(rest)), above, below)
+    return lax.select_n(broadcast(lax.lt(x2, number_like(x2, 0)), shape(rest)), above, below)
 
 
 @jit
@@ -281,7 +282,7 @@ def remainder(x1: Any, x2: Any, /) -> Array:
     Array([3, 1], dtype=int32)
     """
     x1, x2 = promote_args_numeric("remainder", x1, x2)
-    zero = const(x1, 0)
+    zero = number_like(x1, 0)
     if dtypes.issubdtype(dtype_of(x1), np.integer):
         x2 = _one_for_zero(x2)
     rest = lax.rem(x1, x2)
@@ -297,7 +298,7 @@ mod = remainder
 
 def _one_for_zero(x: Value) -> Value:
     """Return integers with 1 in the place of 0."""
-    return where(lax.eq(x, const(x, 0)), broadcast(const(x, 1), shape(x)), x)
+    return where(lax.eq(x, number_like(x, 0)), broadcast(number_like(x, 1), shape(x)), x)
 
 
 @jit

@@ -26,7 +26,7 @@ from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import join, structural
-from tapeless.prims.common import const, disagreement
+from tapeless.prims.common import const, disagreement, scalar_like
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
 
@@ -47,6 +47,7 @@ __all__ = [
     "is_complex",
     "is_inexact",
     "narrowed",
+    "number_like",
     "ndim",
     "number_dtype",
     "promote_args",
@@ -177,6 +178,11 @@ def shape_error(shape: Any) -> TypeError:
 
 
 # Types and axes
+
+
+def number_like(x: Value, number: float) -> Value:
+    """Return a scalar of the dtype and the weakness of `x`: () for x of any shape."""
+    return scalar_like(typeof(x), number)
 
 
 def dtype_of(x: Any) -> np.dtype:

@@ -187,7 +187,7 @@ def _like(name: str, a: Any, fill: Any, dtype: Any, shape: Any) -> Value:
             kind = dtypes.canonicalize_dtype(old_dtype, allow_extended_dtype=True)
     if np.ndim(fill) == 0 and not isinstance(fill, (Array, Tracer)):
         return filled(sizes, fill, kind, weak)
-    return broadcast(asarray(convert(fill, kind, weak)), sizes)
+    return broadcast(asarray(convert(fill, kind, weak and np.ndim(fill) == 0)), sizes)
 
 
 def zeros_like(
@@ -238,7 +238,8 @@ def empty_like(
     like = typeof(prototype) if not hasattr(prototype, "dtype") else prototype
     sizes = tuple(like.shape) if shape is None else shape_argument(shape)
     kind = like.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "empty_like")
-    return lax.empty(sizes, dtypes.canonicalize_dtype(kind))
+    weak = dtype is None and dtypes.is_weakly_typed(prototype)
+    return convert(lax.empty(sizes, dtypes.canonicalize_dtype(kind)), kind, weak)
 
 
 def full_like(

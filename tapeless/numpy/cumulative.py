@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     const,
     convert,
+    number_like,
     promote_args_inexact,
     promote_dtypes,
     promote_dtypes_inexact,
@@ -407,7 +408,7 @@ def gradient(
             "required."
         )
     if not spacings:
-        spacings = [const(x, 1)] * len(axes)
+        spacings = [number_like(x, 1)] * len(axes)
     elif len(spacings) == 1:
         spacings *= len(axes)
     elif len(spacings) != len(axes):
@@ -424,7 +425,7 @@ def _slopes(x: Value, h: Value, axis: int) -> Value:
     last = binary.sub(part(n - 1, n), part(n - 2, n - 1))
     if typeof(h).ndim == 0:
         inner = binary.sub(part(2, n), part(0, n - 2))
-        inner = binary.mul(inner, const(x, 0.5))
+        inner = binary.mul(inner, number_like(x, 0.5))
         inner, last, first = (binary.div(each, h) for each in (inner, last, first))
         return concatenate([first, inner, last], axis)
     if typeof(h).ndim != 1:

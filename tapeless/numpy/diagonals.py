@@ -19,9 +19,9 @@ from tapeless.numpy.common import (
     asarray,
     canonicalize_axis,
     check_arraylike,
-    const,
     convert,
     dtype_of,
+    number_like,
     value_of,
 )
 from tapeless.numpy.creation import ones, zeros
@@ -224,9 +224,9 @@ def _diag(v: Value, k: int) -> Value:
     shape = typeof(v).shape
     if len(shape) == 1:
         size = shape[0] + abs(k)
-        padded = lax.pad(v, const(v, 0), ((max(0, -k), max(0, k), 0),))
+        padded = lax.pad(v, number_like(v, 0), ((max(0, -k), max(0, k), 0),))
         mask = _on_diagonal((size, size), k)
-        return where(mask, lax.expand_dims(padded, (1,)), const(v, 0))
+        return where(mask, lax.expand_dims(padded, (1,)), number_like(v, 0))
     if len(shape) == 2:
         return diagonal(v, offset=k)
     raise ValueError("diag input must be 1d or 2d")

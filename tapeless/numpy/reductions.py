@@ -243,7 +243,7 @@ def _extreme(
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
                              f"where mask one has to specify 'initial'")  # fmt: skip
-    x = convert(x, dtypes.number_dtype(aval.dtype), aval.weak_type)
+    x = convert_element_type(x, dtypes.number_dtype(aval.dtype))
     fill = neutral(typeof(x).dtype) if where is not None else None
     finish = _from_initial(initial, combine)
     return _reduce(x, axis, operation, fill, keepdims, where, finish)

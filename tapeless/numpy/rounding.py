@@ -118,12 +118,12 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Array:
 
 
 def _round_real(x: Value, decimals: int) -> Value:
-    """Scale, round, scale back; a number of places makes the result strong, as in JAX."""
+    """Scale, round, scale back."""
     if decimals == 0:
         return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
     factor = const(x, 10.0**decimals)
     scaled = lax.round(lax.mul(x, factor), lax.RoundingMethod.TO_NEAREST_EVEN)
-    return convert(lax.div(scaled, factor), dtype_of(x), False)
+    return lax.div(scaled, factor)
 
 
 @jit(static_argnames=("decimals",))

@@ -21,9 +21,11 @@ from tapeless.numpy.common import (
     convert,
     dtype_of,
     is_complex,
+    is_inexact,
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
+    shape,
     value_of,
 )
 from tapeless.runtime.array import Array
@@ -548,8 +550,11 @@ def angle(z: Any, deg: bool = False) -> Array:
     >>> jnp.angle(jnp.array([1j, -1.0]))
     Array([1.5707964, 3.1415927], dtype=float32)
     """
-    x, y = promote_args_inexact("angle", real(z), imag(z))
-    if not is_complex(z):
+    x, y = real(z), imag(z)
+    if not is_inexact(x):
+        x, y = (convert(part, dtypes.default_float_dtype()) for part in (x, y))
+    x, y = promote_args_inexact("angle", x, y)
+    if not is_complex(z) and not shape(y):
         y = convert(y, dtype_of(y))
     out = lax.atan2(y, x)
     return rad2deg(out) if deg else out

@@ -172,8 +172,11 @@ def as_value(x: Value) -> Value:
 
 
 def const(x: Value, number: float) -> Value:
-    """Return the rank-0 constant `number` of the dtype of `x`."""
-    return scalar_like(typeof(x), number)
+    """Return the rank-0 constant `number` of the dtype of `x`; weak if `x` is a weak scalar."""
+    aval = typeof(x)
+    if aval.weak_type and aval.shape:
+        aval = aval.update(weak_type=False)
+    return scalar_like(aval, number)
 
 
 def full_like(x: Value | ShapedArray, fill: bool | int | float | complex) -> Value:

@@ -202,7 +202,8 @@ class Conv(Primitive):
             raise TypeError(text)
         dtype = params["preferred_element_type"] or x.dtype
         _check_preferred(x.dtype, dtype)
-        return (ShapedArray(_out_shape(x.shape, k.shape, params), dtype),)
+        weak = x.weak_type and k.weak_type
+        return (ShapedArray(_out_shape(x.shape, k.shape, params), dtype, weak),)
 
     def jvp(
         self,
