@@ -123,10 +123,9 @@ def _log_of_sum(exp: Callable, scale: float) -> Callable:
 def _wrapped_angle(x: Value, half: float) -> Value:
     """Return complex numbers with the imaginary part brought into [-half, half)."""
     real, imag = lax.real(x), lax.imag(x)
-    kind = dtype_of(real).type
-    half, whole, zero = kind(half), kind(2 * half), kind(0)
+    whole = 2 * half
     turned = lax.rem(lax.add(imag, half), whole)
-    turned = lax.select_n(lax.lt(turned, zero), turned, lax.add(turned, whole))
+    turned = lax.select_n(lax.lt(turned, 0.0), turned, lax.add(turned, whole))
     return lax.complex(real, lax.sub(turned, half))
 
 

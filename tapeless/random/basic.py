@@ -113,6 +113,8 @@ def _uniform(
             f"uniform only accepts 8-, 16-, 32-, or 64-bit dtypes, got {dtypes.dtype_name(dtype)}"
         )
     low, high = (convert_element_type(asarray(x), dtype) for x in (minval, maxval))
+    while np.ndim(high) > len(shape) and np.shape(high)[0] == 1:
+        high = reshape(high, np.shape(high)[1:])
     rank = builtins.max(np.ndim(low), np.ndim(high))
     if rank > len(shape):
         raise TypeError(

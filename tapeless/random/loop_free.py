@@ -57,17 +57,6 @@ def _wide(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtypes.finfo(dtype).bits < 32 else dtype
 
 
-def loop_free_gamma(
-    key: Value,
-    a: Any,
-    shape: Shape,
-    dtype: np.dtype,
-    log_space: bool,
-) -> Value:
-    """Return gamma numbers of the shapes a, or their logarithms: a stretches to `shape`."""
-    return _gamma_approx(key, a, shape, dtype, log_space)
-
-
 @functools.partial(jit, static_argnums=(2, 3, 4))
 def _gamma_approx(
     key: Value,
@@ -76,7 +65,10 @@ def _gamma_approx(
     dtype: np.dtype,
     log_space: bool,
 ) -> Value:
-    """Cube a polynomial, and take factors off by their logarithms."""
+    """Return gamma numbers of the shapes a, or their logarithms: a stretches to `shape`.
+
+    A polynomial is cubed, and factors are taken off by their logarithms.
+    """
     wide = _wide(dtype)
     a = broadcast_to(lax.convert_element_type(a, wide), shape)
     key_root, key_boost = split_in(key, 2)
@@ -95,16 +87,6 @@ def _gamma_approx(
     return lax.convert_element_type(drawn if log_space else lax.exp(drawn), dtype)
 
 
-def loop_free_poisson(
-    key: Value,
-    mean: Any,
-    shape: Shape,
-    dtype: np.dtype,
-) -> Value:
-    """Return counts of the means, which stretch to `shape`."""
-    return _poisson_approx(key, mean, shape, dtype)
-
-
 @functools.partial(jit, static_argnums=(2, 3))
 def _poisson_approx(
     key: Value,
@@ -112,7 +94,7 @@ def _poisson_approx(
     shape: Shape,
     dtype: np.dtype,
 ) -> Value:
-    """Turn a normal number into a count."""
+    """Return counts of the means, which stretch to `shape`, each made of a normal number."""
     default = dtypes.default_float_dtype()
     given = typeof(mean).dtype
     wide = _wide(given if dtypes.issubdtype(given, np.floating) else default)
@@ -121,6 +103,11 @@ def _poisson_approx(
     z = normal(key, shape, wide)
     counts = where(mean < _SMALL_MEAN, _small_count(mean, z), _large_count(mean, z))
     return lax.convert_element_type(counts, dtype)
+
+
+# The programs bear the names that JAX prints.
+loop_free_gamma = _gamma_approx
+loop_free_poisson = _poisson_approx
 
 
 def _small_count(mean: Value, z: Value) -> Value:

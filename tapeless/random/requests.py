@@ -114,8 +114,9 @@ def check_shape(name: str, shape: Shape, *param_shapes: Shape) -> None:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{shown}]") from None
     if result != shape:
         raise ValueError(
-            f"{name} got explicit shape argument {shape}, which must be broadcast-compatible with "
-            f"batch_shape={result} of the parameters"
+            f"{name} parameter shapes must be broadcast-compatible with shape argument, and the "
+            "result of broadcasting the shapes must equal the shape argument, but got result "
+            f"{result} for shape argument {shape}."
         )
 
 

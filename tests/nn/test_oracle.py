@@ -88,6 +88,15 @@ def test_every_dtype_gives_the_dtype_or_error_of_jax(
     assert kind_of_result(tapeless, name, x) == kind_of_result(jax, name, x)
 
 
+@pytest.mark.parametrize("number", [1, 1.5, 0.5j], ids=str)
+@pytest.mark.parametrize("name", [name for name in [*NAMES, "tanh"] if name != "standardize"])
+def test_numbers_of_python_give_the_weak_types_of_jax(
+    jax: ModuleType, name: str, number: complex
+) -> None:
+    """Of numbers without a dtype, most results are weak."""
+    assert kind_of_result(tapeless, name, number) == kind_of_result(jax, name, number)
+
+
 @pytest.mark.parametrize("rank", range(6))
 def test_attention_takes_the_ranks_of_jax(jax: ModuleType, rank: int) -> None:
     """Axes that lack are of length 1, and lack in the result too."""

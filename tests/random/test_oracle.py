@@ -92,6 +92,9 @@ ERRORS = {
     "normal-shape": lambda r, k: r.normal(k, (2, 3.5)),
     "normal-dtype": lambda r, k: r.normal(k, (3,), int),
     "uniform-shape": lambda r, k: r.uniform(k, (3,), minval=np.zeros(2, "f4")),
+    "randint-many-axes": lambda r, k: r.randint(k, (3,), np.zeros((2, 3), "i4"), 10),
+    "beta-shape": lambda r, k: r.beta(k, np.ones((2, 3), "f4"), 1.0, (2, 1)),
+    "lognormal-shape": lambda r, k: r.lognormal(k, np.ones((2, 3), "f4"), (3,)),
     "randint-shape": lambda r, k: r.randint(k, (3,), np.zeros(2, "i4"), 10),
     "randint-dtype": lambda r, k: r.randint(k, (3,), 0, 10, float),
     "key-array": lambda r, k: r.key(np.arange(3)),
@@ -148,6 +151,15 @@ def test_errors_are_alike(jax: ModuleType, name: str) -> None:
     else:
         assert text == text_of_jax
     assert kind == kind_of_jax
+
+
+def test_maxima_may_have_axes_of_length_1_in_front(jax: ModuleType) -> None:
+    """JAX reshapes the result to the shape asked for."""
+    high = np.array([[[1.0, 2.0, 3.0]]], np.float32)
+    draws = [s.random.uniform(s.random.key(1), (3,), maxval=high) for s in (tapeless, jax)]
+    np.testing.assert_array_equal(*draws)
+    with pytest.raises(TypeError, match=r"at most the 1 axes of the shape \(3,\), got \(1, 1, 3"):
+        tapeless.random.uniform(tapeless.random.key(1), (3,), minval=high)
 
 
 @pytest.mark.parametrize(("name", "dtype"), MANY, ids=["-".join(case) for case in MANY])
