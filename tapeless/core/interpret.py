@@ -34,13 +34,13 @@ def eval_jaxpr(
     env.update(zip(jaxpr.invars, args, strict=True))
     with Walk() as walk:
         reach = walk.reach if keeps_sources else walk.reach_names
+        process = context.trace.process
         for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
             reach(eqn.source)
-            operands = _read(env, eqn.invars)
-            outs = context.trace.process(eqn.primitive, operands, eqn.params.copy())
+            outs = process(eqn.primitive, _read(env, eqn.invars), eqn.params.copy())
             env.update(zip(eqn.outvars, outs, strict=True))
             for var in dying:
-                env.pop(var, None)
+                del env[var]
     return _read(env, jaxpr.outvars)
 
 

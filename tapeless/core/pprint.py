@@ -29,29 +29,9 @@ from typing import Any
 import numpy as np
 
 from tapeless import config
-from tapeless.core.jaxpr import (
-    Atom,
-    Eqn,
-    Jaxpr,
-    Literal,
-    Var,
-    jaxprs_in,
-    printers,
-    subjaxprs,
-)
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var, jaxprs_in, printers, subjaxprs
 from tapeless.core.source import names_text
-from tapeless.util.layout import (
-    Document,
-    brk,
-    concat,
-    group,
-    join,
-    nest,
-    note,
-    pretty,
-    style,
-    text,
-)
+from tapeless.util.layout import Document, brk, concat, group, join, nest, note, pretty, style, text
 from tapeless.util.records import record
 
 __all__ = ["eqn_text", "jaxpr_text"]
@@ -121,6 +101,7 @@ def jaxpr_text(
     names = Names(Settings(**settings), programs=_shared_programs(jaxpr))
     parts: list[Document | str] = []
     for shared, name in names.programs.items():
+        names.forget(shared)
         parts += [f"let {name} = ", _program(shared, names), " in", brk()]
     # In the outermost program, and only there, what is not used has no name.
     used = set(jaxpr.outvars).union(*[eqn.invars for eqn in jaxpr.eqns])
@@ -192,10 +173,11 @@ def _equation(eqn: Eqn, names: Names) -> Document:
     """Return the document of an equation: `b:f32[3] = name[parameters] a`."""
     settings = names.settings
     shown = _shown(eqn) if settings.custom_pp_eqn_rules else eqn.params
-    if eqn.primitive.shares_names and settings.custom_pp_eqn_rules:
-        (inner,) = subjaxprs(shown)
-        if inner not in names.programs:
-            names.forget(inner)
+    for inner in subjaxprs(shown):
+        if inner in names.programs:
+            continue
+        names.forget(inner)
+        if eqn.primitive.shares_names and settings.custom_pp_eqn_rules:
             names.share(inner.invars, eqn.invars)
             names.share(inner.outvars, eqn.outvars)
     parts: list[Document | str] = []

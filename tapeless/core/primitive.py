@@ -90,6 +90,15 @@ class Primitive:
     has_phrase = False
     # What libraries that walk programs ask: `bind` returns a sequence.
     multiple_results = True
+    # Which rules are not the default ones, for passes that need not call those.
+    has_effects = has_split = has_dce = has_stage = False
+
+    def __init_subclass__(cls) -> None:
+        """Note which rules the class has."""
+        cls.has_effects = cls.effects is not Primitive.effects
+        cls.has_split = cls.split is not Primitive.split
+        cls.has_dce = cls.dce is not Primitive.dce
+        cls.has_stage = cls.stage is not Primitive.stage
 
     def __init__(self) -> None:
         """Enter the operation in the registry."""

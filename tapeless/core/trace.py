@@ -93,7 +93,7 @@ class Trace:
     def process(
         self, prim: Any, args: tuple[Value, ...], params: dict[str, Any]
     ) -> tuple[Value, ...]:
-        """Apply the operation `prim` to `args`."""
+        """Apply the operation `prim` to `args`; `params` is the trace's to keep."""
         raise NotImplementedError
 
     def array(self, elements: Any, aval: ShapedArray) -> Value:

@@ -399,9 +399,9 @@ class Elementwise(Primitive):
         parts = [
             broadcast_elements(partial(tangent, out, *primals, **params), aval)
             for tangent, partial in zip(tangents, partials, strict=True)
-            if partial is not None and not isinstance(tangent, Zero)
+            if partial is not None and type(tangent) is not Zero
         ]
-        return (out,), (reduce(add_tangents, parts, Zero(aval)),)
+        return (out,), (reduce(add_tangents, parts) if parts else Zero(aval),)
 
     def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
         """Align the batch axes: in place when nothing forbids it, else in front."""

@@ -27,11 +27,11 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
     live = {atom for atom in outvars if type(atom) is Var}
     eqns: list[Eqn] = []
     for eqn in reversed(jaxpr.eqns):
-        wanted = tuple(var in live for var in eqn.outvars)
-        if not any(wanted) and not eqn.effects:
+        wanted = tuple([var in live for var in eqn.outvars])
+        if True not in wanted and not eqn.effects:
             continue
         kept = _shrink(eqn, wanted)
-        live.update(atom for atom in kept.invars if type(atom) is Var)
+        live.update([atom for atom in kept.invars if type(atom) is Var])
         eqns.append(kept)
     inputs = tuple(flag or var in live for var, flag in zip(jaxpr.invars, kept_inputs, strict=True))
     live_consts = [var in live for var in jaxpr.constvars]
@@ -52,7 +52,8 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
 
 def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:
     """Return the equation reduced, by its primitive's rule, to what is wanted or must stay."""
-    shrunk = eqn.primitive.dce(wanted, len(eqn.invars), **eqn.params)
+    prim = eqn.primitive
+    shrunk = prim.dce(wanted, len(eqn.invars), **eqn.params) if prim.has_dce else None
     if shrunk is None:
         return eqn
     needed, params, left = shrunk

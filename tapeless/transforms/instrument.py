@@ -134,10 +134,7 @@ def _instrumented(value: Any, kinds: Kinds) -> Any:
     return tuple(instrument(x, kinds) for x in value) if jaxprs_in(value) else value
 
 
-def _with_rows_that_go_on(
-    invars: Sequence[Atom],
-    params: dict,
-) -> tuple[tuple, dict]:
+def _with_rows_that_go_on(invars: Sequence[Atom], params: dict) -> tuple[tuple, dict]:
     """Return the operands and parameters of a loop over rows that does not check those done.
 
     In the body such a row repeats the first that goes on; what it gives is not used.

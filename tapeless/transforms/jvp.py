@@ -74,10 +74,12 @@ class JVPTrace(Trace):
     def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Run the jvp rule, or plainly the operation when no tangent is there."""
         tag, parent = self.tag, self.parent
-        if True not in [isinstance(arg, Tracer) and arg.tag is tag for arg in args]:
-            if not prim.joins_every_trace:
-                return parent.process(prim, args, params)
-        primals, tangents = zip(*map(self.unwrap, args), strict=True)
+        own = [type(arg) is JVPTracer and arg.tag is tag for arg in args]
+        if True not in own and not prim.joins_every_trace:
+            return parent.process(prim, args, params)
+        pairs = list(zip(args, own, strict=True))
+        primals = tuple([x.primal if is_own else x for x, is_own in pairs])
+        tangents = tuple([x.tangent if is_own else zero_tangent(x) for x, is_own in pairs])
         previous, context.trace = context.trace, parent
         try:
             outs, out_tangents = prim.jvp(primals, tangents, **params)
@@ -87,7 +89,7 @@ class JVPTrace(Trace):
 
     def unwrap(self, x: Value) -> tuple[Value, Tangent]:
         """Return the primal and the tangent of a value."""
-        if isinstance(x, Tracer) and x.tag is self.tag:
+        if type(x) is JVPTracer and x.tag is self.tag:
             return x.primal, x.tangent
         return x, zero_tangent(x)
 

@@ -13,6 +13,7 @@ operation needs become constants of the staged program: they are the *residuals*
     split_jaxpr  = SplitTrace over a StageTrace: a program becomes a known and a staged program
 
 First-order operations need no rule for this.  Operations that contain programs have one, `split`.
+In a program, an equation without that rule goes to its half as it is.
 """
 
 from __future__ import annotations
@@ -22,21 +23,28 @@ from collections.abc import Callable, Mapping, Sequence
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.effects import STATE
-from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import DebugInfo, Jaxpr, Var
+from tapeless.core.interpret import operand
+from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
 from tapeless.core.ref import is_ref
-from tapeless.core.source import JVP, name_scope, new_stack, stack_depth
+from tapeless.core.source import (
+    JVP,
+    UNKNOWN_SOURCE,
+    name_scope,
+    new_stack,
+    override_source,
+    stack_depth,
+)
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import JVPTrace, jvp_flat
 from tapeless.transforms.references import without_references
-from tapeless.transforms.stage import StageTrace
+from tapeless.transforms.stage import StageTrace, StageTracer
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
-from tapeless.util.seqs import merge, select
+from tapeless.util.seqs import merge, select, split
 
 __all__ = ["Linearized", "SplitJaxpr", "SplitTrace", "linearize_flat", "split_jaxpr"]
 
@@ -48,49 +56,32 @@ class SplitTrace(Trace):
 
     __slots__ = ("staged",)
 
-    def __init__(
-        self,
-        parent: Trace,
-        staged: StageTrace,
-    ) -> None:
+    def __init__(self, parent: Trace, staged: StageTrace) -> None:
         """A value is unknown if it is a tracer of `staged`."""
         super().__init__(parent, staged.tag)
         self.staged = staged
 
-    def process(
-        self,
-        prim: Primitive,
-        args: tuple[Value, ...],
-        params: dict,
-    ) -> tuple[Value, ...]:
+    def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
         """Do it now, stage it, or let a primitive that contains programs do some of both."""
         tag = self.tag
         unknown = tuple([isinstance(arg, Tracer) and arg.tag is tag for arg in args])
         if True not in unknown:
             return self.parent.process(prim, args, params)
-        previous, context.trace = context.trace, self.parent
-        try:
-            split = prim.split(unknown, **params)
-        finally:
-            context.trace = previous
-        if split is None:
+        rule = under(self.parent, prim.split, unknown, **params) if prim.has_split else None
+        if rule is None:
             return self.staged.process(prim, args, params)
-        known_outs, residuals = self.run_known(split, select(args, [not flag for flag in unknown]))
+        known_outs, residuals = self.run_known(rule, select(args, [not flag for flag in unknown]))
         available = (*residuals, *args, *known_outs)
-        staged_prim, staged_params = split.staged
-        inputs = tuple(available[position] for position in split.staged_args)
+        staged_prim, staged_params = rule.staged
+        inputs = tuple(available[position] for position in rule.staged_args)
         staged_outs = self.staged.process(staged_prim, inputs, staged_params)
-        return tuple(merge(split.unknown_outputs, known_outs, staged_outs))
+        return tuple(merge(rule.unknown_outputs, known_outs, staged_outs))
 
     def linear_side(self) -> Trace:
         """Return the staged program: a zero tangent that is made there is no residual."""
         return self.staged
 
-    def run_known(
-        self,
-        split: Split,
-        known: Sequence[Value],
-    ) -> tuple[Sequence[Value], Sequence[Value]]:
+    def run_known(self, split: Split, known: Sequence[Value]) -> tuple[Sequence, Sequence]:
         """Run the known half; return its outputs and its residuals."""
         if split.known is None:
             return (), ()
@@ -203,57 +194,118 @@ class SplitJaxpr:
     residual_inputs: tuple[int | None, ...]
 
 
+class _StagedHalf(StageTrace):
+    """The staged half of a program, and `known`, the other half.
+
+    Most equations go to one half as they are, under the names of the whole.  Only an operation with
+    a `split` rule is traced; `names` has what its results are called.  residuals: known variables
+    that are needed here.
+    """
+
+    __slots__ = ("known", "known_vars", "names", "residuals", "unknown_vars", "values")
+
+    def __init__(self, jaxpr: Jaxpr, unknown: Mask) -> None:
+        """Share out the inputs; constants are common."""
+        debug = DebugInfo(jaxpr.debug.function)
+        self.known = StageTrace(context.trace, debug.function, debug)
+        super().__init__(self.known, debug.function, debug)
+        whole, self.builder.invars = split(jaxpr.invars, unknown)
+        builder = self.known.builder
+        builder.invars, self.known_vars, self.unknown_vars = (
+            whole,
+            set(whole),
+            set(self.builder.invars),
+        )
+        self.values = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+        self.names: dict[Atom, Atom] = {}
+        self.residuals: dict[Atom, None] = {}
+        for var, value in self.values.items():
+            first = builder.const_vars.setdefault(id(value), var)
+            if first is var:
+                builder.consts.append(value)
+            else:
+                self.names[var] = first
+        self.builder.const_vars, self.builder.consts = builder.const_vars, builder.consts
+
+    def need(self, atoms: Sequence[Atom]) -> None:
+        """Note which of the atoms are known variables."""
+        for atom in atoms:
+            if atom in self.known_vars:
+                self.residuals[atom] = None
+
+    def atom(self, x: Value) -> Atom:
+        """Return the atom of a value; a known variable has the same name in both halves."""
+        if not self.known.owns(x):
+            return super().atom(x)
+        if type(x.atom) is Var:
+            self.residuals[x.atom] = None
+        return x.atom
+
+    def add(self, eqn: Eqn) -> None:
+        """Give an equation to a half, or let its operation do some of both."""
+        if not self.names.keys().isdisjoint(eqn.invars):
+            eqn = eqn.replace(invars=[self.names.get(atom, atom) for atom in eqn.invars])
+        if self.unknown_vars.isdisjoint(eqn.invars):
+            self.known.builder.eqns.append(eqn)
+            self.known_vars.update(eqn.outvars)
+        elif not eqn.primitive.has_split:
+            self.builder.eqns.append(eqn)
+            self.unknown_vars.update(eqn.outvars)
+            self.need(eqn.invars)
+        else:
+            self.divide(eqn)
+
+    def divide(self, eqn: Eqn) -> None:
+        """Apply an operation that has a rule."""
+        trace = SplitTrace(self.known, self)
+        with override_source(eqn.source):
+            args = tuple(map(self.value, eqn.invars))
+            outs = under(trace, trace.process, eqn.primitive, args, eqn.params.copy())
+        for var, out in zip(eqn.outvars, outs, strict=True):
+            half = self if self.owns(out) else self.known
+            self.names[var] = atom = half.atom(out)
+            if half.owns(out) and type(atom) is Var:
+                (self.unknown_vars if half is self else self.known_vars).add(atom)
+
+    def value(self, atom: Atom) -> Value:
+        """Return what stands for an atom."""
+        if type(atom) is Literal:
+            return operand(atom)
+        if atom in self.values:
+            return self.values[atom]
+        half = self if atom in self.unknown_vars else self.known
+        return StageTracer(half, atom.aval, atom, UNKNOWN_SOURCE)
+
+
 @weak_identity_cache
-def split_jaxpr(
-    jaxpr: Jaxpr,
-    unknown: Mask,
-    forced: Mask,
-) -> SplitJaxpr:
+def split_jaxpr(jaxpr: Jaxpr, unknown: Mask, forced: Mask) -> SplitJaxpr:
     """Divide a program by which inputs are unknown.
 
     forced: per output, whether it must come from the staged half even if it is known (carries).
     """
-    known_trace = StageTrace(context.trace, jaxpr.debug.function, DebugInfo(jaxpr.debug.function))
-    staged = StageTrace(known_trace, jaxpr.debug.function, DebugInfo(jaxpr.debug.function))
-    splitter = SplitTrace(known_trace, staged)
-    inputs = [
-        (staged if flag else known_trace).new_input(aval)
-        for aval, flag in zip(jaxpr.in_avals, unknown, strict=True)
-    ]
+    staged = _StagedHalf(jaxpr, unknown)
     try:
         with new_stack():
-            outs = under(splitter, eval_jaxpr, jaxpr, jaxpr.consts, *inputs)
-        unknown_outs = tuple(f or staged.owns(x) for f, x in zip(forced, outs, strict=True))
-        atoms = [staged.atom(out) for out in select(outs, unknown_outs)]
-        # Only what the known program computes is a residual; an array from outside is a constant.
-        residuals = [x for x in staged.builder.consts if known_trace.owns(x)]
-        whole = _lift(staged.builder.build(atoms), residuals)
-        kept = (*[False] * len(residuals), *[True] * (len(whole.invars) - len(residuals)))
-        lifted, needed = dce_jaxpr(whole, (True,) * len(atoms), kept)
-        residuals = select(residuals, needed[: len(residuals)])
-        known_outs = select(outs, [not flag for flag in unknown_outs])
-        known_atoms = [known_trace.atom(x) for x in [*known_outs, *residuals]]
+            for eqn in jaxpr.eqns:
+                staged.add(eqn)
     finally:
-        known_trace.tag.alive = staged.tag.alive = False
+        staged.known.tag.alive = staged.tag.alive = False
+    outs = [staged.names.get(atom, atom) for atom in jaxpr.outvars]
+    unknown_outs = tuple(f or x in staged.unknown_vars for f, x in zip(forced, outs, strict=True))
+    atoms = select(outs, unknown_outs)
+    staged.need(atoms)
+    residuals = [*staged.residuals]
+    whole = staged.builder.build(atoms)
+    whole = whole.replace(invars=(*residuals, *whole.invars))
+    kept = (*[False] * len(residuals), *[True] * sum(unknown))
+    lifted, needed = dce_jaxpr(whole, (True,) * len(atoms), kept)
+    residuals = select(residuals, needed[: len(residuals)])
+    known_atoms = [*select(outs, [not flag for flag in unknown_outs]), *residuals]
     name = jaxpr.debug.function
-    whole = after_pass(known_trace.builder.build(known_atoms), "split", f"{name}, known")
+    whole = after_pass(staged.known.builder.build(known_atoms), "split", f"{name}, known")
     known, _ = dce_jaxpr(whole, (True,) * len(known_atoms), (True,) * len(whole.invars))
-    positions = {var: number for number, var in enumerate(known.invars)}
-    residual_inputs = tuple(positions.get(x.atom) for x in residuals)
-    avals = tuple(x.aval for x in residuals)
+    positions: dict[Atom, int] = {var: number for number, var in enumerate(known.invars)}
+    residual_inputs = tuple(positions.get(x) for x in residuals)
     after_pass(lifted, "split", f"{name}, staged")
+    avals = tuple(x.aval for x in residuals)
     return SplitJaxpr(known, lifted, unknown_outs, avals, residual_inputs)
-
-
-def _lift(jaxpr: Jaxpr, residuals: Sequence[Value]) -> Jaxpr:
-    """Turn the constants that are residuals into leading inputs."""
-    lifted = {id(x) for x in residuals}
-    pairs = list(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-    leading = [var for var, value in pairs if id(value) in lifted]
-    kept = [(var, value) for var, value in pairs if id(value) not in lifted]
-    return jaxpr.replace(
-        constvars=[var for var, _ in kept],
-        consts=[value for _, value in kept],
-        invars=(*leading, *jaxpr.invars),
-        debug=DebugInfo(jaxpr.debug.function),
-    )

@@ -14,6 +14,7 @@ tracer of an enclosing transformation is a constant, too; the caller passes it a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import NoReturn
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from tapeless.core import leaks
 from tapeless.core.aval import AbstractRef, ShapedArray, typeof
 from tapeless.core.check import after_pass
+from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.ref import is_ref
@@ -128,17 +130,19 @@ def _result_types(
     prim: Primitive, avals: tuple[ShapedArray, ...], params: dict
 ) -> Sequence[ShapedArray]:
     """Return the result types of an operation: from memory, where they depend on nothing else."""
+    key = None
+    if not params or prim.types_follow:
+        key = (prim, avals, *params.items()) if params else (prim, avals)
+        try:
+            found = _known_types.get(key)
+        except TypeError:  # a user's parameter that has no hash
+            key = found = None
+        if found is not None:
+            return found
     if AbstractRef in map(type, avals) and not prim.takes_references:
         refuse_references(prim, avals)
-    if params and not prim.types_follow:
-        return prim.abstract(*avals, **params)
-    key = (prim, avals, *params.items()) if params else (prim, avals)
-    try:
-        found = _known_types.get(key)
-    except TypeError:  # a user's parameter that has no hash
-        return prim.abstract(*avals, **params)
-    if found is None:
-        found = prim.abstract(*avals, **params)
+    found = prim.abstract(*avals, **params)
+    if key is not None:
         if len(_known_types) >= _MOST_KNOWN:
             _known_types.clear()
         _known_types[key] = found
@@ -164,7 +168,7 @@ class StageTrace(Trace):
 
     def process(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[Value, ...]:
         """Let the primitive enter itself: by one equation, unless it says otherwise."""
-        return prim.stage(self, args, params)
+        return prim.stage(self, args, params) if prim.has_stage else self.emit(prim, args, params)
 
     def new_input(self, aval: ShapedArray) -> StageTracer:
         """Add an input to the program."""
@@ -181,22 +185,18 @@ class StageTrace(Trace):
         return StageTracer(self, aval, atom, self.sources.current())
 
     def emit(self, prim: Primitive, args: Sequence[Value], params: dict) -> tuple[StageTracer, ...]:
-        """Append one equation and return its results."""
+        """Append one equation, which keeps `params`, and return its results."""
         tag = self.tag
         atoms = [
             arg.atom if type(arg) is StageTracer and arg.tag is tag else self.atom(arg)
             for arg in args
         ]
         outs = _result_types(prim, tuple([atom.aval for atom in atoms]), params)
-        return self.emit_typed(prim, atoms, outs, params)
-
-    def emit_typed(
-        self, prim: Primitive, atoms: Sequence[Atom], outs: Sequence[ShapedArray], params: dict
-    ) -> tuple[StageTracer, ...]:
-        """Append one equation whose result types are known."""
+        outvars = [Var(aval) for aval in outs]
+        effects = prim.effects(**params) if prim.has_effects else NO_EFFECTS
         source = self.sources.current()
-        outvars = tuple([Var(aval) for aval in outs])
-        self.builder.eqns.append(Eqn(prim, atoms, outvars, params, prim.effects(**params), source))
+        kept = MappingProxyType(params) if params else params
+        self.builder.eqns.append(Eqn(prim, atoms, outvars, kept, effects, source))
         return tuple([StageTracer(self, var.aval, var, source) for var in outvars])
 
     def atom(self, x: Value) -> Atom:

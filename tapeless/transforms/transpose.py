@@ -125,6 +125,11 @@ def _transpose_operation(
 
     eqns: its equations, the last one first.
     """
+    if len(eqns) == 1:
+        walk.reach(eqns[0].source)
+        for atom, cotangent in _transpose_eqn(eqns[0], env, linear, sums):
+            sums.add(atom, cotangent)
+        return
     own = {var for eqn in eqns for var in eqn.outvars}
     handed = []
     for eqn in eqns:

@@ -69,3 +69,46 @@ def test_a_linearised_function_is_reusable_and_checks_its_arguments():
     for scale in (1.0, 2.0):
         tangent = push(scale * np.ones(3, np.float32))
         np.testing.assert_allclose(scale * np.cos(X).sum(), tangent, rtol=1e-6)
+
+
+def test_equations_without_a_rule_are_shared_by_the_halves_of_a_program():
+    jaxpr = stage_flat(lambda x, y: [lax.sin(x), lax.mul(lax.cos(x), y)], [VECTOR, VECTOR])
+    halves = split_jaxpr(jaxpr, (False, True), (False, False))
+    assert set(jaxpr.eqns) == {*halves.known.eqns, *halves.staged.eqns}
+
+
+def test_the_halves_share_constants_and_one_value_is_one_residual():
+    table = jnp.asarray(X)
+    inner = jax.jit(lambda x, y: (lax.mul(x, table), lax.mul(lax.mul(x, y), table)))
+
+    def function(x, y):
+        a = lax.sin(x)
+        b, c = inner(a, y)
+        return [lax.mul(a, c), lax.add(b, table)]
+
+    jaxpr = stage_flat(function, [VECTOR, VECTOR])
+    halves = split_jaxpr(jaxpr, (False, True), (False, True))
+    assert halves.unknown_outputs == (True, True)
+    assert len(halves.known.outvars) == len(set(halves.known.outvars)) == 2
+    residuals = eval_jaxpr(halves.known, halves.known.consts, X)
+    staged = eval_jaxpr(halves.staged, halves.staged.consts, *residuals, X)
+    for want, got in zip(eval_jaxpr(jaxpr, jaxpr.consts, X, X), staged, strict=True):
+        np.testing.assert_allclose(want, got, rtol=1e-6)
+
+
+def test_a_constant_that_stands_twice_in_a_program_may_be_split():
+    jaxpr = stage_flat(lambda x, y: [lax.mul(lax.mul(x, y), X), lax.mul(y, 2 * X)], [VECTOR] * 2)
+    twice = jaxpr.with_consts([X, X])
+    halves = split_jaxpr(twice, (False, True), (False, False))
+    assert len(jaxpr.consts) == 2
+    outs = eval_jaxpr(halves.staged, halves.staged.consts, *[X] * len(halves.staged.invars))
+    np.testing.assert_allclose(X * X, outs[1], rtol=1e-6)
+
+
+def test_residuals_of_nested_programs_have_names_of_their_own_in_print():
+    def loop(x):
+        return lax.scan(lambda c, u: (jnp.sin(c) * u, jnp.exp(c)), x, X)[0]
+
+    text = str(jax.make_jaxpr(lambda x: jax.linearize(loop, x)[1](1.0))(1.5))
+    bound = [line.split(":")[0].strip() for line in text.splitlines() if " = " in line]
+    assert len(bound) == len(set(bound))
