@@ -32,6 +32,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
+from tapeless.kernel.strips import STRIPS, strip_of
 from tapeless.util.records import record
 
 __all__ = ["block_costs", "costs", "evaluations", "reductions"]
@@ -132,6 +133,12 @@ def _add_call(total: dict[str, float], call: Call, times: float) -> None:
         m, n, k = (SQUARE * arg.value for arg in call.args[3:6] if isinstance(arg, Const))
         total["flops"] += times * 2 * m * n * k
         total["bytes accessed"] += times * (2 * (m * k + k * n) + 4 * m * n)
+        return
+    if call.symbol.startswith(STRIPS):
+        strip = strip_of(call.symbol)
+        results = strip.rows * strip.width
+        total["flops"] += times * 2 * results * strip.terms
+        total["bytes accessed"] += times * results * strip.dtype.itemsize
         return
     routine = call.symbol.rpartition(":")[2][1:]
     if not call.symbol.startswith("blas:") or routine not in _SIZES:

@@ -13,6 +13,7 @@ failed, a pending signal) returns at once from the function it is in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from tapeless.compiler import plan
 from tapeless.compiler.formats import format_of
@@ -33,6 +34,7 @@ from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
+from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import chunk_length, close_task, open_task, private_buffers
 from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
@@ -50,6 +52,7 @@ from tapeless.kernel.ir import (
     While,
     ends_in_fault,
 )
+from tapeless.kernel.strips import STRIPS
 from tapeless.util.records import record
 
 __all__ = ["Emitted", "emit_program"]
@@ -479,6 +482,8 @@ class _Emitter:
             args.append(f"{kind} {text}")
         if call.symbol == PRODUCT:
             self.module.extras[call.symbol] = product_text
+        elif call.symbol.startswith(STRIPS):
+            self.module.extras[call.symbol] = partial(strip_text, call.symbol)
         in_python = call.is_fault or call.symbol.startswith("host:")
         result = "i32" if in_python else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")

@@ -120,6 +120,7 @@ class ProgramBuilder(KernelBuilder):
         self._frames: list[_Frame] = []
         self._donated: set[Buffer] = set()
         self.has_matrix_registers = target.host_target().matrices
+        self.registers = target.host_target().registers
 
     def notes(self) -> Mapping[Buffer, str]:
         """Return where buffers come from, in words; one that records no origins knows of none."""

@@ -19,6 +19,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from tapeless.kernel.strips import Registers
 from tapeless.util.records import record
 
 __all__ = ["Target", "host_target", "named_target"]
@@ -41,6 +42,14 @@ class Target:
     gathers: bool
     half: bool
     matrices: bool = False
+
+    @property
+    def registers(self) -> Registers | None:
+        """The vector registers, if an instruction multiplies and adds."""
+        is_arm = self.triple.startswith("aarch64")
+        if self.vector_bytes < 32 and not is_arm:
+            return None
+        return Registers(32 if self.vector_bytes == 64 or is_arm else 16, self.vector_bytes)
 
 
 _ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64

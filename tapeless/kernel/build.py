@@ -23,8 +23,8 @@ A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out alon
 reductions for its elements share their expressions.
 
 Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be
-overwritten (`may_overwrite`), and whether the processor multiplies matrices
-(`has_matrix_registers`).
+overwritten (`may_overwrite`), and which registers the processor has for matrices
+(`has_matrix_registers`) and for strips (`registers`).
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ from tapeless.kernel.phases import by_phases, loops_around
 from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
+from tapeless.kernel.strips import Registers
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 
 __all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
@@ -79,6 +80,7 @@ class KernelBuilder(FoldNodes):
     """Makes scalars, kernel values and statements; see the module's docstring."""
 
     has_matrix_registers = False
+    registers: Registers | None = None
 
     def __init__(self) -> None:
         """Start an empty program."""

@@ -12,9 +12,9 @@ The operation is linear in each operand, and both transposes are convolutions: w
 reversed, and with batch and channels exchanged.  A batch axis goes into the batch, or into the
 channels and the groups.
 
-Small convolutions, and those with few channels, lower to folds.  In large ones windows are laid out
-as matrices, which BLAS multiplies with the kernels: block by block (`convblocks.py`), or, with
-groups, those of one image after the other.
+Small convolutions, and those with few channels, lower to folds.  Large ones keep sums in registers
+(`convstrips.py`), or windows are laid out as matrices, which BLAS multiplies with the kernels:
+block by block (`convblocks.py`), or, with groups, those of one image after the other.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from tapeless.prims.convlayout import (
     split_off,
     swapped,
 )
+from tapeless.prims.convstrips import conv_in_strips, pays_in_strips
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
@@ -275,8 +276,11 @@ class Conv(Primitive):
         few = min(plan.depth, plan.features) < 4
         if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
             return (_lower_by_fold(b, args, outs[0], plan, wide),)
-        if plan.groups == 1 and plan.windows.count:
-            return (_lower_by_blocks(b, args, outs[0], plan, wide),)
+        if plan.windows.count and not plan.by_images:
+            spec = plan.numbers.lhs_spec
+            in_strips = pays_in_strips(b, spec, plan.features, plan.windows, wide)
+            if in_strips or plan.groups == 1:
+                return (_lower_by_blocks(b, args, outs[0], plan, wide, in_strips),)
         return (_lower_by_matrix(b, args, outs[0], plan, wide),)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
@@ -458,12 +462,16 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: 
     return b.virtual(out, pull)
 
 
-def _lower_by_blocks(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
-    """Return the result as products of matrices, block by block."""
-    x, k = args
-    n = plan.numbers
+def _lower_by_blocks(
+    b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any, in_strips: bool
+) -> Any:
+    """Return the result as products of matrices, block by block, or in strips."""
+    (x, k), n, dtype = args, plan.numbers, np.dtype(wide)
     specs = (n.lhs_spec, n.rhs_spec)
-    result, order = conv_in_blocks(b, x, k, specs, plan.windows, np.dtype(wide))
+    if in_strips:
+        result, order = conv_in_strips(b, x, k, specs, plan.windows, dtype, plan.groups)
+    else:
+        result, order = conv_in_blocks(b, x, k, specs, plan.windows, dtype)
     axes = tuple(n.out_spec[role] for role in order)
     if axes == tuple(range(len(axes))) and result.dtype == out.dtype:
         return b.reshape(result, out)

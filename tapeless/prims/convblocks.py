@@ -28,18 +28,18 @@ In the common layouts neither kernels nor results, nor the images that have no p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tapeless.core.aval import ShapedArray
 from tapeless.prims.blas import Multiply
-from tapeless.prims.window import Windows, dilated
+from tapeless.prims.convoperands import arranged, chunks_of, in_chunks, padded
+from tapeless.prims.window import Windows
 
 __all__ = ["conv_in_blocks"]
 
 BLOCK = 1 << 18  # bytes of patches, which stay in the cache
 FEWEST_PLACES = 96  # of a block, since each reads all kernels
-CHUNKS = 16
 
 Spec = Sequence[int]
 
@@ -83,71 +83,9 @@ class _Blocks:
         else:
             self.order = (0, 1, *space) if self.space_last else (1, *space, 0)
             k_order = (1, 0, *space) if self.space_last else (1, *space, 0)
-        self.images = self.padded(images, x_spec)
-        self.kernels = self.arranged(kernels, k_spec, k_order)
+        self.images = padded(b, images, x_spec, self.order, windows, dtype)
+        self.kernels = arranged(b, kernels, k_spec, k_order, dtype)
         self.multiply = Multiply(b, dtype)
-
-    # Operands
-
-    def arranged(
-        self,
-        value: Any,
-        spec: Spec,
-        order: Spec,
-    ) -> Any:
-        """Return a value in memory with its axes in an order of ours: itself if it is so."""
-        axes = tuple(spec[role] for role in order)
-        if axes == tuple(range(len(axes))) and value.dtype == self.dtype:
-            return self.b.stored(value)
-        aval = ShapedArray(tuple(value.shape[axis] for axis in axes), self.dtype)
-
-        def pull(index: Sequence[Any]) -> Any:
-            """Return an element."""
-            place = [index[axes.index(axis)] for axis in range(len(axes))]
-            return self.b.convert(value.at(*place), self.dtype)
-
-        return self.b.stored(self.b.virtual(aval, pull))
-
-    def padded(self, value: Any, spec: Spec) -> Any:
-        """Return the images in order, with their padding and holes."""
-        b, windows = self.b, self.windows
-        if all(pair == (0, 0) for pair in windows.padding) and set(windows.base) <= {1}:
-            return self.arranged(value, spec, self.order)
-        space = [
-            _room(*sizes)
-            for sizes in zip(windows.shape, windows.base, windows.padding, strict=True)
-        ]
-        whole = [self.n_images, self.n_channels, *(room[0] for room in space)]
-        copied = [self.n_images, self.n_channels, *(room[2] for room in space)]
-        target = b.buffer(
-            ShapedArray(
-                tuple(whole[role] for role in self.order),
-                self.dtype,
-            )
-        )
-        b.assign(target, b.constant(0, target.aval))
-
-        def store(index: Sequence[Any]) -> None:
-            """Copy one element."""
-            place = dict(zip(self.order, index, strict=True))
-            to = dict(place)
-            source: list[Any] = [None] * len(spec)
-            for role, axis in enumerate(spec):
-                source[axis] = place[role]
-                if role >= 2:
-                    first, base, low = space[role - 2][1], *self.steps(role - 2)
-                    source[axis] = b.iadd(place[role], first)
-                    to[role] = b.iadd(b.imul(source[axis], base), low)
-            element = b.convert(value.at(*source), self.dtype)
-            b.store(target, [to[role] for role in self.order], element)
-
-        if min(copied) > 0:
-            b.nest([copied[role] for role in self.order], store)
-        return target
-
-    def steps(self, axis: int) -> tuple[int, int]:
-        """Return how far apart the elements of an image are, and the padding before them."""
-        return self.windows.base[axis], self.windows.padding[axis][0]
 
     def element(
         self,
@@ -196,7 +134,7 @@ class _Blocks:
 
         def run(first: int, rows: int, n_blocks: int) -> None:
             """Compute some blocks of each image, from the place `first` on."""
-            chunks, per_chunk = _chunks(self.n_images * n_blocks)
+            chunks, per_chunk = chunks_of(self.n_images * n_blocks)
             patches = b.buffer(self.places_aval(chunks, rows))
 
             def one(chunk: Any, number: Any) -> None:
@@ -206,7 +144,7 @@ class _Blocks:
                 self.lay_out_places(patches, chunk, image, start)
                 self.multiply_places(patches, chunk, out, (image, start), (rows, width, depth))
 
-            self.in_chunks(self.n_images * n_blocks, chunks, per_chunk, one)
+            in_chunks(b, self.n_images * n_blocks, chunks, per_chunk, one)
 
         run(0, rows, n_blocks)
         if extent % rows:
@@ -274,7 +212,7 @@ class _Blocks:
         n, width = self.n_images * self.n_places, math.prod(rest)
         rows = _block_rows(extent, width * n * self.dtype.itemsize, 1)
         n_blocks, more = divmod(extent, rows)
-        chunks, _ = _chunks(self.n_channels * n_blocks)
+        chunks, _ = chunks_of(self.n_channels * n_blocks)
         sums = b.buffer(self.aval(order, chunks))
         b.assign(sums, b.constant(0, sums.aval))
 
@@ -297,7 +235,7 @@ class _Blocks:
                     (rows, width, n),
                 )
 
-            self.in_chunks(n_units, chunks, per_chunk, one)
+            in_chunks(b, n_units, chunks, per_chunk, one)
 
         run(0, rows, n_blocks)
         if more:
@@ -377,51 +315,8 @@ class _Blocks:
             result = (sums, target, features, False)
             self.multiply.matrices((n, features, k), left, right, result, True)
 
-    def in_chunks(
-        self, n_units: int, chunks: int, per_chunk: int, body: Callable[[Any, Any], None]
-    ) -> None:
-        """Run `body(chunk, unit)` for all units: those of a chunk in order, chunks in any order."""
-        b = self.b
-
-        def chunk(c: Any) -> None:
-            """Run the units of one chunk."""
-
-            def unit(j: Any) -> None:
-                """Run one unit, if it exists."""
-                number = b.iadd(b.imul(c, per_chunk), j)
-                if chunks * per_chunk == n_units:
-                    body(c, number)
-                else:
-                    b.when(b.lt(number, n_units), lambda: body(c, number))
-
-            b.loop(per_chunk, unit, independent=False)
-
-        b.loop(chunks, chunk)
-
-
-def _room(
-    extent: int,
-    base: int,
-    padding: tuple[int, int],
-) -> tuple[int, int, int]:
-    """Return the extent of an axis with padding and holes, and which elements are in it.
-
-    -> (extent, first element, number of elements); negative padding cuts elements off.
-    """
-    low, high = padding
-    whole = max(0, dilated(extent, base) + low + high)
-    first = max(0, -(low // base))
-    end = min(extent, -((low - whole) // base))
-    return whole, first, max(0, end - first)
-
 
 def _block_rows(extent: int, row_bytes: int, fewest: int) -> int:
     """Return how many rows form a block: as many as fit, and blocks of about the same size."""
     rows = min(extent, max(1, fewest, BLOCK // max(row_bytes, 1)))
     return -(-extent // -(-extent // rows))
-
-
-def _chunks(n_units: int) -> tuple[int, int]:
-    """Return how many chunks some units are shared among, and how many each has at most."""
-    per_chunk = -(-n_units // CHUNKS)
-    return -(-n_units // per_chunk), per_chunk

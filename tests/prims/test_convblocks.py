@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
-from tapeless.prims import convblocks
+from tapeless.prims import conv, convblocks
 
 LAYOUTS = {
     "channels last": ("NHWC", "HWIO", "NHWC"),
@@ -42,6 +42,12 @@ def reference(x, k, strides, padding, lhs_dilation, rhs_dilation) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(holes, spans, (2, 3))
     windows = windows[:, :, :: strides[0], :: strides[1], :: rhs_dilation[0], :: rhs_dilation[1]]
     return np.einsum("ncijpq,ocpq->noij", windows, k, optimize=True)
+
+
+@pytest.fixture(autouse=True)
+def no_strips(monkeypatch):
+    """Let blocks have what strips would take."""
+    monkeypatch.setattr(conv, "pays_in_strips", lambda *args: False)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -1,0 +1,63 @@
+"""Strips as text: what they compute, level by level, and that their sums stay in registers."""
+
+from __future__ import annotations
+
+import ctypes
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from tapeless.compiler.engine import generate_object
+from tapeless.compiler.linker import link, machine
+from tapeless.compiler.striptext import strip_text
+from tapeless.compiler.target import host_target, named_target
+from tapeless.kernel.strips import Registers, Strip
+
+LEVELS = {
+    "one": ((9, 1, 8),),
+    "two": ((3, 50, 40), (5, 1, 8)),
+    "three": ((2, 60, 120), (3, 20, 40), (5, 2, 8)),
+}
+
+
+def expected(strip: Strip, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Add the products up, term by term."""
+    out = np.zeros((strip.rows, strip.width))
+    for term in np.ndindex(*(extent for extent, _, _ in strip.levels)):
+        at = [sum(np.multiply(term, steps)) for steps in list(zip(*strip.levels, strict=True))[1:]]
+        rows = x[at[0] + strip.row_step * np.arange(strip.rows)]
+        out += np.outer(rows, y[at[1] : at[1] + strip.width])
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("levels", LEVELS)
+def test_a_strip_adds_up_products(levels, dtype):
+    strip = Strip(np.dtype(dtype), 3, 4, 2, 7, 11, LEVELS[levels])
+    draw = np.random.default_rng(0)
+    x, y = (draw.normal(size=400).astype(dtype) for _ in range(2))
+    out = np.zeros(11 * 3, dtype)
+    target = host_target()
+    code = link(generate_object(strip_text(strip.symbol), target), strip.symbol, (), {})
+    routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address(strip.symbol))
+    routine(x.ctypes.data, y.ctypes.data, out.ctypes.data)
+    rows = out.reshape(3, 11)
+    np.testing.assert_allclose(rows[:, :8], expected(strip, x, y), rtol=1e-5, atol=1e-5)
+    assert not rows[:, 8:].any()
+
+
+def test_sums_stay_in_registers():
+    strip = Strip(np.dtype(np.float32), 14, 16, 2, 32, 64, ((3, 1856, 3072), (96, 1, 32)))
+    target = named_target("x86-64-v4")
+    module = llvm.parse_assembly(strip_text(strip.symbol), llvm.create_context())
+    module.triple = target.triple
+    text = machine(target, 1).emit_assembly(module)
+    assert text.count("vfmadd") == 28
+    assert "rsp" not in text
+
+
+def test_targets_without_multiply_and_add_have_no_strips():
+    assert named_target("x86-64-v2").registers is None
+    assert named_target("x86-64-v3").registers == Registers(16, 32)
+    assert named_target("aarch64").registers == Registers(32, 16)
