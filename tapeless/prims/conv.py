@@ -12,9 +12,7 @@ The operation is linear in each operand, and both transposes are convolutions: w
 reversed, and with batch and channels exchanged.  A batch axis goes into the batch, or into the
 channels and the groups.
 
-Small convolutions, and those with few channels, lower to folds.  Large ones keep sums in registers
-(`convstrips.py`), or windows are laid out as matrices, which BLAS multiplies with the kernels:
-block by block (`convblocks.py`), or, with groups, those of one image after the other.
+How one is computed, `convlower.py` says.
 """
 
 from __future__ import annotations
@@ -29,14 +27,12 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.common import (
     add_tangents,
     batch_dim,
     move_dim,
     shape_of,
 )
-from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convert import convert
 from tapeless.prims.convlayout import (
     ConvDimensionNumbers,
@@ -48,14 +44,13 @@ from tapeless.prims.convlayout import (
     split_off,
     swapped,
 )
-from tapeless.prims.convstrips import conv_in_strips, pays_in_strips
+from tapeless.prims.convlower import ConvPlan, conv_windows, lower_conv
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
 )
 from tapeless.prims.structural import array_text, pairs_text, rev
 from tapeless.prims.window import (
-    Windows,
     dilated,
     padtype_to_pads,
     transposed_padding,
@@ -69,23 +64,6 @@ __all__ = [
 
 Shape = Sequence[int]
 Padding = str | Sequence[tuple[int, int]]
-SMALL = 32**3  # multiplications; below, the matrix costs more than it saves
-ROOM = 1 << 24  # elements; up to here, the windows of all images are laid out, in parallel
-
-
-def _windows(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> Windows:
-    """Return where the windows are in the images, along the axes of space."""
-    n = params["dimension_numbers"]
-    return Windows(
-        spatial(x_shape, n.lhs_spec),
-        {
-            "window_dimensions": spatial(k_shape, n.rhs_spec),
-            "window_strides": params["window_strides"],
-            "padding": params["padding"],
-            "base_dilation": params["lhs_dilation"],
-            "window_dilation": params["rhs_dilation"],
-        },
-    )
 
 
 def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[int, ...]:
@@ -96,7 +74,7 @@ def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[
     values = (
         images,
         k_shape[n.rhs_spec[0]],
-        *_windows(x_shape, k_shape, params).count,
+        *conv_windows(x_shape, k_shape, params).count,
     )
     for axis, value in zip(n.out_spec, values, strict=True):
         out[axis] = value
@@ -269,19 +247,7 @@ class Conv(Primitive):
         return (merge_into(parts, out_axis + 1, out_axis + 1),), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
-        plan = _Plan(args[0].shape, args[1].shape, outs[0], params)
-        wide = args[0].dtype
-        if dtypes.issubdtype(wide, np.floating) and dtypes.itemsize_bits(wide) < 32:
-            wide = np.dtype(np.float32)
-        few = min(plan.depth, plan.features) < 4
-        if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
-            return (_lower_by_fold(b, args, outs[0], plan, wide),)
-        if plan.windows.count and not plan.by_images:
-            spec = plan.numbers.lhs_spec
-            in_strips = pays_in_strips(b, spec, plan.features, plan.windows, wide)
-            if in_strips or plan.groups == 1:
-                return (_lower_by_blocks(b, args, outs[0], plan, wide, in_strips),)
-        return (_lower_by_matrix(b, args, outs[0], plan, wide),)
+        return (lower_conv(b, args, outs[0], params),)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         n = params["dimension_numbers"]
@@ -304,7 +270,7 @@ class Conv(Primitive):
 
     def reference(self, x: np.ndarray, k: np.ndarray, **params: Any) -> tuple:
         (aval,) = self.abstract(typeof(x), typeof(k), **params)
-        plan = _Plan(x.shape, k.shape, aval, params)
+        plan = ConvPlan(x.shape, k.shape, aval, params)
         out = np.zeros(aval.shape, np.result_type(x.dtype, np.float64))
         for index in np.ndindex(*aval.shape):
             image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
@@ -356,220 +322,6 @@ class _PlainIndex:
     def idiv(x: int, divisor: int) -> int:
         """x // divisor."""
         return x // divisor
-
-
-class _Plan:
-    """The sizes of a convolution, and its indices.
-
-    groups: of channels or images; features: kernels of a group; channels: of one kernel; depth: the
-    products of one sum.
-    """
-
-    def __init__(
-        self,
-        x: Shape,
-        k: Shape,
-        out: ShapedArray,
-        params: dict[str, Any],
-    ) -> None:
-        """x, k: the operands' shapes."""
-        self.numbers = n = params["dimension_numbers"]
-        self.windows = _windows(x, k, params)
-        self.channels_last = n.lhs_spec[1] == len(x) - 1
-        self.by_images = params["batch_group_count"] > 1
-        self.groups = params["batch_group_count"] * params["feature_group_count"]
-        self.features = k[n.rhs_spec[0]] // self.groups
-        self.channels = k[n.rhs_spec[1]]
-        self.images = out.shape[n.out_spec[0]]
-        self.spots = int(np.prod(self.windows.count, dtype=int))
-        self.depth = self.channels * int(np.prod(self.windows.window, dtype=int))
-        self.work = self.images * self.groups * self.features * self.spots * self.depth
-
-    def image_index(
-        self,
-        b: Any,
-        image: Any,
-        feature: Any,
-        channel: Any,
-        space: list,
-    ) -> list:
-        """Return the index into the images for one product."""
-        group = b.idiv(feature, self.features) if self.groups > 1 else 0
-        if self.by_images:
-            image = b.iadd(b.imul(group, self.images), image)
-        else:
-            channel = b.iadd(b.imul(group, self.channels), channel)
-        return _placed(self.numbers.lhs_spec, (image, channel, *space))
-
-    def depth_shape(self) -> tuple[int, ...]:
-        """Return the axes of one window's elements, in the order of the images' memory."""
-        if self.channels_last:
-            return (*self.windows.window, self.channels)
-        return (self.channels, *self.windows.window)
-
-    def split_depth(self, index: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        """Return the channel and the place in the window of an element."""
-        if self.channels_last:
-            return index[-1], index[:-1]
-        return index[0], index[1:]
-
-    def kernel_index(self, feature: Any, channel: Any, inner: Sequence[Any]) -> list:
-        """Return the index into the kernels for one product."""
-        return _placed(self.numbers.rhs_spec, (feature, channel, *inner))
-
-
-def _placed(spec: Shape, values: Sequence[Any]) -> list[Any]:
-    """Return the index that has the canonical `values` at the axes of a layout."""
-    index: list[Any] = [None] * len(spec)
-    for axis, value in zip(spec, values, strict=True):
-        index[axis] = value
-    return index
-
-
-def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
-    """Return the result as sums that are computed where they are pulled."""
-    x, k = args
-    zero = b.const(0, wide)
-
-    def pull(index: Sequence[Any]) -> Any:
-        """Sum the products for one element."""
-        image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
-
-        def element(inner: Sequence[Any]) -> Any:
-            """Return one product."""
-            channel, *offset = inner
-            space, inside = plan.windows.place(b, spot, offset)
-            value = x.at(*plan.image_index(b, image, feature, channel, space))
-            value = b.convert(value, wide)
-            if inside is not None:
-                value = b.select(inside, value, zero)
-            return b.mul(
-                value,
-                b.convert(
-                    k.at(*plan.kernel_index(feature, channel, offset)),
-                    wide,
-                ),
-            )
-
-        total = b.fold(
-            (plan.channels, *plan.windows.window),
-            element,
-            "add",
-            zero,
-        )
-        return b.convert(total, out.dtype)
-
-    return b.virtual(out, pull)
-
-
-def _lower_by_blocks(
-    b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any, in_strips: bool
-) -> Any:
-    """Return the result as products of matrices, block by block, or in strips."""
-    (x, k), n, dtype = args, plan.numbers, np.dtype(wide)
-    specs = (n.lhs_spec, n.rhs_spec)
-    if in_strips:
-        result, order = conv_in_strips(b, x, k, specs, plan.windows, dtype, plan.groups)
-    else:
-        result, order = conv_in_blocks(b, x, k, specs, plan.windows, dtype)
-    axes = tuple(n.out_spec[role] for role in order)
-    if axes == tuple(range(len(axes))) and result.dtype == out.dtype:
-        return b.reshape(result, out)
-
-    def pull(index: Sequence[Any]) -> Any:
-        """Find an element of the result."""
-        return b.convert(result.at(*(index[axis] for axis in axes)), out.dtype)
-
-    return b.virtual(out, pull)
-
-
-def _lower_by_matrix(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, wide: Any) -> Any:
-    """Return the result as products of matrices: rows are windows, columns are kernels."""
-    x, k = args
-    x = b.stored(x)
-    matrices = ShapedArray((plan.groups, plan.features, *plan.depth_shape()), wide)
-
-    def kernel(index: Sequence[Any]) -> Any:
-        """Return an element of the kernels as matrices (group, feature, depth)."""
-        feature = b.iadd(b.imul(index[0], plan.features), index[1])
-        channel, offset = plan.split_depth(index[2:])
-        return b.convert(k.at(*plan.kernel_index(feature, channel, offset)), wide)
-
-    kernels = b.stored(b.virtual(matrices, kernel))
-    size = plan.groups * plan.spots * plan.depth
-    apart = plan.images if plan.images * size <= ROOM else 1
-    places = (apart, plan.groups, *plan.windows.count)
-    rows = b.buffer(ShapedArray((*places, *plan.depth_shape()), wide))
-    result = b.buffer(
-        ShapedArray(
-            (plan.images, plan.groups, plan.spots, plan.features),
-            wide,
-        )
-    )
-    sizes = (plan.groups, plan.spots, plan.features, plan.depth)
-    product = Product(b, rows, kernels, result, sizes, (False, True))
-
-    def one_image(image: Any) -> None:
-        """Lay out the windows of one image, and multiply."""
-        own = image if apart > 1 else 0
-        _lay_out(b, x, rows, plan, (image, own))
-
-        def group(g: Any) -> None:
-            """Multiply the windows of one group."""
-            shift = b.iadd(b.imul(image, plan.groups), g)
-            here = b.iadd(b.imul(own, plan.groups), g)
-            product.of_rows((here, g, shift), 0, plan.spots)
-
-        if plan.groups == 1:
-            group(0)
-        else:
-            b.loop(plan.groups, group, independent=False)
-
-    b.loop(plan.images, one_image, independent=apart > 1)
-    return _in_layout(b, result, out, plan)
-
-
-def _lay_out(b: Any, x: Any, rows: Any, plan: _Plan, images: tuple[Any, Any]) -> None:
-    """Store the windows of an image as rows; images: its number in x, and in rows."""
-    image, own = images
-    n_places = len(plan.windows.count)
-    zero = b.const(0, rows.dtype)
-
-    def store(index: Sequence[Any]) -> None:
-        """Store one element of a window."""
-        group, place, depth = (
-            index[0],
-            index[1 : n_places + 1],
-            index[n_places + 1 :],
-        )
-        channel, offset = plan.split_depth(depth)
-        space, inside = plan.windows.place(b, place, offset)
-        feature = b.imul(group, plan.features)
-        at = plan.image_index(b, image, feature, channel, space)
-        value = b.convert(x.at(*at), rows.dtype)
-        if inside is not None:
-            value = b.select(inside, value, zero)
-        b.store(rows, (own, *index), value)
-
-    b.nest(rows.shape[1:], store)
-
-
-def _in_layout(b: Any, result: Any, out: ShapedArray, plan: _Plan) -> Any:
-    """Return the products (image, group, spot, feature) in the layout of the result."""
-    spec = plan.numbers.out_spec
-    last = len(spec) - 1
-    if plan.groups == 1 and spec == (0, last, *range(1, last)) and result.dtype == out.dtype:
-        return b.reshape(result, out)
-
-    def pull(index: Sequence[Any]) -> Any:
-        """Find an element among the products."""
-        image, feature, *spot = (index[axis] for axis in spec)
-        group = b.idiv(feature, plan.features) if plan.groups > 1 else 0
-        flat = b.flat_index(spot, plan.windows.count)
-        element = result.at(image, group, flat, b.imod(feature, plan.features))
-        return b.convert(element, out.dtype)
-
-    return b.virtual(out, pull)
 
 
 def _transposed_images(ct: Value, aval: ShapedArray, k: Value, params: dict[str, Any]) -> Value:

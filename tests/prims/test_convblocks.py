@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
-from tapeless.prims import conv, convblocks
+from tapeless.prims import convblocks, convlower
 
 LAYOUTS = {
     "channels last": ("NHWC", "HWIO", "NHWC"),
@@ -47,7 +47,7 @@ def reference(x, k, strides, padding, lhs_dilation, rhs_dilation) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def no_strips(monkeypatch):
     """Let blocks have what strips would take."""
-    monkeypatch.setattr(conv, "pays_in_strips", lambda *args: False)
+    monkeypatch.setattr(convlower, "pays_in_strips", lambda *args: False)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
