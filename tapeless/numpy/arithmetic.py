@@ -371,6 +371,7 @@ def pow(x1: Any, x2: Any, /) -> Array:
 
 def _power_of_integers(x1: Value, x2: Value) -> Value:
     """Square and multiply, for exponents below 64; the powers of 0 are 0, but 0 ** 0 is 1."""
+    x1 = lax.convert_element_type(x1, dtype_of(x1))
     zero, one = const(x1, 0), const(x1, 1)
     result = where(lax.bitwise_and(lax.eq(x1, zero), lax.ne(x2, zero)), zero, one)
     for _ in range(6):
@@ -502,8 +503,7 @@ def _logical(name: str, operation: Callable, x: Any, y: Any) -> Value:
     """Make truth values of the operands and combine them."""
     x, y = promote_args(name, x, y)
     if dtype_of(x) != _BOOL:
-        zero = const(x, 0)
-        x, y = lax.ne(x, zero), lax.ne(y, zero)
+        x, y = (lax.ne(each, const(each, 0)) for each in (x, y))
     return operation(x, y)
 
 

@@ -126,9 +126,17 @@ def _nd(
     axes = tuple(canonicalize_axis(axis, x.ndim) for axis in axes)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{_full(name)} does not support repeated axes. Got axes {axes}.")
+    if not axes:
+        return convert(x, _dtype_of_none(kind, typeof(x).dtype))
     if len(axes) > 3:
         return _by_parts(name, kind, x, s, axes, norm)
     return _transformed(x, kind, not name.startswith("i"), s, axes, norm)
+
+
+def _dtype_of_none(kind: Any, dtype: Any) -> Any:
+    """Return the dtype of the transform along no axes."""
+    wide = dtypes.to_inexact_dtype(dtype)
+    return wide if kind == FftType.RFFT else dtypes.to_complex_dtype(wide)
 
 
 @functools.partial(jit, static_argnums=(1, 2, 3, 4, 5), inline="early")

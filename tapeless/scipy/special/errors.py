@@ -105,7 +105,7 @@ def erfcx(x: Any) -> Value:
     """Return exp(x**2) erfc(x).
 
     >>> erfcx(100.0)
-    Array(0.00564161, dtype=float32, weak_type=True)
+    Array(0.00564161, dtype=float32)
     """
     return _erfcx_function(x)
 
@@ -204,10 +204,10 @@ def ndtr(x: Any) -> Value:
     """Return the normal distribution function, the integral of the density up to x.
 
     >>> ndtr(1.0)
-    Array(0.8413447, dtype=float32, weak_type=True)
+    Array(0.8413447, dtype=float32)
     """
     (x,) = promote_args_inexact("ndtr", x)
-    return _ndtr(x)
+    return _ndtr(lax.convert_element_type(x, dtype_of(x)))
 
 
 def _log_ndtr(x: Value) -> Value:
@@ -325,7 +325,7 @@ def wofz(z: Any) -> Value:
     """Return the Faddeeva function w(z) = exp(-z**2) erfc(-i z).
 
     >>> wofz(1j)
-    Array(0.42758358+0.j, dtype=complex64, weak_type=True)
+    Array(0.42758358+0.j, dtype=complex64)
     """
     return _wofz_function(z)
 

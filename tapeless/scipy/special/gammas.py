@@ -9,8 +9,9 @@ import numpy as np
 
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.common import check_arraylike, promote_args_inexact
+from tapeless.numpy.common import check_arraylike, convert, promote_args_inexact
 from tapeless.scipy.special.wide import horner, wide_function
 from tapeless.util import lazy
 
@@ -111,7 +112,12 @@ def factorial(n: Any, exact: bool = False) -> Value:
     if exact:
         raise NotImplementedError("factorial with exact=True")
     (n,) = promote_args_inexact("factorial", n)
-    return jnp.where(n < 0, 0, gamma(n + 1))
+    return jnp.where(n < 0, 0, _weak_as(n, gamma(n + 1)))
+
+
+def _weak_as(x: Value, out: Value) -> Value:
+    """Return `out`, weak if x is."""
+    return convert(out, typeof(out).dtype, typeof(x).weak_type)
 
 
 def _stirling_tail(x: Value) -> Value:
@@ -162,7 +168,8 @@ def betaln(a: Any, b: Any) -> Value:
     >>> jax.scipy.special.betaln(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([ 0.452, -1.322], dtype=float32)
     """
-    return _betaln_function(a, b)
+    a, b = promote_args_inexact("betaln", a, b)
+    return _weak_as(a, _betaln_function(a, b))
 
 
 def beta(a: Any, b: Any) -> Value:

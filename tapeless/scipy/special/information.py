@@ -11,7 +11,7 @@ from tapeless.core.trace import Value
 from tapeless.nn.normalization import log_softmax as nn_log_softmax
 from tapeless.nn.normalization import logsumexp as nn_logsumexp
 from tapeless.nn.normalization import softmax as nn_softmax
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import const, promote_args_inexact
 from tapeless.scipy.special.wide import horner
 
 __all__ = [
@@ -110,7 +110,8 @@ def _positive(
 ) -> tuple[Value, Value, Value]:
     """Tell where p and q are positive; return them there, and 1 elsewhere."""
     is_positive = (p > 0) & (q > 0)
-    return is_positive, jnp.where(is_positive, p, 1), jnp.where(is_positive, q, 1)
+    one = const(p, 1)
+    return is_positive, jnp.where(is_positive, p, one), jnp.where(is_positive, q, one)
 
 
 def _log_ratio(
@@ -170,7 +171,7 @@ def expit(x: Any) -> Value:
 @custom_jvp
 def _logit(x: Value) -> Value:
     """Return log(x / (1 - x))."""
-    return jnp.log(x / (1 - x))
+    return jnp.log(x / (const(x, 1) - x))
 
 
 @_logit.defjvp

@@ -141,7 +141,7 @@ def expn(n: Any, x: Any) -> Value:
     """Return E_n(x), the integral of exp(-x t) / t**n over t > 1, for x >= 0.
 
     >>> expn(2, 1.0)
-    Array(0.14849551, dtype=float32, weak_type=True)
+    Array(0.14849551, dtype=float32)
     """
     n, x = promote_args_inexact("expn", lax.stop_gradient(jnp.asarray(n)), x)
     return _expn_function(n, x)
@@ -181,7 +181,7 @@ def expi(x: Any) -> Value:
     """Return Ei(x), the integral of exp(t) / t up to x.
 
     >>> expi(1.0)
-    Array(1.8951178, dtype=float32, weak_type=True)
+    Array(1.8951178, dtype=float32)
     """
     return _expi_function(x)
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, dtypes
-from tapeless.core.aval import typeof
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact, promote_dtypes_complex
-from tapeless.prims.common import COMPLEX, FLOAT, Elementwise, shape_of, stretch
+from tapeless.prims.common import COMPLEX, FLOAT, Avals, Elementwise, shape_of, stretch
 from tapeless.prims.convert import convert
 from tapeless.prims.structural import broadcast_shapes
 
@@ -40,6 +40,11 @@ class WideFunction(Elementwise):
         self.name, self.body, self.partials = name, body, tuple(partials)
         self.numpy_function = numpy
         super().__init__()
+
+    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
+        """Check the operands; what is computed in double precision is never weak."""
+        (aval,) = super().abstract(*avals, **params)
+        return (aval.update(weak_type=False),)
 
     def decompose(
         self,

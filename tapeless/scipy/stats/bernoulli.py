@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import const, promote_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["cdf", "logpmf", "pmf", "ppf"]
@@ -30,7 +29,7 @@ def logpmf(
         loc,
     )
     x = k - loc
-    value = special.xlogy(x, p) + special.xlog1py(1 - x, -p)
+    value = special.xlogy(x, p) + special.xlog1py(const(x, 1) - x, -p)
     return jnp.where((x < 0) | (x > 1), -jnp.inf, value)
 
 
@@ -54,7 +53,7 @@ def cdf(k: Any, p: Any) -> Value:
     Array([0.75, 1.  ], dtype=float32)
     """
     k, p = promote_args_inexact("bernoulli.cdf", k, p)
-    value = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1))
+    value = jnp.where(k < 0, const(k, 0), jnp.where(k < 1, 1 - p, const(k, 1)))
     return jnp.where(jnp.isnan(p) | (p < 0) | (p > 1), jnp.nan, value)
 
 
@@ -66,5 +65,5 @@ def ppf(q: Any, p: Any) -> Value:
     """
     q, p = promote_args_inexact("bernoulli.ppf", q, p)
     bad = jnp.isnan(q) | jnp.isnan(p) | (p < 0) | (p > 1) | (q < 0) | (q > 1)
-    value = jnp.where(q == 0, -1, jnp.where(q <= 1 - p, lax.full_like(q, 0), 1))
+    value = jnp.where(q == 0, const(q, -1), jnp.where(q <= 1 - p, const(q, 0), const(q, 1)))
     return jnp.where(bad, jnp.nan, value)
