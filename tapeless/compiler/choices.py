@@ -58,11 +58,14 @@ def _inside(nodes: Nodes, statement: Statement) -> Statement:
 
 
 def _stores(nodes: Nodes, stores: Sequence[Store]) -> list[Store]:
-    """Rewrite the values of stores that share expressions."""
-    values = merge_reductions(nodes, _branched(nodes, [store.value for store in stores]))
+    """Rewrite the values and guards of stores that share expressions."""
+    guards = [store.guard for store in stores if store.guard is not None]
+    before = [*(store.value for store in stores), *guards]
+    after = merge_reductions(nodes, _branched(nodes, before))
+    values, rest = after[: len(stores)], iter(after[len(stores) :])
     return [
-        Store(store.buffer, store.index, value, store.guard, store.accumulate)
-        for store, value in zip(stores, values, strict=True)
+        Store(s.buffer, s.index, value, None if s.guard is None else next(rest), s.accumulate)
+        for s, value in zip(stores, values, strict=True)
     ]
 
 

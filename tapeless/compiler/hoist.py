@@ -4,7 +4,7 @@ The emitter hoists scalars by itself; this pass hoists arrays. The body of a loo
 a *head* that depends on the loop's constants alone, and the rest, which takes the head's results
 as further constants. What makes an array larger than its operands together (a broadcast, an iota)
 stays inside, and so does what needs it: reading such a value from memory would cost more than
-making it.
+making it. Of a check that is the same in each iteration, one bool goes in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.jaxpr import DebugInfo, Eqn, Jaxpr, Literal, Var, subjaxprs
+from tapeless.prims.check import check_p
+from tapeless.prims.reduce import reduce_and_p
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
 
@@ -68,6 +71,11 @@ def split_body(body: Jaxpr, n_consts: int) -> Split | None:
         if _is_invariant(eqn, known):
             head.append(eqn)
             known.update(eqn.outvars)
+        elif eqn.primitive is check_p and eqn.invars[0].aval.shape and eqn.invars[0] in known:
+            holds = _all_hold(eqn)
+            head.append(holds)
+            known.update(holds.outvars)
+            rest.append(eqn.replace(invars=(*holds.outvars, *eqn.invars[1:])))
         else:
             rest.append(eqn)
     made = {var for eqn in head for var in eqn.outvars}
@@ -92,3 +100,15 @@ def _is_invariant(eqn: Eqn, known: set[Var]) -> bool:
         return False
     read = sum(atom.aval.size for atom in eqn.invars)
     return all(var.aval.size <= max(read, 1) for var in eqn.outvars)
+
+
+def _all_hold(check: Eqn) -> Eqn:
+    """Return the equation that tells whether all bools of a check hold."""
+    fine = check.invars[0].aval
+    return check.replace(
+        primitive=reduce_and_p,
+        invars=check.invars[:1],
+        outvars=(Var(fine.update(shape=())),),
+        params={"axes": tuple(range(fine.ndim))},
+        effects=NO_EFFECTS,
+    )

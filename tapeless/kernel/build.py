@@ -10,8 +10,8 @@ an expression, evaluated by the statement that uses it: what must survive a late
 memory that it reads goes through `b.let`. Loads of memory that a rule writes itself carry a
 version (`after`), so that a load before a write and a load after it are different nodes.
 
-Checks. `b.raise_unless(v)` lets the nest over v's index space raise a flag, and looks at the flag
-when the nest has been written out: what is computed from checked values joins the nest.
+Checks. `b.raise_unless(v)` lets the loop raise a flag that makes what is computed from v, and looks
+at the flag when that loop has been written out; see `watch.py`.
 
 Nests. `b.stored(v)` opens a loop nest over v's index space, or joins the open one when that has
 the same shape; the nest is written out before anything that could observe the difference: another
@@ -38,7 +38,7 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
-from tapeless.kernel.folds import UNROLLED_FOLD, FoldNodes
+from tapeless.kernel.folds import UNROLLED_FOLD
 from tapeless.kernel.graph import replace, substitute, walk
 from tapeless.kernel.ir import (
     Affine,
@@ -62,6 +62,7 @@ from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
 from tapeless.kernel.strips import Registers
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
+from tapeless.kernel.watch import Watch, WatchNodes, has_axes_of
 
 __all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
 
@@ -76,7 +77,7 @@ _FLAG = ShapedArray((), _BOOL)
 _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 
-class KernelBuilder(FoldNodes):
+class KernelBuilder(WatchNodes):
     """Makes scalars, kernel values and statements; see the module's docstring."""
 
     has_matrix_registers = False
@@ -94,7 +95,6 @@ class KernelBuilder(FoldNodes):
         self._home: dict[Buffer, object] = {}
         self._entering: list[Buffer] = []
         self.host_calls: dict[str, tuple[Callable, list[Buffer], list[Buffer]]] = {}
-        self.iterations: list[Scalar] = []
         self._afterwards: list[list[Callable[[Scalar], None]]] = []
 
     # Values
@@ -150,7 +150,7 @@ class KernelBuilder(FoldNodes):
         else:
             nest = self._join(value)
             flat = self.flat_index(nest.index, value.shape)
-            nest.add(buffer, value.at(*nest.index), self.positions(flat, value.aval))
+            self._add(nest, buffer, value.at(*nest.index), self.positions(flat, value.aval))
             value.store_in(buffer)
 
     def reshape(self, value: KernelValue, aval: ShapedArray) -> KernelValue:
@@ -168,9 +168,7 @@ class KernelBuilder(FoldNodes):
             self._changed(own.memory)
             value.overwritten()
             return own
-        copy = self.buffer(value.aval)
-        self.assign(copy, value)
-        return copy
+        return self.copied(value)
 
     def row(self, value: KernelValue, i: IndexLike) -> KernelValue:
         """View the row `i`, along the first axis, of a value."""
@@ -189,7 +187,7 @@ class KernelBuilder(FoldNodes):
         nest = self._join(value)
         flat = self.flat_index((i, *nest.index), target.shape)
         element = value.at(*nest.index)
-        nest.add(target.memory, element, self.positions(flat, value.aval))
+        self._add(nest, target.memory, element, self.positions(flat, value.aval))
         self._changed(target.memory)
 
         def pull(index: tuple[IndexLike, ...]) -> Element:
@@ -301,10 +299,22 @@ class KernelBuilder(FoldNodes):
         if isinstance(element, Const):
             return element
         buffer = Buffer((), element.dtype, "local", self.name("x"))
+        flags = self.watched_by_reductions(element, (), ())
+        self.end_nest()
+        self._blocks[-1].extend((Store(buffer, self.affine(0), element), *flags))
         self.flush()
-        self._emit(Store(buffer, self.affine(0), element))
         self._version[buffer] = self.epoch
         return self.load(buffer, 0, after=max(self.epoch, self._scope_version))
+
+    def copied(self, value: KernelValue) -> KernelValue:
+        """Return a copy of a value in fresh memory, whose loop may raise flags of checks."""
+        copy = self.buffer(value.aval)
+        if value.aval.size:
+            self.end_nest()
+            self._store_elements(value, copy.memory, (), copy)
+            self.flush()
+        self._changed(copy.memory)
+        return copy
 
     def assign(
         self, target: KernelValue, value: KernelValue, prefix: Sequence[IndexLike] = ()
@@ -313,7 +323,7 @@ class KernelBuilder(FoldNodes):
         self.flush()
         if value.aval.size:
             if value.buffer is not None and value.buffer is target.buffer:
-                value = self._copied(value)
+                value = self.copied(value)
             self._store_elements(value, target.memory, tuple(prefix), target)
             self.flush()
         self._changed(target.memory)
@@ -415,19 +425,22 @@ class KernelBuilder(FoldNodes):
         counts = list(self.iterations)
         if fine.aval.size == 1:
             wrong = self.not_(fine.at(*(0,) * len(fine.shape)))
-            self._raise_if(wrong, function, args, counts)
+            self._alarms.append((lambda: self._raise_if(wrong, function, args, counts), args))
+            if len(self._alarms) == 1:
+                self.flush()
             return
+        nest = self._nest
+        if nest is not None and has_axes_of(nest, fine):
+            self.bool_at(nest, fine)
+        else:
+            self.end_nest()
         flag = self.buffer(_FLAG, "temp")
-        nest = self._join(fine)
-        place = self.affine(0)
         # In front, so as not to part two nests over the same rows.
-        self._blocks[-1].insert(0, Store(flag.memory, place, self.const(False, _BOOL)))
-        wrong = self.not_(fine.at(*nest.index))
-        nest.watch(
-            Store(flag.memory, place, self.const(True, _BOOL), wrong),
-            lambda: self._raise_if(flag.at(), function, args, counts),
-            args,
-        )
+        self._blocks[-1].insert(0, Store(flag.memory, self.affine(0), self.const(False, _BOOL)))
+        self._watches.append(Watch(fine, flag))
+        self._alarms.append((lambda: self._raise_if(flag.at(), function, args, counts), args))
+        if nest is not None and self._nest is nest:
+            self.watched_by(nest)
 
     def _raise_if(
         self,
@@ -443,22 +456,13 @@ class KernelBuilder(FoldNodes):
 
         def fail() -> None:
             """Copy, and call."""
-            operands = [self._copied(arg) for arg in counts]
+            operands = [self.copied(arg) for arg in counts]
             for arg in args:
                 given = arg.is_stored and arg.memory.space == "input"
-                operands.append(arg if given else self._copied(arg))
+                operands.append(arg if given else self.copied(arg))
             self._host_call(f"fault:{len(self.host_calls)}", function, operands, [])
 
         self.when(wrong, fail)
-
-    @contextmanager
-    def iteration(self, number: Scalar) -> Generator[None, None, None]:
-        """Let checks know the number of the iteration that is being written."""
-        self.iterations.append(self.convert(number, _INT32))
-        try:
-            yield
-        finally:
-            self.iterations.pop()
 
     def after_loop(self, write: Callable[[Scalar], None]) -> None:
         """Write more statements behind the numbered loop around, by its number of iterations."""
@@ -499,18 +503,22 @@ class KernelBuilder(FoldNodes):
             self._changed(buffer)
 
     def flush(self) -> None:
-        """Write out the open nest."""
+        """Write out the open nest, the loops of checks that have none, and what looks at flags."""
         nest, self._nest = self._nest, None
-        if nest is None or not nest.stores:
-            return
-        self._blocks[-1].extend(self._nest_statements(nest))
-        for alarm, _ in nest.alarms:
+        if nest is not None and nest.stores:
+            self._blocks[-1].extend(self._nest_statements(nest))
+        while self._watches:
+            own = self.open_nest(self._watches[0].fine.shape)
+            self.watched_by(own)
+            self._blocks[-1].extend(self._nest_statements(own))
+        alarms, self._alarms = self._alarms, []
+        for alarm, _ in alarms:
             alarm()
 
-    def wanted_by_checks(self) -> list[KernelValue]:
-        """Return what the messages of the open nest's checks tell."""
-        alarms = [] if self._nest is None else self._nest.alarms
-        return [value for _, wanted in alarms for value in wanted]
+    def end_nest(self) -> None:
+        """Write out the open nest if there is one; checks that have no loop go on waiting."""
+        if self._nest is not None:
+            self.flush()
 
     def finish(self) -> Block:
         """Return the statements of the whole program."""
@@ -570,7 +578,7 @@ class KernelBuilder(FoldNodes):
         """Return the open nest if `value` may be stored by it, else a new one, open from now on."""
         nest = self._nest
         if nest is None or nest.shape != value.shape or len(nest.stores) >= NEST_STORES:
-            self.flush()
+            self.end_nest()
             nest = self.open_nest(value.shape)
         value.at(*nest.index)
         if nest.stores and self._nest is not nest:
@@ -578,9 +586,17 @@ class KernelBuilder(FoldNodes):
             nest = self.open_nest(value.shape)
             value.at(*nest.index)
         if self._nest is not nest:
-            self.flush()
+            self.end_nest()
         self._nest = nest
+        self.watched_by(nest)
         return nest
+
+    def _add(
+        self, nest: Nest, buffer: Buffer, element: Element, positions: Sequence[Affine]
+    ) -> None:
+        """Let a nest store an element, and the flags of checks that its reductions raise."""
+        nest.add(buffer, element, positions)
+        nest.stores.extend(self.watched_by_reductions(element, nest.index, nest.shape))
 
     def _store_elements(
         self,
@@ -598,18 +614,21 @@ class KernelBuilder(FoldNodes):
         small = not value.shape or (buffer.space == "local" and not made)
         if small:
             for position in np.ndindex(*value.shape):
-                element = value.at(*position)
                 flat = self.flat_index((*prefix, *position), shape)
                 flats = self.positions(flat, value.aval)
+                element = value.at(*position)
+                flags = self.watched_by_reductions(element, (), ())
                 for i, part in zip(flats, parts_of(element), strict=True):
                     self._blocks[-1].append(Store(buffer, i, part))
+                self._blocks[-1].extend(flags)
             return
         nest = self.open_nest(value.shape)
         element = value.at(*nest.index)
         flat = self.flat_index((*prefix, *nest.index), shape)
-        nest.add(buffer, element, self.positions(flat, value.aval))
-        self.flush()
+        self.end_nest()
+        self._add(nest, buffer, element, self.positions(flat, value.aval))
         self._nest = nest
+        self.watched_by(nest)
 
     def _nest_statements(self, nest: Nest) -> list[Statement]:
         """Make the loops of a nest, piece by piece."""
@@ -672,12 +691,6 @@ class KernelBuilder(FoldNodes):
             flat = self.flat_index(index, value.shape) if isinstance(index, tuple) else index
             return value.buffer, self.positions(self.affine(flat), value.aval)[0]
         return self.const(arg, _INT64) if isinstance(arg, int) else arg
-
-    def _copied(self, value: KernelValue) -> KernelValue:
-        """Return a copy of a value in fresh memory."""
-        copy = self.buffer(value.aval)
-        self.assign(copy, value)
-        return copy
 
 
 def _reduces_along(var: Index, roots: Sequence[Scalar]) -> bool:

@@ -68,7 +68,6 @@ def update(b: Any, carries: Carries, new: Sequence[KernelValue]) -> None:
     ]
     small = [(buffer, value) for buffer, value in changed if buffer.space == "local"]
     copied = [(buffer, b.stored(value)) for buffer, value in small if b.is_for_lanes(value)]
-    b.flush()
     done = {buffer for buffer, _ in copied}
     evaluated = [
         (buffer, value.aval, position, b.let(value.at(*position)))
@@ -76,6 +75,7 @@ def update(b: Any, carries: Carries, new: Sequence[KernelValue]) -> None:
         if buffer not in done
         for position in np.ndindex(*value.shape)
     ]
+    b.end_nest()
     _update_large(b, [pair for pair in changed if pair[0].space != "local"])
     for buffer, aval, position, element in evaluated:
         b.store(KernelValue(b, aval, buffer=buffer), position, element)
@@ -95,8 +95,7 @@ def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None
             nest = _close(b, nest)
             # One that has its copy waits for the others, which still read its old value.
             item = next(item for item in waiting if item.shifts_own or item.foreign)
-            copy = b.buffer(item.value.aval)
-            b.assign(copy, item.value)
+            copy = b.copied(item.value)
             waiting[waiting.index(item)] = _Update(item.buffer, copy, frozenset(), frozenset())
             continue
         waiting.remove(ready)

@@ -28,11 +28,10 @@ Pull = Callable[[tuple[IndexLike, ...]], Element]
 class Nest:
     """A loop nest that is still open: stores of several values over one iteration space.
 
-    index: a loop variable per axis; the constant 0 for an axis of extent 1.  alarms: what looks,
-    after the nest, at the flags that it raised.
+    index: a loop variable per axis; the constant 0 for an axis of extent 1.
     """
 
-    __slots__ = ("alarms", "elements", "index", "shape", "stores", "variables")
+    __slots__ = ("elements", "index", "shape", "stores", "variables")
 
     def __init__(self, shape: tuple[int, ...], index: tuple[IndexLike, ...]) -> None:
         """Start with nothing to store."""
@@ -41,18 +40,12 @@ class Nest:
         self.variables: tuple[Index, ...] = tuple(i for i in index if isinstance(i, Index))
         self.stores: list[Store] = []
         self.elements: dict[Buffer, Element] = {}
-        self.alarms: list[tuple[Callable[[], None], Sequence[KernelValue]]] = []
 
     def add(self, buffer: Buffer, element: Element, positions: Sequence[Affine]) -> None:
         """Store `element`; `positions` are the places of its parts."""
         for index, part in zip(positions, parts_of(element), strict=True):
             self.stores.append(Store(buffer, index, part))
         self.elements[buffer] = element
-
-    def watch(self, store: Store, alarm: Callable[[], None], wanted: Sequence[KernelValue]) -> None:
-        """Write a guarded number, and call `alarm`, which reads `wanted`, when the nest is done."""
-        self.stores.append(store)
-        self.alarms.append((alarm, wanted))
 
 
 class KernelValue:

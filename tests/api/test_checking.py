@@ -221,6 +221,20 @@ def test_indices_that_a_loop_counts_cost_no_check() -> None:
     assert text("index") == text("")
 
 
+def test_indices_that_a_loop_does_not_change_are_looked_at_once() -> None:
+    def step(x: Any, i: Any) -> Any:
+        return jax.lax.fori_loop(0, 50, lambda k, c: c[i] * 0.5 + 1, x)
+
+    checked = jax.jit(step, compiler_options={"checks": "index"})
+    x, i = jnp.ones(400), jnp.arange(400)
+    text = checked.lower(x, i).compile().as_text()
+    before, inside = text.split("in order:")
+    assert "= and(" in before
+    assert "= and(" not in inside
+    with pytest.raises(IndexError, match=r"index 400 is(.|\n)*in iteration 0 of the loop"):
+        checked(x, i + 1)
+
+
 @pytest.mark.parametrize("n", [17, 4097, 300_000])
 @pytest.mark.parametrize("place", [0, -1])
 def test_an_error_tells_the_index_though_the_result_is_written_over_the_indices(
