@@ -26,8 +26,6 @@ from tapeless.numpy.common import (
     concrete_value,
     convert,
     dtype_of,
-    promote_dtypes,
-    value_of,
 )
 from tapeless.numpy.creation import shape_argument
 from tapeless.numpy.joining import take_rows, tile
@@ -48,14 +46,15 @@ def insert(
     """Return the array with `values` inserted before the positions `obj` along an axis.
 
     arr: (n, m), obj: an integer, integers (k,), or a slice; values: broadcast to (k, m) ->
-    (n + k, m) for axis 0; without an axis, of the flattened array
+    (n + k, m) for axis 0; without an axis, of the flattened array. The dtype is that of arr.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.insert(jnp.arange(3), jnp.array([0, 2]), 9)
     Array([9, 0, 1, 9, 2], dtype=int32)
     """
     check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
-    x, new = promote_dtypes(asarray(arr), value_of(values))
+    x = asarray(arr)
+    new = convert(values, dtype_of(x))
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonicalize_axis(axis, typeof(x).ndim)
@@ -64,7 +63,7 @@ def insert(
     count = typeof(new).shape[0] if typeof(places).ndim == 0 else typeof(places).shape[0]
     rest = [size for number, size in enumerate(typeof(x).shape) if number != axis]
     new = moveaxis(broadcast(new, (count, *rest)), 0, axis)
-    joined = lax.concatenate([x, convert(new, dtype_of(x))], axis)
+    joined = lax.concatenate([x, new], axis)
     return take_rows(joined, _order(broadcast(places, (count,)), length), axis)
 
 

@@ -107,3 +107,11 @@ def test_trim_zeros():
 def test_faults(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("values", [5.5, np.array([1.5, 2.5], "float32"), np.int8(3)])
+def test_insert_keeps_the_dtype(values):
+    x = np.array([1, 2, 3], "int8")
+    found = jnp.insert(x, np.array([0, 2]), values)
+    assert found.dtype == "int8"
+    np.testing.assert_array_equal(found, np.insert(x, [0, 2], np.asarray(values, "int8")))
