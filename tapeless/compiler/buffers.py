@@ -12,6 +12,8 @@ inputs and outputs belong to the caller.
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,6 +38,7 @@ from tapeless.util.records import record
 __all__ = ["Memory", "assemble", "describe", "memory"]
 
 ALIGNMENT = 64
+_ENDLESS = 1 << 100
 
 
 @record
@@ -230,21 +233,37 @@ def _common_prefix(paths: Sequence[tuple[int, ...]]) -> int:
 def _first_fit(
     intervals: Sequence[tuple[int, int, Buffer]],
 ) -> tuple[dict[Buffer, int], int]:
-    """Give each buffer the lowest offset that is free during its life; return the arena's size."""
+    """Give each buffer the lowest offset that is free during its life; return the arena's size.
+
+    intervals: first and last number and buffer, in the order of the first numbers.
+    """
     offsets: dict[Buffer, int] = {}
-    active: list[tuple[int, int, int]] = []  # (offset, offset after it, last number), by offset
+    active: list[tuple[int, int, int]] = []  # a heap: (last number, offset, offset after it)
+    gaps = [(0, _ENDLESS)]  # by offset; no two of them touch
     size = 0
     for start, end, buffer in intervals:
-        active = [block for block in active if block[2] >= start]
+        while active and active[0][0] < start:
+            _free(gaps, *heapq.heappop(active)[1:])
         length = max(-(-n_bytes(buffer) // ALIGNMENT), 1) * ALIGNMENT
-        offset = place = 0
-        while place < len(active) and offset + length > active[place][0]:
-            offset = max(offset, active[place][1])
-            place += 1
-        active.insert(place, (offset, offset + length, end))
+        place = next(k for k, (low, high) in enumerate(gaps) if high - low >= length)
+        offset, high = gaps[place]
+        stop = offset + length
+        gaps[place : place + 1] = [(stop, high)] if stop < high else []
+        heapq.heappush(active, (end, offset, stop))
         offsets[buffer] = offset
-        size = max(size, offset + length)
+        size = max(size, stop)
     return offsets, size
+
+
+def _free(gaps: list[tuple[int, int]], low: int, high: int) -> None:
+    """Add a gap, and join it with those that it touches."""
+    place = bisect.bisect(gaps, (low, high))
+    first = last = place
+    if place and gaps[place - 1][1] == low:
+        first, low = place - 1, gaps[place - 1][0]
+    if gaps[place][0] == high:
+        last, high = place + 1, gaps[place][1]
+    gaps[first:last] = [(low, high)]
 
 
 def _written(block: Block) -> set[Buffer]:

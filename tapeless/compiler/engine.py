@@ -44,7 +44,7 @@ __all__ = [
 emit = lazy.load("tapeless.compiler.emit")  # a program whose objects are known is not emitted
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_extra_keys: dict[tuple[str, Target], str] = {}
+_extra_keys: dict[tuple[str, Target, int], str] = {}
 _extras: dict[str, Linked] = {}
 _linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
 
@@ -122,7 +122,10 @@ def link_emitted(
         return found
     show("llvm", name, lambda: emitted.text)
     show("asm", name, lambda: assembly(emitted.text, target, effort))
-    extras = [(symbol, _extra_key(symbol, text, target)) for symbol, text in emitted.extras.items()]
+    extras = [
+        (symbol, _extra_key(symbol, text, target, min(effort, 1)))
+        for symbol, text in emitted.extras.items()
+    ]
     _object(key, emitted.text, target, effort)
     found = link_parts(Parts(key, emitted.needs, tuple(extras)), given)
     if found is None:
@@ -130,13 +133,13 @@ def link_emitted(
     return found
 
 
-def _extra_key(symbol: str, text: Callable[[], str], target: Target) -> str:
+def _extra_key(symbol: str, text: Callable[[], str], target: Target, effort: int) -> str:
     """Return the key of an extra's object, which is made if need be; its text is made once."""
-    key = _extra_keys.get((symbol, target))
+    key = _extra_keys.get((symbol, target, effort))
     if key is None:
         written = text()
-        key = _extra_keys[symbol, target] = object_key(written, target, 1)
-        _object(key, written, target, 1)
+        key = _extra_keys[symbol, target, effort] = object_key(written, target, effort)
+        _object(key, written, target, effort)
     return key
 
 

@@ -189,7 +189,7 @@ class _Planner:
             if type(atom) is Var:
                 self.contexts[atom] = {("result", atom): float(max(atom.aval.size, 1))}
                 if self.whole:
-                    self._store(atom, "result")
+                    self.store(atom, "result")
         for position in reversed(range(len(self.jaxpr.eqns))):
             self._equation(position)
 
@@ -197,8 +197,10 @@ class _Planner:
         """Store values, going forwards, where expressions would become too large.
 
         An operand that others use as well is stored rather than the result, so that all of them
-        start from it.
+        start from it. What a nest before a cut has computed is stored there, if that is cheaper
+        than to compute it again behind the cut (`_Past`).
         """
+        past = _Past(self)
         members: dict[Var, frozenset[int]] = {}
         uses = Counter(atom for eqn in self.jaxpr.eqns for atom in {*eqn.invars})
         cuts: set[Var] = set()
@@ -208,26 +210,30 @@ class _Planner:
             found = self.probes[position]
             if found is None or found.statements:
                 continue
+            past.recall(eqn, members)
             operands = [x for x in dict.fromkeys(eqn.invars) if x in members]
             below = nothing.union({position}, *(members[x] for x in operands))
             if _is_large(below, sizes):
                 for x in operands:
                     shared = uses[x] > 1 and x.aval.size <= eqn.outvars[0].aval.size
                     if shared and 4 * len(members[x]) > MAX_EQUATIONS:
-                        self._store(x, "large")
+                        self.store(x, "large")
                         cuts.add(x)
-                        del members[x]
+                        past.computed_first(members.pop(x))
                 below = nothing.union({position}, *(members.get(x, nothing) for x in operands))
             large = _is_large(below, sizes)
             for var in eqn.outvars:
                 if large:
-                    self._store(var, "large")
+                    self.store(var, "large")
                     cuts.add(var)
                 else:
                     members[var] = below
+            past.computed(eqn, position, below)
+            if large:
+                past.end_nest()
         return frozenset(cuts)
 
-    def _store(self, var: Var, reason: str) -> None:
+    def store(self, var: Var, reason: str) -> None:
         """Decide to store a value."""
         self.reasons.setdefault(var, reason)
 
@@ -273,10 +279,10 @@ class _Planner:
         eqn, found = self.jaxpr.eqns[position], self.probes[position]
         if found is None:
             for var in eqn.outvars:
-                self._store(var, "result of a program")
+                self.store(var, "result of a program")
             for atom in eqn.invars:
                 if type(atom) is Var and not self._is_free(atom):
-                    self._store(atom, "operand of a program")
+                    self.store(atom, "operand of a program")
                     self._pulled(atom, [(("operand", position), 1.0)])
             return
         bases: dict[Context, float] = {}
@@ -284,7 +290,7 @@ class _Planner:
             contexts: dict[Context, float] = self.contexts.pop(var, {})
             if not stored and var not in self.reasons:
                 if found.in_pieces and any(map(_is_folded, contexts)):
-                    self._store(var, "in pieces")
+                    self.store(var, "in pieces")
                 self._choose(var, contexts)
             if stored or var in self.reasons:
                 size = float(max(var.aval.size, 1))
@@ -300,7 +306,7 @@ class _Planner:
             if type(atom) is not Var:
                 continue
             if found.forced[number]:
-                self._store(atom, "needed in memory")
+                self.store(atom, "needed in memory")
             if found.statements:
                 pulls = _statement_pulls(position, number, found)
             else:
@@ -313,7 +319,7 @@ class _Planner:
         for context, count in pulls:
             contexts[context] = max(contexts.get(context, 0.0), count)
         if len(contexts) > MAX_CONTEXTS and self.work.get(var, 0.0) > 0:
-            self._store(var, "many uses")
+            self.store(var, "many uses")
 
     def _choose(self, var: Var, contexts: dict[Context, float]) -> None:
         """Store a value if it would be evaluated so often that memory is cheaper."""
@@ -326,12 +332,84 @@ class _Planner:
             strided = sum(count for key, count in contexts.items() if _is_across(key))
             memory = MEMORY_COST * (memory + STRIDED_COST * strided)
         if evaluations > 1.01 * size and extra > memory:
-            self._store(var, f"pulled {evaluations / size:.3g} times")
+            self.store(var, f"pulled {evaluations / size:.3g} times")
 
     def _is_read_both_ways(self, var: Var, contexts: dict[Context, float]) -> bool:
         """Tell whether a large value is pulled along its rows and across: no cache has both."""
         size = var.aval.size * getattr(var.aval.dtype, "itemsize", 8)
         return size > CACHED and len({_is_across(context) for context in contexts}) == 2
+
+
+class _Past:
+    """What nests have computed that a cut has ended: it is stored rather than computed again.
+
+    A chain of operations and its gradient go through the same values, forwards and backwards, and
+    the way back is in other nests.
+    """
+
+    def __init__(self, planner: _Planner) -> None:
+        """Nothing is computed yet."""
+        self.planner = planner
+        self.makers: dict[Var, int] = {}
+        self.current: set[int] = set()
+        self.done: set[int] = set()
+        self.left = CACHED  # bytes, so that what is kept stays in the cache
+
+    def computed(self, eqn: Eqn, position: int, below: frozenset[int]) -> None:
+        """Note an equation, and what is computed for it if its results are stored."""
+        self.makers.update(dict.fromkeys(eqn.outvars, position))
+        if not self.planner.reasons.keys().isdisjoint(eqn.outvars):
+            self.current |= below
+
+    def computed_first(self, below: frozenset[int]) -> None:
+        """Note what is computed for an operand, after which the nest ends."""
+        self.current |= below
+        self.end_nest()
+
+    def end_nest(self) -> None:
+        """Note a cut."""
+        self.done |= self.current
+        self.current = set()
+
+    def recall(self, eqn: Eqn, members: dict[Var, frozenset[int]]) -> None:
+        """Store what ended nests have computed and an equation, or its operands, would pull."""
+        seen: set[Var] = set()
+        for x in eqn.invars:
+            if type(x) is Var:
+                self._recall(x, members, seen)
+
+    def _recall(self, var: Var, members: dict[Var, frozenset[int]], seen: set[Var]) -> None:
+        """Decide what to store of what a value needs, and note what is still computed for it."""
+        if var in seen or var not in members or self.done.isdisjoint(members[var]):
+            return
+        seen.add(var)
+        position = self.makers[var]
+        if position in self.done and (
+            var in self.planner.reasons or self._is_worth(var, members[var])
+        ):
+            self.planner.store(var, "computed before")
+            del members[var]
+            return
+        found = {position}
+        for x in self.planner.jaxpr.eqns[position].invars:
+            if type(x) is Var:
+                self._recall(x, members, seen)
+                found |= members.get(x, frozenset())
+        members[var] = frozenset(found)
+
+    def _is_worth(self, var: Var, below: frozenset[int]) -> bool:
+        """Tell whether memory for a value is cheaper than to compute it again."""
+        size = max(var.aval.size, 1)
+        probes = self.planner.probes
+        work = sum(sum(found.work) for found in map(probes.__getitem__, below) if found)
+        if work <= (STORE_COST + LOAD_COST) * size:
+            return False
+        n_bytes = size * getattr(var.aval.dtype, "itemsize", 8)
+        is_local = size <= LOCAL_SIZE and self.planner.work.get(var, 0.0) <= LOCAL_WORK
+        if is_local or n_bytes > self.left:
+            return False
+        self.left -= n_bytes
+        return True
 
 
 def _is_across(context: Context) -> bool:

@@ -26,7 +26,7 @@ from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import OF_BITS, recipe
-from tapeless.util.records import record
+from tapeless.util.records import record, replace
 
 __all__ = ["call_recipe"]
 
@@ -107,19 +107,50 @@ def _recipe_text(signature: _Signature) -> _Text:
 
 
 def _slow_module(signature: _Signature) -> str:
-    """Write the module of a recipe's slow way."""
-    usual = _Signature(
-        signature.name.removeprefix(_SLOW),
-        signature.dtype,
-        signature.sources,
-        signature.lanes,
-        signature.target,
-    )
+    """Write the module of a recipe's slow way.
+
+    It computes with numbers of 64 bits. Of narrower ones that fill a register it takes one half
+    after the other, which is half as much to compile.
+    """
+    lanes = signature.lanes
+    usual = replace(signature, name=signature.name.removeprefix(_SLOW))
+    halved = lanes > 1 and 8 * lanes > signature.target.vector_bytes
+    if halved:
+        usual = replace(usual, lanes=lanes // 2)
     body, _, entry = _written(usual)
     assert isinstance(body, Op), "only a recipe that ends in a choice has a slow way"
     module = Module(signature.target, signature.symbol())
-    _include(module, _function(signature, body.args[1], entry))
+    inner = replace(signature, name="half", lanes=lanes // 2) if halved else signature
+    _include(module, _function(inner, body.args[1], entry))
+    if halved:
+        _write_halves(module, signature, inner)
     return module.text()
+
+
+def _write_halves(module: Module, signature: _Signature, inner: _Signature) -> None:
+    """Write a function that calls another one for each half of its lanes."""
+    region = Region(None, Function(module), "function", Code("entry"))
+    results = []
+    for start in (0, inner.lanes):
+        lanes = _chosen(range(start, start + inner.lanes))
+        passed = []
+        for number, kind in enumerate(signature.parameters()):
+            half = region.emit(f"shufflevector {kind} %a{number}, {kind} poison, {lanes}")
+            part = inner.parameters()[number]
+            passed.append(f"{part} {half}")
+        arguments = ", ".join(passed)
+        call = region.emit(f'call {inner.result()} @"{inner.symbol()}"({arguments})')
+        results.append(f"{inner.result()} {call}")
+    halves = ", ".join(results)
+    joined = region.emit(f"shufflevector {halves}, {_chosen(range(signature.lanes))}")
+    region.do(f"ret {signature.result()} {joined}")
+    _finish(module, signature, region)
+
+
+def _chosen(lanes: range) -> str:
+    """Spell which lanes a shuffle takes."""
+    numbers = ", ".join(f"i32 {lane}" for lane in lanes)
+    return f"<{len(lanes)} x i32> <{numbers}>"
 
 
 def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]:
@@ -146,14 +177,19 @@ def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]
 
 def _function(signature: _Signature, body: Scalar, entry: Region) -> _Text:
     """Finish the function that returns `body`."""
-    module, symbol = entry.function.module, signature.symbol()
+    module = entry.function.module
     result = Values(_no_reduction, call_recipe).lanes(entry, body, signature.lanes)
     entry.do(f"ret {signature.result()} {result}")
+    _finish(module, signature, entry)
+    return _Text(module.functions, module.uses, module.declared, module.extras)
+
+
+def _finish(module: Module, signature: _Signature, entry: Region) -> None:
+    """Put a function into the module."""
     kinds = signature.parameters()
     named = [f"{kind} %a{number}" for number, kind in enumerate(kinds)]
-    head = f'{signature.result()} @"{symbol}"({", ".join(named)})'
-    module.functions[symbol] = (head, "\n".join(("entry:", *entry.code.lines)))
-    return _Text(module.functions, module.uses, module.declared, module.extras)
+    head = f'{signature.result()} @"{signature.symbol()}"({", ".join(named)})'
+    module.functions[signature.symbol()] = (head, "\n".join(("entry:", *entry.code.lines)))
 
 
 def _no_reduction(values: Values, region: Region, reduce: Reduce) -> tuple[Value, ...]:

@@ -25,6 +25,7 @@ from tapeless import dtypes
 from tapeless.compiler import hoist
 from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
+from tapeless.compiler.orientation import results_turned, untransposed
 from tapeless.compiler.products import products_after, products_ahead, sums_after
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.control.linear_solve import CustomLinearSolve
@@ -33,8 +34,6 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["simplify"]
-
-_LARGE_PRODUCT = 1 << 9  # elements; smaller ones are written out and like their factors as rows
 
 
 @weak_identity_cache
@@ -52,7 +51,7 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
         jaxpr.debug,
     )
     everything = (True,) * len(outvars)
-    return dce_jaxpr(simple, everything, (True,) * len(jaxpr.invars))[0]
+    return results_turned(dce_jaxpr(simple, everything, (True,) * len(jaxpr.invars))[0])
 
 
 class _Pass:
@@ -172,7 +171,7 @@ class _Pass:
                 self._equation(self._renamed(other))
             if before:
                 eqn = self._renamed(eqn)
-            eqn = _untransposed(_shorter(eqn, self.makers), self.makers)
+            eqn = untransposed(_shorter(eqn, self.makers), self.makers)
             same = _operand_that_is_result(eqn, self.makers) or self._unchanged(eqn)
             if same is not None:
                 self.names[eqn.outvars[0]] = same
@@ -387,35 +386,6 @@ _IDENTITIES: dict[str, Callable[[Eqn, dict[Var, Eqn]], Atom | None]] = {
     "broadcast_in_dim": _trivial_broadcast,
     "select_n": _equal_cases,
 }
-
-
-# Products of what was transposed
-
-
-def _untransposed(eqn: Eqn, makers: dict[Var, Eqn]) -> Eqn:
-    """Let a large product take factors as they were before they were transposed.
-
-    A library reads a matrix either way; the transposed one would be copied first.
-    """
-    if eqn.primitive.name != "dot_general" or eqn.outvars[0].aval.size < _LARGE_PRODUCT:
-        return eqn
-    factors = list(eqn.invars)
-    contracted, shared = map(list, eqn.params["dimension_numbers"])
-    for side, factor in enumerate(eqn.invars):
-        maker = makers.get(factor) if type(factor) is Var else None
-        if maker is None or maker.primitive.name != "transpose":
-            continue
-        permutation = maker.params["permutation"]
-        summed = {*contracted[side], *shared[side]}
-        left = [permutation[axis] for axis in range(len(permutation)) if axis not in summed]
-        if left == sorted(left):
-            factors[side] = maker.invars[0]
-            contracted[side] = tuple(permutation[axis] for axis in contracted[side])
-            shared[side] = tuple(permutation[axis] for axis in shared[side])
-    if all(new is old for new, old in zip(factors, eqn.invars, strict=True)):
-        return eqn
-    numbers = (tuple(contracted), tuple(shared))
-    return eqn.replace(invars=tuple(factors), params={**eqn.params, "dimension_numbers": numbers})
 
 
 # Chains of one operation

@@ -21,7 +21,7 @@ import enum
 import functools
 import marshal
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ target = lazy.load("tapeless.compiler.target")
 
 _HOUSES = ("tapeless.prims.", "tapeless.control.")
 _MOST_BYTES = 1 << 16  # of arrays that the compiler made
+_SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None)))
 
 
 class _NoKeyError(Exception):
@@ -84,7 +85,7 @@ def record_key(
         return None
     settings = (config.trace_context().values, donated, effort, _state_of_package())
     try:
-        text = "".join(_words((found[0], settings)))
+        text = _text((found[0], settings))
     except _NoKeyError:
         return None
     return objects.object_key(text, target.host_target(), 0) + ".call", found[1]
@@ -136,45 +137,52 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
             yield entry.path, known.st_size, known.st_mtime_ns
 
 
-def _words(value: Any) -> Iterator[str]:
-    """Yield pieces of text that are equal for equal values, in every process.
+def _write(value: Any, put: Callable[[str], None]) -> None:
+    """Put pieces of text that are equal for equal values, in every process.
 
     Each value is closed by brackets or quoted, so that no two sequences of values run together.
     """
     kind = type(value)
-    if value is None or kind in (bool, int, float, complex, str, bytes):
-        yield f"{kind.__name__}:{value!r};"
-    elif kind in (tuple, list):
-        yield f"{kind.__name__}("
+    if kind is tuple or kind is list:
+        put("tuple(" if kind is tuple else "list(")
         for item in value:
-            yield from _words(item)
-        yield ")"
-    elif isinstance(value, ShapedArray):
-        yield f"aval({value.shape},{_dtype_name(value.dtype)},{value.weak_type})"
+            _write(item, put)
+        put(")")
+    elif kind in _SIMPLE:
+        put(f"{kind.__name__}:{value!r};")
+    elif kind is ShapedArray:
+        put(_type_text(value))
     elif isinstance(value, Primitive):
-        yield _primitive_name(value)
+        put(_primitive_name(value))
     elif isinstance(value, type):
-        yield f"type:{value.__module__}.{value.__qualname__};"
+        put(f"type:{value.__module__}.{value.__qualname__};")
     else:
-        yield f"{kind.__module__}.{kind.__qualname__}("
-        yield from _fields(value)
-        yield ")"
+        put(f"{kind.__module__}.{kind.__qualname__}(")
+        _write_fields(value, put)
+        put(")")
 
 
-def _fields(value: Any) -> Iterator[str]:
-    """Yield the text of what a value of a class consists of."""
+def _text(value: Any) -> str:
+    """Return the pieces of a value as one text."""
+    pieces: list[str] = []
+    _write(value, pieces.append)
+    return "".join(pieces)
+
+
+def _write_fields(value: Any, put: Callable[[str], None]) -> None:
+    """Put the text of what a value of a class consists of."""
     if isinstance(value, (np.dtype, dtypes.ExtendedDtype)):
-        yield _dtype_name(value)
+        put(_dtype_name(value))
     elif isinstance(value, np.generic):
-        yield repr((value.dtype.str, value.tobytes()))
+        put(repr((value.dtype.str, value.tobytes())))
     elif isinstance(value, enum.Enum):
-        yield value.name
+        put(value.name)
     elif isinstance(value, slice):
-        yield from _words((value.start, value.stop, value.step))
+        _write((value.start, value.stop, value.step), put)
     elif isinstance(value, frozenset):
-        yield from sorted("".join(_words(item)) for item in value)
+        put("".join(sorted(map(_text, value))))
     elif type(value).__module__.startswith("tapeless.") and _names(value):
-        yield from _words([getattr(value, name) for name in _names(value)])
+        _write([getattr(value, name) for name in _names(value)], put)
     else:
         raise _NoKeyError
 
@@ -187,6 +195,13 @@ def _names(value: Any) -> Sequence[str]:
     return getattr(kind, "_fields", ())
 
 
+@functools.lru_cache(1024)
+def _type_text(aval: ShapedArray) -> str:
+    """Return the text of an array's type."""
+    return f"aval({aval.shape},{_dtype_name(aval.dtype)},{aval.weak_type})"
+
+
+@functools.lru_cache(256)
 def _dtype_name(dtype: Any) -> str:
     """Return a name that tells a dtype from all others."""
     if isinstance(dtype, np.dtype):

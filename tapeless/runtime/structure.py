@@ -21,7 +21,7 @@ from tapeless.core.jaxpr import Atom, Jaxpr, Literal, Var
 
 __all__ = ["parameters_key", "structure_of"]
 
-_MOST_EQUATIONS = 2000
+_MOST_EQUATIONS = 20_000
 
 
 class _NoKeyError(Exception):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tapeless.compiler import cost
 from tapeless.compiler.fuse import plan_program
+from tapeless.compiler.program import Program
 from tapeless.control import remat  # noqa: F401 - registers the primitive
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import registry
@@ -256,3 +258,33 @@ def test_what_is_reduced_is_joined_in_memory() -> None:
     x = np.arange(8100, dtype=F32).reshape(90, 90) / 100
     (found,) = run(function, x)
     np.testing.assert_allclose((np.roll(x, -1, 1) * x).sum(1), found, rtol=1e-5)
+
+
+def there_and_back(x: object) -> tuple:
+    """Multiply the sines of a long chain, from the last one to the first."""
+    values = [x]
+    for number in range(150):
+        values.append(bind("sin", bind("add", values[-1], np.float32(number))))
+    result = values.pop()
+    for value in reversed(values):
+        result = bind("mul", result, bind("cos", value))
+    return (result,)
+
+
+def test_what_ended_nests_have_computed_is_stored_and_not_computed_again() -> None:
+    def n_sines(program: Program) -> int:
+        """Count the sines that are computed for each element."""
+        return round(cost.costs(program)["transcendentals"] / program.inputs[0].size)
+
+    x = np.linspace(0.1, 0.9, 32, dtype=F32)
+    small = lowered(there_and_back, x)
+    assert n_sines(small) == 300
+    huge = staged(there_and_back, aval(1 << 19))
+    assert "computed before" not in dict(reasons(huge)).values()  # would not stay in the cache
+    value, values = np.float64(x), []
+    for number in range(150):
+        values.append(value)
+        value = np.sin(value + number)
+    expected = value * np.prod(np.cos(values), axis=0)
+    (found,) = run(there_and_back, x)
+    np.testing.assert_allclose(expected, found, rtol=1e-4)

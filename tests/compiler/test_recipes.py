@@ -44,6 +44,15 @@ def test_the_slow_way_is_taken_and_is_not_in_the_module(dtype: np.dtype) -> None
     np.testing.assert_allclose(work.run()[0], expected, rtol=4 * np.finfo(dtype).eps)
 
 
+@named("effort", [0, 1])
+@named("dtype", [F32, F64], ids=str)
+def test_slow_ways_of_lanes_give_each_lane_its_own_result(dtype: np.dtype, effort: int) -> None:
+    source = (np.random.default_rng(0).normal(size=37) * 1e30).astype(dtype)
+    source[::3] = 0.5  # lanes that do not need it
+    lanes = applied("tan", source).run(effort)[0]
+    np.testing.assert_array_equal(lanes, applied("tan", source, False).run()[0])
+
+
 def test_narrow_floats_use_the_function_of_float32() -> None:
     source = np.linspace(-4, 4, 33).astype(HALF)
     work = applied("exp", source)

@@ -163,3 +163,35 @@ def test_a_matrix_times_its_transpose_is_not_copied() -> None:
     assert "transpose" not in str(simplify(tapeless.make_jaxpr(function)(x).jaxpr))
     assert function.lower(x).compile().memory_analysis().temp_size_in_bytes < x.nbytes
     np.testing.assert_allclose(function(x), x.T @ x, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["turned", "read by another"])
+@pytest.mark.parametrize("shared", [(), (4,)], ids=["matrices", "batches"])
+def test_a_product_that_is_transposed_is_made_the_other_way_round(
+    shared: tuple[int, ...], kept: bool
+) -> None:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(*shared, 20, 30)).astype(np.float32)
+    y = draw.normal(size=(*shared, 30, 40)).astype(np.float32)
+
+    def function(x: Any, y: Any) -> Any:
+        """Transpose a product."""
+        product = x @ y
+        turned = tapeless.numpy.swapaxes(product, -1, -2) * 2
+        return (turned, product) if kept else turned
+
+    program = simplify(tapeless.make_jaxpr(function)(x, y).jaxpr)
+    assert [eqn.primitive.name for eqn in program.eqns].count("transpose") == (1 if kept else 0)
+    found = tapeless.jit(function)(x, y)
+    wanted = np.swapaxes(x @ y, -1, -2) * 2
+    np.testing.assert_allclose(found[0] if kept else found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_gradients_by_weights_are_not_transposed() -> None:
+    x, w = np.ones((64, 30), np.float32), np.ones((30, 40), np.float32)
+
+    def loss(w: Any) -> Any:
+        """Sum a function of a product."""
+        return (tapeless.numpy.tanh(x @ w) ** 2).sum()
+
+    assert "transpose" not in str(simplify(tapeless.make_jaxpr(tapeless.grad(loss))(w).jaxpr))
