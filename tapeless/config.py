@@ -229,6 +229,7 @@ _EFFECTIVE = (
     Flag("jax_enable_compilation_cache", True, "compiler.engine"),
     Flag("jax_captured_constants_warn_bytes", 2000000000, "runtime.stages", "int"),
     Flag("jax_embedded_constants_max_bytes", 32, "compiler.stablehlo", "int"),
+    Flag("jax_num_cpu_devices", -1, "runtime.topology", "int"),
     # Our own. Their environment variables have no JAX prefix: TAPELESS_SHOW and so on.
     Flag("tapeless_num_threads", None, "compiler.threads", "int"),
     Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
@@ -246,10 +247,6 @@ _REFUSED = (
     Flag("jax_platforms", None, "the only platform is cpu", "str", refused=_foreign_platform),
     Flag("jax_platform_name", "", "the only platform is cpu", "str", refused=_foreign_platform),
     Flag("jax_xla_backend", "", "the only platform is cpu", "str", refused=_foreign_platform),
-    Flag(
-        "jax_num_cpu_devices", -1, "one host is one device", "int",
-        refused=lambda count: count not in (-1, 1),
-    ),
 )  # fmt: skip
 
 # Names that JAX has and that change nothing here, by reason. The kind follows from the default.

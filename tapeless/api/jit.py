@@ -34,6 +34,7 @@ from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array
 from tapeless.runtime.cache import TraceCache, TracedProgram, log_compilation
 from tapeless.runtime.captures import snapshot
+from tapeless.runtime.device import check_arguments
 from tapeless.runtime.eager import checked_program, executable_of
 from tapeless.runtime.executable import Executable, watchers
 from tapeless.runtime.key_reuse import has_keys, run_program
@@ -362,12 +363,16 @@ class CheckedJitFunction(StaticJitFunction):
 
 
 class PlacedJitFunction(CheckedJitFunction):
-    """A function whose results are committed to shardings; it may have checks as well."""
+    """A function whose arguments and results have shardings; it may have checks as well."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, and note on the results where they are."""
+        """Call it, check where the arguments are, and note on the results where they are."""
+        given, wanted = self.options["in_shardings"], self.options["out_shardings"]
+        if given is not None:
+            dynamic, named, _ = self.static.separate(args, kwargs)
+            check_arguments(dynamic, named, given)
         results = super().__call__(*args, **kwargs)
-        return lax.with_sharding_constraint(results, self.options["out_shardings"])
+        return results if wanted is None else lax.with_sharding_constraint(results, wanted)
 
 
 fastcall.accelerate(JitFunction, "__call__", "call")
@@ -509,9 +514,10 @@ def jit(
     of the function where it is called by another that is traced; else an equation `jit` stands
     for them there, and the compiler inlines it in any case.  backend: None for the setting
     `tapeless_backend`; "native" or "cpu" for the compiler of this package; "xla" for XLA's, which
-    needs jaxlib (`pip install tapeless[xla]`).  out_shardings: what results are committed to, a
-    Sharding or a prefix tree of these.  compiler_options: `effort` is 0, 1 or
-    2, `checks` a list such as "index,nan" of what `tapeless.checks` can check.
+    needs jaxlib (`pip install tapeless[xla]`).  in_shardings: where arguments must lie that were
+    committed, a Sharding or a prefix tree of these.  out_shardings: what results are committed to.
+    compiler_options: `effort` is 0, 1 or 2, `checks` a list such as "index,nan" of what
+    `tapeless.checks` can check.
 
     >>> import tapeless as jax
     >>> jax.jit(lambda x: x * 2 + 1)(3.0)
@@ -522,6 +528,7 @@ def jit(
         "keep_unused": keep_unused,
         "compiler_options": compiler_options or {},
         "backend": _backend(backend),
+        "in_shardings": in_shardings,
         "out_shardings": out_shardings,
     }
 
@@ -542,7 +549,7 @@ def jit(
         kind = StaticJitFunction if static.argnums or static.argnames else JitFunction
         if options["compiler_options"].get("checks"):
             kind = CheckedJitFunction
-        if out_shardings is not None:
+        if in_shardings is not None or out_shardings is not None:
             kind = PlacedJitFunction
         return kind(function, static, donated, options)
 

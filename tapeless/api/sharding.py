@@ -1,9 +1,8 @@
 """Programs for many devices, on one: `shard_map`, `pmap`, and the constraints on shardings.
 
 `shard_map(f)` calls `f` on each part of its arguments, with the axes of the mesh as named axes for
-collectives.  A part is a row of a batch: an axis of an array that the axis `x` of the mesh divides
-is split in two, (x, rest), and `f` is mapped over the first by `vmap(axis_name="x")`.  So a mesh of
-one device and an `AbstractMesh` of any size take the same way.
+collectives (`parts.py`).  A mesh of one device, one of several that are names for the same CPU,
+and an `AbstractMesh` of any size take the same way.
 
     in_specs    P("x", None): the first axis of the argument is divided by the axis x of the mesh
     out_specs   P("x"): the results of the parts are joined along their first axis;
@@ -16,15 +15,16 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapeless import lax
 from tapeless.api.jit import jit
+from tapeless.api.parts import INFERRED, Parts
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value
-from tapeless.prims.slice import index_in_dim
-from tapeless.prims.structural import reshape, transpose
-from tapeless.runtime.array import as_array
-from tapeless.runtime.device import device_count, device_put, devices
+from tapeless.runtime.array import Array, as_array
+from tapeless.runtime.device import checked_place, device_count, device_put, devices
 from tapeless.runtime.sharding import (
     AbstractMesh,
     Mesh,
@@ -34,12 +34,11 @@ from tapeless.runtime.sharding import (
     SingleDeviceSharding,
     get_abstract_mesh,
     get_mesh,
-    names_in,
+    mesh_for,
 )
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
-from tapeless.tree.treedef import PyTreeDef
 
 __all__ = [
     "inspect_array_sharding",
@@ -49,8 +48,6 @@ __all__ = [
     "smap",
     "with_sharding_constraint",
 ]
-
-_INFER = object()
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -74,18 +71,12 @@ lax.with_sharding_constraint = with_sharding_constraint
 def _constrained(x: Value, place: Any) -> Value:
     """Return one leaf under a constraint."""
     if isinstance(place, PartitionSpec):
-        mesh = get_mesh() if get_abstract_mesh().empty else get_abstract_mesh()
-        if mesh.empty:
-            raise RuntimeError(
-                "with_sharding_constraint requires a non-empty mesh if you are passing "
-                f"`PartitionSpec`s; got {place} and no mesh. Put it in a `jax.set_mesh` context."
-            )
-        place = NamedSharding(mesh, place)
-    if isinstance(place, Sharding):
-        place.check_rank(typeof(x).ndim)
-    if isinstance(x, Tracer) or place is None:
+        place = NamedSharding(mesh_for("with_sharding_constraint", "shardings"), place)
+    if isinstance(x, Tracer):
+        checked_place(place, x, "with_sharding_constraint arguments", is_even=False)
         return x
-    return device_put(x, place)
+    place = checked_place(place, x, "with_sharding_constraint arguments")
+    return x if place is None else device_put(x, place)
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
@@ -111,7 +102,7 @@ def shard_map(
     /,
     *,
     out_specs: Any,
-    in_specs: Any = _INFER,
+    in_specs: Any = INFERRED,
     mesh: Mesh | AbstractMesh | None = None,
     axis_names: Iterable[Any] = frozenset(),
     check_vma: bool = True,
@@ -120,7 +111,8 @@ def shard_map(
 
     in_specs: a tuple with a spec, or a tree of specs, per argument; one spec is for all.
     out_specs: the same for the results.  axis_names: the axes of the mesh to map over; all by
-    default.  check_vma: accepted.
+    default.  check_vma: refuse results that may differ from part to part where out_specs says that
+    they do not; a mesh axis that out_specs does not name is such a place.
 
     >>> from tapeless.prims.named_axes import psum
     >>> import numpy as np
@@ -134,7 +126,13 @@ def shard_map(
     """
     if f is None:
         return functools.partial(
-            shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names
+            shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names,
+            check_vma=check_vma,
+        )  # fmt: skip
+    if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(
+            "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance "
+            f"for its second argument, but got {mesh} of type {type(mesh)}."
         )
 
     @functools.wraps(f)
@@ -146,141 +144,14 @@ def shard_map(
                 "The context mesh cannot be empty. Use `jax.set_mesh(mesh)` to enter into a mesh "
                 "context, or pass `mesh=` to `shard_map`"
             )
-        return _Parts(f, over, frozenset(axis_names), in_specs, out_specs).call(args)
+        specs = (in_specs, out_specs)
+        return Parts(f, over, frozenset(axis_names), specs, check_vma).call(args)
 
     return mapped
 
 
-class _Parts:
-    """One call of a function over the parts of its arguments."""
-
-    def __init__(
-        self, f: Callable, mesh: Mesh | AbstractMesh, names: frozenset, in_specs: Any, outs: Any
-    ) -> None:
-        """names: the axes to map over; all if there are none."""
-        self.function = f
-        self.sizes = {k: n for k, n in mesh.shape.items() if not names or k in names}
-        self.in_specs, self.out_specs = in_specs, outs
-
-    def call(self, args: tuple) -> Any:
-        """Return the joined results."""
-        leaves, tree = tree_flatten(args)
-        if self.in_specs is _INFER:
-            specs = [_spec_of(leaf) for leaf in leaves]
-        else:
-            specs = flatten_axes("shard_map in_specs", tree, self.in_specs)
-        out_trees: list[PyTreeDef] = []
-
-        def flat(*parts: Value) -> list[Value]:
-            """Call the function on one part of everything."""
-            outs, out_tree = tree_flatten(self.function(*tree_unflatten(tree, parts)))
-            out_trees.append(out_tree)
-            return outs
-
-        pairs = [
-            self._divided(x, spec or PartitionSpec()) for x, spec in zip(leaves, specs, strict=True)
-        ]
-        divided = [x for x, _ in pairs]
-        mapped: Callable = flat
-        # The innermost axis is the last of the mesh; its rows are those that `flat` gets.
-        for place, name in reversed(list(enumerate(self.sizes))):
-            dims = tuple(0 if name in named else None for _, named in pairs)
-            mapped = vmap(
-                mapped, in_axes=dims, axis_name=name, axis_size=list(self.sizes.values())[place]
-            )
-        outs = mapped(*divided)
-        (out_tree,) = out_trees
-        specs = flatten_axes("shard_map out_specs", out_tree, self.out_specs)
-        joined = [
-            self._joined(x, spec or PartitionSpec()) for x, spec in zip(outs, specs, strict=True)
-        ]
-        return tree_unflatten(out_tree, joined)
-
-    def _divided(self, x: Value, spec: PartitionSpec) -> tuple[Value, list[Any]]:
-        """Bring the divided axes of an argument to the front, in the order of the mesh.
-
-        x: (x*a, b), spec P("x"): (x, a, b), ["x"]
-        """
-        shape = typeof(x).shape
-        if len(spec) > len(shape):
-            raise ValueError(
-                "shard_map applied to an argument of rank "
-                f"{len(shape)}, but its in_specs entry {spec} has {len(spec)} entries"
-            )
-        sizes, place_of = [], {}
-        for dim, size in enumerate(shape):
-            names = self._mapped_names(spec, dim)
-            for name in names:
-                place_of[name] = len(sizes)
-                sizes.append(self.sizes[name])
-            parts = _product(self.sizes[name] for name in names)
-            if size % parts:
-                raise ValueError(
-                    "shard_map applied to arguments with shapes that are not evenly divisible: "
-                    f"axis {dim} of an array of shape {shape} has size {size}, and {spec} divides "
-                    f"it into {parts} parts"
-                )
-            sizes.append(size // parts)
-        named = [name for name in self.sizes if name in place_of]
-        front = [place_of[name] for name in named]
-        rest = [place for place in range(len(sizes)) if place not in front]
-        split = reshape(x, tuple(sizes))
-        return _transposed(split, (*front, *rest)), named
-
-    def _mapped_names(self, spec: PartitionSpec, dim: int) -> list[Any]:
-        """Return the mapped axes that divide an axis of an array."""
-        if dim >= len(spec):
-            return []
-        names = names_in(spec[dim])
-        known = [name for name in names if name in self.sizes]
-        if len(known) < len(names):
-            raise ValueError(
-                f"shard_map: {spec} names the axis {names[0]!r}; the mesh has {list(self.sizes)}"
-            )
-        return known
-
-    def _joined(self, x: Value, spec: PartitionSpec) -> Value:
-        """Undo the division of a result, whose first axes are all those of the mesh.
-
-        x: (x, a, b), spec P("x"): (x*a, b); spec P(): (a, b)
-        """
-        used = {name for entry in spec for name in names_in(entry)}
-        names = list(self.sizes)
-        for place in reversed(range(len(names))):
-            if names[place] not in used:
-                x = index_in_dim(x, 0, place, keepdims=False)
-        kept = [name for name in names if name in used]
-        shape = typeof(x).shape[len(kept) :]
-        if len(spec) > len(shape):
-            raise ValueError(
-                f"shard_map: a result of rank {len(shape)} has the out_specs entry {spec} with "
-                f"{len(spec)} entries"
-            )
-        order, sizes = [], []
-        for dim, size in enumerate(shape):
-            dividing = self._mapped_names(spec, dim)
-            order += [kept.index(name) for name in dividing] + [len(kept) + dim]
-            sizes.append(size * _product(self.sizes[name] for name in dividing))
-        return reshape(_transposed(x, tuple(order)), tuple(sizes))
-
-
-def _transposed(x: Value, order: tuple[int, ...]) -> Value:
-    """Return `x` with its axes in another order."""
-    return x if order == tuple(range(len(order))) else transpose(x, order)
-
-
-def _product(sizes: Iterable[int]) -> int:
-    """Return the product of sizes."""
-    return functools.reduce(lambda a, b: a * b, sizes, 1)
-
-
-def _spec_of(x: Value) -> PartitionSpec:
-    """Return the spec that an argument was put on."""
-    return getattr(getattr(x, "sharding", None), "spec", PartitionSpec())
-
-
 def smap(
-    f: Callable | None = None, /, *, in_axes: Any = _INFER, out_axes: Any, axis_name: Any
+    f: Callable | None = None, /, *, in_axes: Any = INFERRED, out_axes: Any, axis_name: Any
 ) -> Callable:
     """Return `f` mapped over the parts along one axis of the current mesh.
 
@@ -297,7 +168,7 @@ def smap(
         """Return the specs for a tree of axes."""
         return tree_map(spec, axes, is_leaf=lambda axis: axis is None)
 
-    in_specs = _INFER if in_axes is _INFER else specs(in_axes)
+    in_specs = INFERRED if in_axes is INFERRED else specs(in_axes)
     return shard_map(f, in_specs=in_specs, out_specs=specs(out_axes), axis_names={axis_name})
 
 
@@ -352,24 +223,48 @@ def pmap(
 
     @functools.wraps(fun)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        """Refuse more rows than there are devices."""
-        _check_rows(args, kwargs, in_axes, numbers, axis_size)
-        return compiled(*args, **kwargs)
+        """Refuse more rows than there are devices, and note on which the results are."""
+        count = _row_count(args, kwargs, in_axes, numbers, axis_size)
+        return _on_devices(compiled(*args, **kwargs), out_axes, axis_name, devices, count)
 
     return checked
 
 
-def _check_rows(args: tuple, kwargs: dict, in_axes: Any, numbers: tuple, given: Any) -> None:
-    """Raise ValueError where a mapped axis is longer than the list of devices."""
+def _row_count(args: tuple, kwargs: dict, in_axes: Any, numbers: tuple, given: Any) -> int:
+    """Return the size of the mapped axes; ValueError where there are fewer devices, or no axes."""
     moving = [x for i, x in enumerate(args) if i not in {n % len(args) for n in numbers}]
     axes = in_axes if isinstance(in_axes, (list, tuple)) else [in_axes] * len(moving)
-    rows = {given} - {None}
+    rows: set[int] = set()
     for x, axis in zip(moving, axes, strict=False):
         if isinstance(axis, int):
             rows |= {typeof(leaf).shape[axis] for leaf in tree_leaves(x) if typeof(leaf).ndim}
     rows |= {typeof(leaf).shape[0] for leaf in tree_leaves(kwargs) if typeof(leaf).ndim}
+    if not rows:
+        raise ValueError("pmap requires at least one argument with a mapped axis.")
+    rows |= {given} - {None}
     if any(n > device_count() for n in rows):
         raise ValueError(
             f"compiling computation that requires {max(rows)} logical devices, but only "
             f"{device_count()} XLA devices are available (num_replicas={max(rows)})"
         )
+    return max(rows)
+
+
+def _on_devices(results: Any, out_axes: Any, name: Any, given: Any, count: int) -> Any:
+    """Return arrays with the sharding by which each of the first devices has one row.
+
+    given: the devices that the user named.
+    """
+    if count == 1 or not isinstance(out_axes, int):
+        return results
+    grid = np.array(list(given or devices())[:count], dtype=object)
+    mesh = Mesh(grid, ("_internal_pmap_axis_name" if name is None else name,))
+
+    def noted(x: Any) -> Any:
+        """Return one result on the devices."""
+        if not isinstance(x, Array):
+            return x
+        before = [None] * (out_axes % x.ndim)
+        return x.noted(NamedSharding(mesh, PartitionSpec(*before, *mesh.axis_names)))
+
+    return tree_map(noted, results)

@@ -46,7 +46,12 @@ class Facade(types.ModuleType):
         self.__dict__["_public"] = listed | frozenset(ADDED.get(name, ()))
 
     def __getattr__(self, name: str) -> object:
-        """Return a public attribute of the target, and keep it."""
+        """Return a public attribute of the target, and keep it.
+
+        `from jax.numpy import *` asks for `__all__`.
+        """
+        if name == "__all__":
+            return [name for name in dir(self) if not name.startswith("_")]
         if name not in self._public or name.startswith("_src"):
             raise missing(self, name)
         try:

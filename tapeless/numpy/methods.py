@@ -44,9 +44,9 @@ from tapeless.numpy.common import convert
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
+from tapeless.runtime.device import device_put
 from tapeless.runtime.sharding import AbstractMesh, NamedSharding, PartitionSpec
-from tapeless.runtime.shards import Shard
-from tapeless.runtime.topology import cpu_device
+from tapeless.runtime.shards import shards_of
 
 __all__ = ["method_of"]
 
@@ -387,17 +387,23 @@ def _undivided(self: ShapedArray) -> NamedSharding:
 
 def _devices(self: Array) -> set[Any]:
     """Return the devices that hold the array."""
-    return {cpu_device}
+    return self.sharding.device_set
+
+
+def _device(self: Array) -> Any:
+    """The device that holds the array; where there are several, its sharding."""
+    sharding = self.sharding
+    return next(iter(sharding.device_set)) if sharding.num_devices == 1 else sharding
 
 
 def _to_device(self: Array, device: Any, *, stream: Any = None) -> Array:
-    """Return the array: there is one device."""
-    return self
+    """Return the array on another device."""
+    return device_put(self, device)
 
 
 def _addressable_data(self: Array, index: int) -> Array:
-    """Return the part with this number: the whole."""
-    return self.addressable_shards[index].data
+    """Return the part with this number."""
+    return shards_of(self)[index].data
 
 
 def _nothing(self: Array) -> None:
@@ -431,17 +437,19 @@ _TRACER_ONLY = {
 }
 
 _ARRAY_ONLY = {
-    "device": property(lambda self: cpu_device, doc="The device that holds the array."),
+    "device": property(_device, doc=_device.__doc__),
     "devices": _devices,
     "to_device": _to_device,
     "copy_to_host_async": _nothing,
     "on_device_size_in_bytes": _bytes_of,
     "platform": lambda self: "cpu",
-    "addressable_shards": property(lambda self: [Shard(self)], doc="The parts: one, the whole."),
-    "global_shards": property(lambda self: [Shard(self)], doc="The parts: one, the whole."),
+    "addressable_shards": property(shards_of, doc="The parts, one a device."),
+    "global_shards": property(shards_of, doc="The parts, one a device."),
     "addressable_data": _addressable_data,
     "is_fully_addressable": property(lambda self: True, doc="Whether this process holds all."),
-    "is_fully_replicated": property(lambda self: True, doc="Whether every device holds all."),
+    "is_fully_replicated": property(
+        lambda self: self.sharding.is_fully_replicated, doc="Whether every device holds all."
+    ),
     "tobytes": _tobytes,
     "clone": _copy,
     "unsafe_buffer_pointer": lambda self: self.address,

@@ -149,6 +149,12 @@ class Array(AnyArray):
         copy._sharding = sharding
         return copy
 
+    def noted(self, sharding: Sharding | None) -> Array:
+        """Return an Array over the same memory that is committed to `sharding`, or the device."""
+        out = Array(self.aval, self.block, self.address)
+        out._sharding = sharding
+        return out
+
     def is_ready(self) -> bool:
         """Return True: execution is synchronous."""
         return True

@@ -1,4 +1,4 @@
-"""The one device, the CPU, and what programs written for many may ask about it."""
+"""The devices, which are names for the CPU, and what programs may ask about them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, current_trace
 from tapeless.runtime.array import Array, as_array
-from tapeless.runtime.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
-from tapeless.runtime.topology import CpuDevice, cpu_device
+from tapeless.runtime.sharding import (
+    IndivisibleError,
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    get_mesh,
+    mesh_for,
+)
+from tapeless.runtime.topology import CpuDevice, cpu_device, cpu_devices
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes
@@ -17,6 +25,8 @@ from tapeless.tree.prefix import flatten_axes
 __all__ = [
     "CpuDevice",
     "block_until_ready",
+    "check_arguments",
+    "checked_place",
     "cpu_device",
     "default_backend",
     "device_count",
@@ -43,7 +53,7 @@ def devices(backend: str | None = None) -> list[CpuDevice]:
             f"Unknown backend: '{backend}' requested, but no platforms that are instances of "
             f"{backend} are present. Platforms present are: cpu"
         )
-    return [cpu_device]
+    return cpu_devices()
 
 
 def local_devices(
@@ -54,12 +64,12 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """Return 1."""
+    """Return the number of devices: 1, unless more are declared."""
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Return 1."""
+    """Return the number of devices of this process: all."""
     return len(devices(backend))
 
 
@@ -102,33 +112,90 @@ def device_put(
 
 def _on_device(x: Any, place: Any) -> Any:
     """Return one leaf as an Array; a tracer stays what it is."""
-    place = _checked_place(place, x)
+    place = checked_place(place, x)
     if isinstance(x, Tracer):
         return x
     array = as_array(x)
-    if place is not None and (array is x or not isinstance(place, CpuDevice)):
-        array = array.placed(place if isinstance(place, Sharding) else None)
+    if isinstance(place, CpuDevice):
+        place = SingleDeviceSharding(place)
+    if place is not None:
+        sharding = place if isinstance(place, Sharding) else None
+        array = array.placed(sharding) if array is x else array.noted(sharding)
     return current_trace().constant(array)
 
 
-def _checked_place(place: Any, x: Any) -> Any:
-    """Return where a leaf is to go, a bare spec with the current mesh; refuse what is no place."""
+def checked_place(
+    place: Any, x: Any, what: str = "device_put args", *, is_even: bool = True
+) -> Any:
+    """Return where a leaf is to go, a bare spec with the current mesh; refuse what is no place.
+
+    what: what the leaf is one of, for messages.  is_even: refuse parts of unequal sizes.
+    """
     if isinstance(place, PartitionSpec):
+        if get_mesh().empty:
+            raise ValueError(
+                "Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to device_put; "
+                f"got {place}"
+            )
         place = NamedSharding(get_mesh(), place)
     if isinstance(place, Sharding):
+        shape = typeof(x).shape
         try:
-            place.check_rank(typeof(x).ndim)
+            place.check_rank(len(shape))
         except ValueError as error:
             raise ValueError(
-                "One of device_put args is incompatible with its sharding annotation "
-                f"{place}: {error}"
+                f"One of {what} is incompatible with its sharding annotation {place}: {error}"
             ) from None
+        try:
+            place.shard_shape(shape if is_even else ())
+        except IndivisibleError as error:
+            raise IndivisibleError(f"One of {what} was given the sharding {error}") from None
     elif place is not None and not isinstance(place, CpuDevice) and not hasattr(place, "sharding"):
         raise ValueError(
             "device_put device must be a Device, Sharding, Format, PartitionSpec or None; got "
             f"{place!r} of type {type(place)}"
         )
     return place
+
+
+def check_arguments(args: tuple, kwargs: dict, shardings: Any) -> None:
+    """Refuse arguments of a compiled function that do not lie where its `in_shardings` say.
+
+    args: those that are not static.
+    """
+    if kwargs:
+        raise ValueError(
+            "pjit does not support kwargs when in_shardings is specified. Got kwargs "
+            f"{sorted(kwargs)}: pass them by position"
+        )
+    for place in tree_leaves(shardings):
+        if not isinstance(place, (Sharding, PartitionSpec)) and not hasattr(place, "sharding"):
+            raise TypeError(
+                "in_shardings leaf specifications are expected to be PartitionSpec instances or "
+                f"None, but got {place}"
+            )
+    if isinstance(shardings, (tuple, list)) and len(shardings) != len(args):
+        raise ValueError(
+            "pjit in_shardings specification must be a tree prefix of the positional arguments "
+            "tuple. In particular, pjit in_shardings must either be a Sharding, a PartitionSpec, "
+            "or a tuple of length equal to the number of positional arguments. But pjit "
+            f"in_shardings is the wrong length: got a tuple or list of length {len(shardings)} "
+            f"for an args tuple of length {len(args)}."
+        )
+    leaves, tree = tree_flatten(args)
+    places = flatten_axes("pjit in_shardings", tree, shardings)
+    for x, place in zip(leaves, places, strict=True):
+        if isinstance(place, PartitionSpec):
+            place = NamedSharding(mesh_for("jit", "in_shardings"), place)
+        place = checked_place(place, x, "pjit arguments")
+        if not isinstance(place, Sharding) or not isinstance(x, Array) or not x.committed:
+            continue
+        if not place.is_equivalent_to(x.sharding, x.ndim):
+            raise ValueError(
+                "Sharding passed to jit does not match the sharding on the respective arg. Got "
+                f"jit sharding: {place},\narg sharding: {x.sharding} for arg type: "
+                f"{x.aval.str_short(False)}"
+            )
 
 
 def device_get(x: Any) -> Any:

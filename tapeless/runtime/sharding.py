@@ -1,14 +1,15 @@
 """Shardings: where the parts of an array are, for programs that are written for many devices.
 
-There is one device, so a sharding says nothing about memory here.  It is kept because programs ask
-for it and compare it: an array that was put on a `NamedSharding` has that sharding.
+All devices are names for one CPU (`topology.py`), so a sharding says nothing about memory here.
+It is kept because programs ask for it and compare it: an array that was put on a `NamedSharding`
+has that sharding, and the parts that it says.
 
     mesh       devices in a grid, each axis of it with a name
     spec       a `PartitionSpec`: per axis of an array the axis (or axes) of the mesh that divide it
     sharding   a mesh and a spec, or the one device
 
-A `Mesh` has devices, so all its axes have size 1.  An `AbstractMesh` has only sizes; `shard_map`
-(`api/sharding.py`) runs over one as `vmap` does, so that programs for larger meshes can be tested.
+A `Mesh` has devices; an `AbstractMesh` has only sizes.  `shard_map` (`api/sharding.py`) runs over
+either as `vmap` does, so that programs for larger meshes can be tested.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.runtime.topology import CpuDevice, cpu_device
+from tapeless.core.trace import trace_state_clean
+from tapeless.runtime.topology import CpuDevice, cpu_device, cpu_devices
 
 __all__ = [
     "AbstractMesh",
     "AxisType",
+    "Index",
+    "IndivisibleError",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
@@ -37,6 +41,7 @@ __all__ = [
     "get_mesh",
     "make_mesh",
     "make_single_device_sharding",
+    "mesh_for",
     "set_mesh",
     "use_abstract_mesh",
 ]
@@ -53,18 +58,21 @@ class AxisType(enum.Enum):
         """Return the name."""
         return self.name
 
-    __str__ = __repr__
 
-
-def _axis_types(types: Any, count: int, default: AxisType) -> tuple[AxisType, ...]:
-    """Return one type per axis; a single type is for all."""
+def _axis_types(types: Any, names: tuple[Any, ...], default: AxisType) -> tuple[AxisType, ...]:
+    """Return one type per axis; by default the same for all."""
     if types is None:
-        types = default
-    types = (types,) * count if isinstance(types, AxisType) else tuple(types)
-    if len(types) != count:
+        return (default,) * len(names)
+    types = tuple(types) if isinstance(types, Iterable) else (types,)
+    if any(not isinstance(kind, AxisType) for kind in types):
+        raise TypeError(
+            "axis_types passed to Mesh must be of type `jax.sharding.AxisType`. Got "
+            f"{types} of type {tuple(map(type, types))}"
+        )
+    if len(types) != len(names):
         raise ValueError(
             "Number of axis names should match the number of axis_types. Got "
-            f"{count} axes and axis_types={types}"
+            f"axis_names={names} and axis_types={types}"
         )
     return types
 
@@ -135,14 +143,14 @@ class AbstractMesh(_Grid):
         *,
         abstract_device: Any = None,
     ) -> None:
-        """axis_types: one for all, or one per axis; Explicit by default."""
+        """axis_types: one per axis; Explicit by default.  abstract_device: shown, if given."""
         self.axis_sizes, self.axis_names = tuple(axis_sizes), tuple(axis_names)
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(
                 "The number of axis_sizes must match the number of axis_names. Got "
                 f"axis_sizes={axis_sizes}, axis_names={axis_names}"
             )
-        self.axis_types = _axis_types(axis_types, len(self.axis_names), AxisType.Explicit)
+        self.axis_types = _axis_types(axis_types, self.axis_names, AxisType.Explicit)
         self.abstract_device = abstract_device
 
     @property
@@ -166,13 +174,17 @@ class AbstractMesh(_Grid):
         """Return JAX's form."""
         if self.empty:
             return "AbstractMesh((), axis_types=())"
-        return f"AbstractMesh({self._text()})"
+        device = f", {self.abstract_device}" if self.abstract_device else ""
+        return f"AbstractMesh({self._text()}{device})"
 
     def update(self, **changes: Any) -> AbstractMesh:
         """Return a copy with some of axis_sizes, axis_names and axis_types replaced."""
         names = ("axis_sizes", "axis_names", "axis_types")
         fields = {name: getattr(self, name) for name in names} | changes
-        return AbstractMesh(fields["axis_sizes"], fields["axis_names"], fields["axis_types"])
+        return AbstractMesh(
+            fields["axis_sizes"], fields["axis_names"], fields["axis_types"],
+            abstract_device=changes.get("abstract_device", self.abstract_device),
+        )  # fmt: skip
 
 
 class Mesh(_Grid, contextlib.ContextDecorator):
@@ -193,18 +205,18 @@ class Mesh(_Grid, contextlib.ContextDecorator):
                 f"its second argument (`axis_names`), but got devices.ndim == {self.devices.ndim} "
                 f"and len(axis_names) == {len(names)}."
             )
-        if self.devices.size > 1:
-            raise ValueError(
-                f"a mesh of {self.devices.size} devices was asked for, and there is one device; "
-                "use an AbstractMesh to emulate more"
-            )
+        if None in names:
+            raise ValueError(f"Mesh axis names cannot be None. Got: {names}")
         self.axis_names, self.axis_sizes = names, self.devices.shape
-        self.axis_types = _axis_types(axis_types, len(names), AxisType.Auto)
+        self.axis_types = _axis_types(axis_types, names, AxisType.Auto)
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
         """The mesh without its devices."""
-        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+        device = "" if self.empty else "device_kind=cpu, num_cores=None, platform=cpu"
+        return AbstractMesh(
+            self.axis_sizes, self.axis_names, self.axis_types, abstract_device=device
+        )
 
     @property
     def local_mesh(self) -> Mesh:
@@ -228,10 +240,11 @@ class Mesh(_Grid, contextlib.ContextDecorator):
 
     def _key(self) -> tuple:
         """Return what makes meshes equal."""
-        return (self.axis_sizes, self.axis_names, self.axis_types)
+        numbers = tuple(device.id for device in self.devices.flat)
+        return (self.axis_sizes, self.axis_names, self.axis_types, numbers)
 
     def __eq__(self, other: object) -> bool:
-        """Compare names, sizes and types: there is one device to choose from."""
+        """Compare names, sizes, types and devices."""
         return isinstance(other, Mesh) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -245,7 +258,7 @@ class Mesh(_Grid, contextlib.ContextDecorator):
     def __repr__(self) -> str:
         """Return JAX's form."""
         if self.empty:
-            return "Mesh()"
+            return "Mesh(axis_sizes=(), axis_names=())"
         return (
             f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, "
             f"axis_types={self.axis_types})"
@@ -301,6 +314,19 @@ class _SetMesh:
         _current.stack[:] = self._before
 
 
+def mesh_for(function: str, argument: str) -> Mesh | AbstractMesh:
+    """Return the current mesh, for a spec that was passed to a function; RuntimeError if none."""
+    mesh = get_abstract_mesh() if get_mesh().empty else get_mesh()
+    if mesh.empty:
+        raise RuntimeError(
+            f"{function} requires a non-empty mesh in context if you are passing "
+            f"`PartitionSpec`s to {argument}. You can define a context mesh via "
+            "`jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
+            f"{argument} and then the mesh context manager is not required."
+        )
+    return mesh
+
+
 def set_mesh(mesh: Mesh | None) -> _SetMesh:
     """Make `mesh` the current mesh, for good or, in a `with` statement, for the block.
 
@@ -310,14 +336,23 @@ def set_mesh(mesh: Mesh | None) -> _SetMesh:
     """
     if mesh is not None and not isinstance(mesh, Mesh):
         raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
+    if not trace_state_clean():
+        raise ValueError("`set_mesh` can only be used outside of `jax.jit`.")
     return _SetMesh(mesh)
 
 
-@contextlib.contextmanager
-def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
+def use_abstract_mesh(mesh: AbstractMesh) -> contextlib.AbstractContextManager[None]:
     """Make a mesh without devices current for a block."""
     if not isinstance(mesh, AbstractMesh):
-        raise ValueError(f"Expected mesh of type `jax.sharding.AbstractMesh`. Got {type(mesh)}")
+        raise ValueError(
+            f"Expected mesh of type `jax.sharding.AbstractMesh`. Got type: {type(mesh)}"
+        )
+    return _abstract_mesh_block(mesh)
+
+
+@contextlib.contextmanager
+def _abstract_mesh_block(mesh: AbstractMesh) -> Generator[None, None, None]:
+    """Make a mesh current for a block."""
     _current.stack.append(mesh)
     try:
         yield
@@ -332,21 +367,21 @@ def make_mesh(
     *,
     devices: Sequence[CpuDevice] | None = None,
 ) -> Mesh:
-    """Return the mesh of these sizes over the devices; all sizes are 1.
+    """Return the mesh of these sizes over the first devices.
 
     >>> make_mesh((1, 1), ("x", "y")).shape["y"]
     1
     """
     total = math.prod(axis_sizes)
-    found = [cpu_device] if devices is None else list(devices)
+    found = cpu_devices() if devices is None else list(devices)
     if total > len(found):
         raise ValueError(
             f"Number of devices {len(found)} must be >= the product of mesh_shape "
             f"{tuple(axis_sizes)}"
         )
-    grid = np.empty(tuple(axis_sizes), dtype=object)
-    grid.fill(found[0])
-    return Mesh(grid, axis_names, _axis_types(axis_types, grid.ndim, AxisType.Explicit))
+    grid = np.array(found[:total], dtype=object).reshape(tuple(axis_sizes))
+    types = (AxisType.Explicit,) * grid.ndim if axis_types is None else axis_types
+    return Mesh(grid, axis_names, types)
 
 
 class PartitionSpec:
@@ -367,9 +402,13 @@ class PartitionSpec:
         unreduced_kind: Any = None,
     ) -> None:
         """unreduced, reduced: names of axes over which the array is a sum, or is equal."""
-        self._partitions = tuple(
-            (tuple(p) or None) if isinstance(p, (list, tuple)) else p for p in partitions
-        )
+        for what, names in (("unreduced", unreduced), ("reduced", reduced)):
+            if not isinstance(names, (set, frozenset)):
+                raise TypeError(
+                    f"{what} argument of PartitionSpec should of type `frozenset` or `set`. Got "
+                    f"type {type(names)}"
+                )
+        self._partitions = tuple(map(_entry, partitions))
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
         self.unreduced_kind = unreduced_kind
 
@@ -415,10 +454,20 @@ class PartitionSpec:
 
     def __repr__(self) -> str:
         """Return JAX's form."""
-        text = repr(self._partitions)[1:-1]
-        extra = [f"unreduced={set(self.unreduced)}"] if self.unreduced else []
+        extra = []
+        if self.unreduced:
+            extra = [f"unreduced={set(self.unreduced)}", "unreduced_kind=sum"]
         extra += [f"reduced={set(self.reduced)}"] if self.reduced else []
-        return f"P({', '.join([text, *extra] if text else extra)})"
+        if not extra:
+            return f"P{self._partitions}"
+        return f"P({', '.join([*map(repr, self._partitions), *extra])})"
+
+
+def _entry(entry: Any) -> Any:
+    """Return an entry of a spec in its one form: a tuple only for several axes."""
+    if not isinstance(entry, (list, tuple)):
+        return entry
+    return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
 
 
 def _spec_of(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
@@ -433,6 +482,13 @@ def names_in(entry: Any) -> tuple[Any, ...]:
     return entry if isinstance(entry, tuple) else (entry,)
 
 
+Index = tuple[slice, ...]  # which part of an array: a slice per axis
+
+
+class IndivisibleError(ValueError):
+    """Raised for an axis of an array that a sharding does not divide into equal parts."""
+
+
 class Sharding:
     """Where the parts of an array are."""
 
@@ -441,9 +497,12 @@ class Sharding:
     @property
     def device_set(self) -> set[CpuDevice]:
         """The devices."""
-        return {cpu_device}
+        return set(self.devices_indices_map(()))
 
-    addressable_devices = device_set
+    @property
+    def addressable_devices(self) -> set[CpuDevice]:
+        """The devices that this process reaches: all."""
+        return self.device_set
 
     @property
     def num_devices(self) -> int:
@@ -460,19 +519,22 @@ class Sharding:
         """Whether this process reaches all devices."""
         return True
 
-    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[CpuDevice, tuple]:
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[CpuDevice, Index]:
         """Return which part each device holds: the whole."""
         return {cpu_device: (slice(None),) * len(global_shape)}
 
-    addressable_devices_indices_map = devices_indices_map
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict:
+        """Return which part each device of this process holds."""
+        return self.devices_indices_map(global_shape)
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """Return the shape of a part."""
         return tuple(global_shape)
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Tell whether both put arrays of `ndim` axes in the same way: on one device, always."""
-        return self.num_devices == other.num_devices
+        """Tell whether both put the same parts of arrays of `ndim` axes on the same devices."""
+        whole = (math.lcm(self.num_devices, other.num_devices),) * ndim
+        return self.devices_indices_map(whole) == other.devices_indices_map(whole)
 
     def check_rank(self, ndim: int) -> None:
         """Refuse an array with too few axes."""
@@ -484,6 +546,10 @@ class SingleDeviceSharding(Sharding):
     def __init__(self, device: CpuDevice, *, memory_kind: str | None = None) -> None:
         """memory_kind: accepted; there is one memory."""
         self._device = device
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[CpuDevice, Index]:
+        """Return which part the device holds: the whole."""
+        return {self._device: (slice(None),) * len(global_shape)}
 
     def __repr__(self) -> str:
         """Return JAX's form."""
@@ -541,17 +607,68 @@ class NamedSharding(Sharding):
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each device holds the whole array."""
-        return self.num_devices == math.prod(self._divisor(entry) for entry in self.spec) == 1
+        return all(self._divisor(entry) == 1 for entry in self.spec)
+
+    @property
+    def device_set(self) -> set[CpuDevice]:
+        """The devices."""
+        return set(self._grid().flat)
+
+    def _grid(self) -> np.ndarray:
+        """Return the devices of the mesh, or raise ValueError if it has none."""
+        if not isinstance(self.mesh, Mesh):
+            raise ValueError(
+                f"{self} is on a `jax.sharding.AbstractMesh`, which has no devices: use a "
+                "`jax.sharding.Mesh`"
+            )
+        return self.mesh.devices
 
     def _divisor(self, entry: Any) -> int:
         """Return into how many parts an entry of the spec divides an axis."""
         return math.prod(self.mesh.shape[name] for name in names_in(entry))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of a part."""
-        entries = (*self.spec, *[None] * (len(global_shape) - len(self.spec)))
-        pairs = zip(global_shape, entries, strict=True)
-        return tuple(size // self._divisor(entry) for size, entry in pairs)
+        """Return the shape of a part; axes beyond those of the shape are left out.
+
+        Raises IndivisibleError where the parts would be unequal.
+        """
+        factors = self._factors(len(global_shape))
+        for axis, (size, factor) in enumerate(zip(global_shape, factors, strict=True)):
+            if size % factor:
+                raise IndivisibleError(
+                    f"{self} implies that array axis {axis} is partitioned {factor} times, but "
+                    f"the dimension size is {size} (full shape: {tuple(global_shape)}, "
+                    f"per-dimension tiling factors: {factors} should evenly divide the shape)"
+                )
+        return tuple(size // n for size, n in zip(global_shape, factors, strict=True))
+
+    def _factors(self, ndim: int) -> tuple[int, ...]:
+        """Return into how many parts each of `ndim` axes is divided."""
+        factors = [self._divisor(entry) for entry in self.spec][:ndim]
+        return (*factors, *[1] * (ndim - len(factors)))
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[CpuDevice, Index]:
+        """Return which part each device holds."""
+        devices, part = self._grid(), self.shard_shape(global_shape)
+        where = {}
+        for place in np.ndindex(self.mesh.axis_sizes):
+            coordinate = dict(zip(self.mesh.axis_names, place, strict=True))
+            index = []
+            for axis, size in enumerate(part):
+                number = (
+                    self._part_number(self.spec[axis], coordinate) if axis < len(self.spec) else 0
+                )
+                is_whole = size == global_shape[axis]
+                index.append(slice(None) if is_whole else slice(number * size, (number + 1) * size))
+            where[devices[place]] = tuple(index)
+        return where
+
+    def _part_number(self, entry: Any, coordinate: dict[Any, int]) -> int:
+        """Return which part along an axis of an array the device at a coordinate holds."""
+        number = 0
+        for name in names_in(entry):
+            number = number * self.mesh.shape[name] + coordinate[name]
+        return number
 
     def check_rank(self, ndim: int) -> None:
         """Refuse an array with fewer axes than the spec has entries."""

@@ -1,62 +1,95 @@
-"""Arrays made of parts, one a device: here each array is one part."""
+"""Arrays made of parts, one a device: the array is whole, and its parts are copied out of it."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tapeless.runtime.array import Array, as_array
-from tapeless.runtime.sharding import Sharding
-from tapeless.runtime.topology import CpuDevice, cpu_device
+from tapeless.runtime.array import Array, array_of, as_array
+from tapeless.runtime.sharding import Index, Sharding, SingleDeviceSharding
+from tapeless.runtime.topology import CpuDevice
 
 __all__ = [
     "Shard",
     "make_array_from_callback",
     "make_array_from_process_local_data",
     "make_array_from_single_device_arrays",
+    "shards_of",
 ]
 
 
 class Shard:
-    """The part of an array on one device: `data`, and where it belongs, `index`."""
+    """The part of an array on one device: `data`, and where it belongs, `index`.
 
-    replica_id = 0
+    replica_id: how many devices before this one hold the same part.
+    """
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array, device: CpuDevice, index: Index, replica_id: int) -> None:
         """array: the whole."""
-        self.data = array
+        self._array = array
+        self.device, self.index, self.replica_id = device, index, replica_id
 
-    @property
-    def device(self) -> CpuDevice:
-        """The device that holds it."""
-        return cpu_device
-
-    @property
-    def index(self) -> tuple[slice, ...]:
-        """Which part of the whole it is: all."""
-        return (slice(None),) * self.data.ndim
+    @functools.cached_property
+    def data(self) -> Array:
+        """The part, as an array on the device."""
+        whole, place = self._array, SingleDeviceSharding(self.device)
+        if all(part == slice(None) for part in self.index):
+            return whole.noted(place)
+        part = whole.numpy_view()[self.index]
+        return array_of(part, whole.aval.update(shape=part.shape[: whole.ndim])).noted(place)
 
     def __repr__(self) -> str:
         """Return JAX's form."""
-        return f"Shard(device={self.device!r}, index={self.index}, replica_id=0, data={self.data})"
+        return (
+            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+            f"data={self.data})"
+        )
+
+
+def shards_of(array: Array) -> list[Shard]:
+    """Return the parts of an array, one a device."""
+    found, seen = [], []
+    for device, index in array.sharding.devices_indices_map(array.shape).items():
+        found.append(Shard(array, device, index, seen.count(index)))
+        seen.append(index)
+    return found
 
 
 def make_array_from_callback(
     shape: Sequence[int],
     sharding: Sharding,
-    data_callback: Callable[[tuple[slice, ...]], Any],
+    data_callback: Callable[[Index], Any],
     dtype: Any = None,
 ) -> Array:
-    """Return the array whose parts are what `data_callback` returns for their indices."""
+    """Return the array whose parts are what `data_callback` returns for their indices.
+
+    >>> from tapeless.runtime.sharding import NamedSharding, PartitionSpec, make_mesh
+    >>> sharding = NamedSharding(make_mesh((1,), ("x",)), PartitionSpec("x"))
+    >>> make_array_from_callback((3,), sharding, lambda index: np.arange(3)[index])
+    Array([0, 1, 2], dtype=int32)
+    """
     sharding.check_rank(len(shape))
-    value = np.asarray(data_callback((slice(None),) * len(shape)), dtype)
-    if value.shape != tuple(shape):
-        raise ValueError(
-            f"data_callback returned shape {value.shape}, but {tuple(shape)} is wanted"
-        )
-    return as_array(value).placed(sharding)
+    places = sharding.devices_indices_map(shape)
+    parts = [np.asarray(data_callback(index), dtype) for index in places.values()]
+    return _joined(shape, sharding, parts)
+
+
+def _joined(shape: Sequence[int], sharding: Sharding, parts: Sequence[np.ndarray]) -> Array:
+    """Return the array of its parts, which are in the order of the devices."""
+    wanted = sharding.shard_shape(shape)
+    for part in parts:
+        if part.shape != wanted:
+            raise ValueError(
+                f"a part of shape {wanted} is wanted for an array of shape {tuple(shape)} on "
+                f"{sharding}; got one of shape {part.shape}"
+            )
+    whole = np.empty(shape, parts[0].dtype)
+    for index, part in zip(sharding.devices_indices_map(shape).values(), parts, strict=True):
+        whole[index] = part
+    return as_array(whole).noted(sharding)
 
 
 def make_array_from_process_local_data(
@@ -65,13 +98,20 @@ def make_array_from_process_local_data(
     """Return the array whose part in this process, which is all of it, is `local_data`."""
     value = np.asarray(local_data)
     shape = value.shape if global_shape is None else tuple(global_shape)
-    return make_array_from_callback(shape, sharding, lambda index: value)
+    if value.shape != shape:
+        raise ValueError(f"data of shape {shape} is wanted; got shape {value.shape}")
+    return make_array_from_callback(shape, sharding, lambda index: value[index])
 
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Sharding, arrays: Sequence[Array], *, dtype: Any = None
 ) -> Array:
-    """Return the array of which `arrays`, here one, are the parts."""
-    if len(arrays) != 1:
-        raise ValueError(f"one array per device is wanted, which is 1; got {len(arrays)}")
-    return make_array_from_callback(shape, sharding, lambda index: arrays[0], dtype)
+    """Return the array of which `arrays` are the parts, each on one of the sharding's devices."""
+    held = {device: array for array in arrays for device in array.sharding.device_set}
+    if len(arrays) != sharding.num_devices or held.keys() != sharding.device_set:
+        raise ValueError(
+            f"one array on each of {sharding.num_devices} devices is wanted; got {len(arrays)} on "
+            f"{len(held)}: put each on its own, with `jax.device_put(part, device)`"
+        )
+    places = sharding.devices_indices_map(shape)
+    return _joined(shape, sharding, [np.asarray(held[device], dtype) for device in places])

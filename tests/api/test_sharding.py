@@ -151,6 +151,55 @@ def test_a_mesh_of_two_devices_is_refused():
         make_mesh((2,), ("x",))
 
 
+@pytest.fixture
+def eight_devices():
+    """Declare eight devices."""
+    jax.config.update("jax_num_cpu_devices", 8)
+    yield jax.devices()
+    jax.config.update("jax_num_cpu_devices", -1)
+
+
+def test_pmap_over_eight_devices(eight_devices):
+    total = pmap(lambda a: lax.psum(a, "i"), axis_name="i")(A)
+    assert (total == A.sum(0)).all()
+    assert total.sharding.spec == P("i")
+    assert [s.data.shape for s in total.addressable_shards] == [(1, 8)] * 8
+    with pytest.raises(ValueError, match="at least one argument with a mapped axis"):
+        pmap(lambda a: a)(1.0)
+
+
+def test_arguments_must_lie_where_in_shardings_say(eight_devices):
+    mesh = make_mesh((2, 4), ("x", "y"))
+    rows, columns = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "y"))
+    f = jax.jit(lambda a, n: a * n, static_argnums=1, in_shardings=(rows,), out_shardings=columns)
+    assert (f(jax.device_put(A, rows), 2) == 2 * A).all()
+    assert f(A, 2).sharding == columns
+    for args, kwargs, error, message in [
+        ((jax.device_put(A, columns), 2), {}, ValueError, "does not match the sharding on the"),
+        (
+            (A, A, 2),
+            {},
+            ValueError,
+            "got a tuple or list of length 1 for an args tuple of length 2",
+        ),
+        ((A[:7], 2), {}, ValueError, "axis 0 is partitioned 2 times, but the dimension size is 7"),
+        ((), {"a": A, "n": 2}, ValueError, "does not support kwargs when in_shardings"),
+    ]:
+        with pytest.raises(error, match=message):
+            f(*args, **kwargs)
+    with pytest.raises(
+        TypeError, match="expected to be PartitionSpec instances or None, but got 3"
+    ):
+        jax.jit(lambda a: a, in_shardings=3)(A)
+    with pytest.raises(RuntimeError, match="jit requires a non-empty mesh in context"):
+        jax.jit(lambda a: a, in_shardings=P("x"))(A)
+
+
+def test_a_mesh_is_not_set_inside_a_compiled_function():
+    with pytest.raises(ValueError, match="outside of `jax.jit`"):
+        jax.jit(lambda: set_mesh(make_mesh((1,), ("x",))))()
+
+
 def test_shardings_are_shown_to_a_callback():
     seen = []
     jax.debug.inspect_array_sharding(np.ones(3), callback=seen.append)

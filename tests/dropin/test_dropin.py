@@ -99,6 +99,14 @@ def test_a_misspelt_name_is_told_with_the_one_that_may_be_meant():
     assert "Did you mean: '__" not in printed
 
 
+def test_all_public_names_of_a_module_can_be_imported_at_once():
+    printed = statements(
+        "from jax.numpy import *\nfrom jax.sharding import *\n"
+        "print(tanh(0.0), PartitionSpec('x'), 'ufuncs' in globals(), 'names_in' in globals())"
+    )
+    assert printed == "0.0 P('x',) False False\n"
+
+
 def test_modules_say_which_file_they_forward_to():
     file = statements("import jax.numpy\nprint(jax.numpy.__file__)")
     assert file.strip().endswith("tapeless/numpy/__init__.py")

@@ -96,11 +96,30 @@ def private_modules(jax):
     return repr(module(jax, "_src.core"))
 
 
-@case("RuntimeError: jax_num_cpu_devices", "NotImplementedError: jax_num_cpu_devices=4 is not")
+@case("RuntimeError: jax_num_cpu_devices", 4)
 def several_devices(jax):
-    # Under JAX only the time is wrong: devices have been asked for.
     jax.devices()
     jax.config.update("jax_num_cpu_devices", 4)
+    try:
+        return jax.device_count()
+    finally:
+        jax.config.update("jax_num_cpu_devices", -1)
+
+
+def on_a_mesh(jax):
+    """Return an array that is divided along an explicit axis."""
+    mesh = jax.make_mesh((1,), ("x",))
+    return jax.device_put(X, jax.NamedSharding(mesh, jax.P("x")))
+
+
+@case("NamedSharding", "SingleDeviceSharding")
+def shardings_of_results(jax):
+    return type((on_a_mesh(jax) + 1).sharding).__name__
+
+
+@case("float32[3@x]", "float32[3]")
+def shardings_in_types(jax):
+    return str(jax.typeof(on_a_mesh(jax)))
 
 
 @case("JaxRuntimeError: INVALID_ARGUMENT: No such compile option: 'xla_unknown'", True)
