@@ -368,6 +368,27 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "if False:",
             MESSAGES + "test_checks_cost_little",
         ),
+        Mutation(
+            "reductions check what they read",
+            "tapeless/kernel/watch.py",
+            "if found is not None and watch in self._watches:",
+            "if False:",
+            "tests/kernel/test_watch.py::test_a_sum_and_the_check_of_what_it_reads_are_one_loop",
+        ),
+        Mutation(
+            "counted indices are not checked",
+            "tapeless/compiler/simplify.py",
+            "        eqn = self._uncounted(eqn)\n",
+            "        eqn = eqn if eqn.effects else self._uncounted(eqn)\n",
+            CHECKING + "test_indices_that_a_loop_counts_cost_no_check",
+        ),
+        Mutation(
+            "indices that do not change are checked once",
+            "tapeless/compiler/hoist.py",
+            "elif eqn.primitive is check_p and",
+            "elif False and",
+            CHECKING + "test_indices_that_a_loop_does_not_change_are_looked_at_once",
+        ),
     ),
     "checkify: user, index, nan and div errors as values, under jit, scan and vmap": (
         Mutation(
