@@ -5,6 +5,10 @@ store of the one before, which takes three times as long as the addition. In a r
 at the price of a branch where the element changes: cheap where it is foreseen, since runs are long,
 and dear where runs are short. So a program has both loops, and looks at some pairs of neighbouring
 indices before it takes one. Both do the same operations in the same order.
+
+A maximum of floats, which takes NaN for the largest number and -0.0 for less than 0.0, is several
+instructions that wait for each other. In a register there are *keys* instead, integers that have
+the order of the numbers: what makes them waits for nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +41,10 @@ class Runs:
         self.b, self.accumulate, self.shape = b, accumulate, target.shape
         self.flat = b.reshape(target, target.aval.update(shape=(target.aval.size,)))
         self.last = b.buffer(ShapedArray((), _INT64))
-        self.total = b.buffer(ShapedArray((), target.dtype))
+        self.dtype = target.dtype
+        self.has_keys = accumulate in ("min", "max") and self.dtype.kind == "f"
+        kept = np.dtype(f"uint{8 * self.dtype.itemsize}") if self.has_keys else self.dtype
+        self.total = b.buffer(ShapedArray((), kept))
         b.store(self.last, (), -1)
         b.store(self.total, (), 0)
 
@@ -50,10 +57,14 @@ class Runs:
         def start() -> None:
             """Start with another element."""
             self.end()
-            b.store(self.total, (), self.flat.at(b.max(here, 0)))
+            b.store(
+                self.total,
+                (),
+                self.key(self.flat.at(b.max(here, 0))),
+            )
             b.store(self.last, (), here)
 
-        update = b.let(update)
+        update = b.let(self.key(update))
         b.when(b.ne(here, self.last.at()), start)
         b.store(
             self.total,
@@ -66,8 +77,45 @@ class Runs:
         b, last = self.b, self.last.at()
         b.when(
             b.ge(last, 0),
-            lambda: b.store(self.flat, (last,), self.total.at()),
+            lambda: b.store(
+                self.flat,
+                (last,),
+                self.number(self.total.at()),
+            ),
         )
+
+    def key(self, number: Any) -> Any:
+        """Return what stands for a number in the register."""
+        if not self.has_keys:
+            return number
+        b, unsigned = self.b, self.total.dtype
+        return b.sub(self.turned(b.bitcast(number, unsigned)), self.least_key())
+
+    def number(self, key: Any) -> Any:
+        """Return the number that a key stands for."""
+        if not self.has_keys:
+            return key
+        return self.b.bitcast(
+            self.turned(self.b.add(key, self.least_key())),
+            self.dtype,
+        )
+
+    def turned(self, bits: Any) -> Any:
+        """Flip all bits but the sign where it is set: integers with a sign then have the order."""
+        b, signed = self.b, np.dtype(f"int{8 * self.dtype.itemsize}")
+        number = b.bitcast(bits, signed)
+        sign = b.shift_right_arithmetic(number, 8 * self.dtype.itemsize - 1)
+        flips = b.and_(sign, int(np.iinfo(signed).max))
+        return b.bitcast(b.xor(number, flips), bits.dtype)
+
+    def least_key(self) -> int:
+        """Return the turned bits that shall be 0, so that NaN of either sign wins.
+
+        They are those of -inf for a maximum, and those behind inf for a minimum.
+        """
+        unsigned = self.total.dtype
+        infinity = int(np.array(np.inf, self.dtype).view(unsigned))
+        return infinity + 1 if self.accumulate == "min" else infinity ^ int(np.iinfo(unsigned).max)
 
 
 def in_long_runs(b: Any, indices: Any) -> Any:
