@@ -170,10 +170,11 @@ def scatter_update(
     wrap_negative_indices: bool = True,
 ) -> Value:
     """Return the array updated at an index by a scatter primitive."""
+    mode = lax.GatherScatterMode.from_any(mode)
     if type(array) is Array and context.trace is context.base:
         found = update_window(array, index, values, prim.combines)
         if found is not None:
-            return found
+            return convert(found, array.dtype, array.weak_type)
     x = asarray(array)
     y = values if isinstance(values, (int, float, complex)) else asarray(values)
     if dtypes.issubdtype(dtype_of(x), dtypes.extended) and dtype_of(x) != typeof(y).dtype:
@@ -198,7 +199,7 @@ def scatter_update(
         y,
         dimension_numbers=lax.ScatterDimensionNumbers(plan.window_dims, plan.collapsed, plan.axes),
         indices_are_sorted=indices_are_sorted or not plan.has_arrays,
-        mode=lax.GatherScatterMode.from_any(mode),
+        mode=mode,
         unique_indices=unique_indices or not plan.has_arrays,
         update_consts=(),
         update_jaxpr=_program(prim, whole),

@@ -136,3 +136,14 @@ def test_a_fill_value_is_a_known_scalar():
         jax.jit(get)(x, 7.0)
     with pytest.raises(ValueError, match=r"must be a scalar, got shape \(2,\)"):
         get(x, x[:2])
+
+
+@pytest.mark.parametrize("index", [0, slice(1, None), np.array([0, 2])])
+def test_unknown_modes_are_refused_at_every_index(index):
+    with pytest.raises(ValueError, match='Unknown gather mode "wrap"'):
+        jnp.arange(3.0).at[index].add(1.0, mode="wrap")
+
+
+def test_an_update_of_a_scalar_keeps_its_strength():
+    found = jnp.asarray(True).at[...].multiply(1j)
+    assert (found.dtype, found.weak_type) == (bool, False)
