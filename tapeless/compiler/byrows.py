@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.compiler.unbatch import UNUSED, Dims, row_aval
+from tapeless.compiler.rowaxes import UNUSED, Dims, Part, row_aval
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
@@ -381,18 +381,34 @@ def _rows(
 def _row(
     b: Any,
     value: KernelValue,
-    dim: int,
+    dim: int | Part,
     i: Any,
 ) -> KernelValue:
     """View the row `i` of a value; an axis of extent 1 has one row for all."""
-    place = 0 if value.shape[dim] == 1 else i
     aval = row_aval(value.aval, dim)
+    if isinstance(dim, Part):
+        return b.virtual(aval, lambda index: value.at(*_within(b, dim, index, i)))
+    place = 0 if value.shape[dim] == 1 else i
 
     def pull(index: tuple) -> Any:
         """Put the row's number into the index."""
         return value.at(*index[:dim], place, *index[dim:])
 
     return b.virtual(aval, pull)
+
+
+def _within(
+    b: Any,
+    part: Part,
+    index: tuple,
+    i: Any,
+) -> tuple:
+    """Return the index in the whole of an index in the row `i`, which is a part of an axis."""
+    along = index[part.axis]
+    outer, inner = b.index_div(along, part.inner), b.index_mod(along, part.inner)
+    block = b.index_add(b.index_mul(outer, part.count), i)
+    place = b.index_add(b.index_mul(block, part.inner), inner)
+    return (*index[: part.axis], place, *index[part.axis + 1 :])
 
 
 def _put_row(

@@ -27,12 +27,14 @@ from typing import Any
 
 from tapeless.compiler.byrows import Condition, rows_on_demand_p, while_by_rows_p
 from tapeless.compiler.hoist import Split, split_body
-from tapeless.compiler.unbatch import UNUSED, Dims, row_aval, row_of_eqn, row_program
+from tapeless.compiler.probe import Probe, probe
+from tapeless.compiler.rowaxes import UNUSED, Dim, Dims, Part, row_aval, row_shape, rows_along
+from tapeless.compiler.unbatch import row_of_eqn, row_program
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.trace import Axis
 from tapeless.prims.common import Elementwise
-from tapeless.prims.structural import squeeze_p, transpose_p
+from tapeless.prims.structural import reshape_p, transpose_p
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -42,21 +44,28 @@ __all__ = ["by_rows"]
 
 MAX_CONDITIONS = 4
 LEAST_WORK = 400.0  # operations on elements, per row
+CHAIN_LENGTH = 4  # how often expressions meet that are not worth it
 LANES_UP_TO = 32  # elements of a row that are so few that rows had better be lanes
 LEAST_ROWS = 32
 BLOCK_SIZES = (8, 64)
 TOGETHER = 16
 TOGETHER_RECIPES = 32
 _UNKNOWN_STEPS = 100
-_WORK = {"sort": 20.0, "fft": 20.0, "cholesky": 50.0, "lu": 50.0, "qr": 50.0, "svd": 400.0}
+_WORK: dict[str, float] = {
+    **dict.fromkeys("sort top_k fft triangular_solve".split(), 20.0),
+    **dict.fromkeys("cholesky lu qr geqrf householder_product ormqr tridiagonal".split(), 50.0),
+    **dict.fromkeys("eigh eig svd schur hessenberg".split(), 400.0),
+}
+_CALLBACK_WORK = 1e4
 _RECIPES = frozenset(
     "sin cos tan tanh exp log pow logistic atan2 erf sinh cosh asin acos atan exp2 expm1 log1p "
     "lgamma digamma cbrt erf_inv".split()
 )
-_EXPRESSIONS = frozenset(
-    "broadcast_in_dim reshape squeeze transpose slice pad rev iota select_n concatenate gather "
-    "dynamic_slice dynamic_update_slice copy stop_gradient split argmax argmin reduce_sum "
-    "reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor".split()
+_IN_COMPANY = frozenset(("dot_general", "fft", "conv_general_dilated"))
+_VIEWS = frozenset("broadcast_in_dim reshape squeeze transpose iota copy stop_gradient".split())
+_EXPRESSIONS = _VIEWS | frozenset(
+    "slice pad rev select_n concatenate gather dynamic_slice dynamic_update_slice split argmax "
+    "argmin reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor".split()
 )
 
 
@@ -64,7 +73,8 @@ _EXPRESSIONS = frozenset(
 def by_rows(jaxpr: Jaxpr) -> Jaxpr:
     """Return the program with row by row operations where they are better."""
     eqns = list(jaxpr.eqns)
-    if any(eqn.primitive.name == "select_n" for eqn in eqns) and any(map(_is_work, eqns)):
+    chooses = any(eqn.primitive.name == "select_n" for eqn in eqns)
+    if chooses and not all(map(_is_of_elements, eqns)):
         eqns = _Demand(jaxpr).equations()
     eqns = [_loop_by_rows(eqn) for eqn in eqns]
     if all(new is old for new, old in zip(eqns, jaxpr.eqns, strict=False)):
@@ -114,7 +124,7 @@ def _likes_company(row: Jaxpr) -> bool:
     """Tell whether rows are done faster together: as lanes, columns of a matrix, or in one call."""
     largest = 0
     for eqn in _all_equations(row):
-        if eqn.primitive.name in ("dot_general", "fft"):
+        if eqn.primitive.name in _IN_COMPANY:
             return True
         largest = max(largest, *(var.aval.size for var in eqn.outvars), 0)
     return largest <= LANES_UP_TO
@@ -133,9 +143,31 @@ def _all_equations(jaxpr: Jaxpr) -> Iterable[Eqn]:
 
 def _is_work(eqn: Eqn) -> bool:
     """Tell whether an equation is more than an expression that `choices.py` can put off."""
-    if eqn.effects or isinstance(eqn.primitive, Elementwise):
+    if eqn.effects or eqn.primitive.name in _EXPRESSIONS:
         return False
-    return eqn.primitive.name not in _EXPRESSIONS
+    if not isinstance(eqn.primitive, Elementwise):
+        return True
+    decomposed = _probed(eqn).decomposed
+    return decomposed is not None and any(map(_is_work, decomposed.eqns))
+
+
+def _is_chain(members: Sequence[Eqn]) -> bool:
+    """Tell whether expressions meet again and again, in sums or windows.
+
+    Then they are no single expression of an element, which could be put off.
+    """
+    depths: dict[Var, int] = {}
+    for eqn in members:
+        before = (depths.get(atom, 0) for atom in eqn.invars if type(atom) is Var)
+        depth = max(before, default=0) + (not _is_of_elements(eqn))
+        depths.update(dict.fromkeys(eqn.outvars, depth))
+    return max(depths.values(), default=0) > CHAIN_LENGTH
+
+
+def _is_of_elements(eqn: Eqn) -> bool:
+    """Tell whether an element of the result needs one of each operand."""
+    name = eqn.primitive.name
+    return isinstance(eqn.primitive, Elementwise) or name in _VIEWS or name == "select_n"
 
 
 def _work(eqn: Eqn) -> float:
@@ -154,7 +186,20 @@ def _work(eqn: Eqn) -> float:
     if name == "conv_general_dilated":
         out_channel = eqn.params["dimension_numbers"].rhs_spec[0]
         return size * eqn.invars[1].aval.size / eqn.invars[1].aval.shape[out_channel]
-    return max(size, read) * (15.0 if name in _RECIPES else _WORK.get(name, 1.0))
+    if name == "pure_callback":
+        return _CALLBACK_WORK
+    if name in _WORK or eqn.effects:
+        return max(size, read) * _WORK.get(name, 1.0)
+    found = _probed(eqn)
+    if found.decomposed is not None:
+        return sum(map(_work, found.decomposed.eqns))
+    return max(size, read, sum(found.work) + found.spent)
+
+
+def _probed(eqn: Eqn) -> Probe:
+    """Return what was found out about an operation without programs."""
+    avals = tuple(atom.aval for atom in eqn.invars)
+    return probe(eqn.primitive, avals, tuple(var.aval for var in eqn.outvars), eqn.params)
 
 
 # Demands
@@ -198,7 +243,7 @@ class _Demand:
             self._read_by(eqn.invars, id(eqn))
         self._read_by(jaxpr.outvars, id(jaxpr))
         self.needs: dict[Var, _Need | None] = {}
-        self.dims: dict[Var, int] = {}
+        self.dims: dict[Var, Dim] = {}
         for atom in jaxpr.outvars:
             self._want(atom, None)
         self.of_eqn: list[_Need | None] = [None] * len(jaxpr.eqns)
@@ -213,7 +258,7 @@ class _Demand:
             if type(atom) is Var:
                 self.readers.setdefault(atom, set()).add(reader)
 
-    def _want(self, atom: Atom, need: _Need | None, dim: int = 0) -> None:
+    def _want(self, atom: Atom, need: _Need | None, dim: Dim = 0) -> None:
         """Add a demand, for rows along an axis; None stands for everything."""
         if type(atom) is Var:
             known = self.needs[atom] if atom in self.needs else need
@@ -247,10 +292,10 @@ class _Demand:
                 self._want(atom, need)
             return need
         for atom, dim in zip(eqn.invars, row.operands, strict=True):
-            if dim is None or dim == UNUSED or atom.aval.shape[dim] != need.n_rows:
-                self._want(atom, None)
-            else:
+            if rows_along(atom.aval, dim) == need.n_rows:
                 self._want(atom, need, dim)
+            elif dim != UNUSED:
+                self._want(atom, need.of_any_row())
         return need
 
     def _select(self, eqn: Eqn) -> None:
@@ -335,11 +380,9 @@ class _Demand:
     def _operation(self, need: _Need, members: list[Eqn]) -> list[Eqn]:
         """Return equations with one operation for those of a demand; none if it is not worth it."""
         n_rows = need.n_rows
-        if not any(map(_is_work, members)):
+        if sum(map(_work, members)) < LEAST_WORK * (n_rows or 1) or _is_masked(need, members):
             return []
-        if sum(map(_work, members)) < LEAST_WORK * (n_rows or 1):
-            return []
-        if _is_masked(need, members):
+        if not any(map(_is_work, members)) and not _is_chain(members):
             return []
         outs = self._used_outside(members)
         members = self._with_broadcasts(members)
@@ -379,21 +422,14 @@ class _Demand:
         after: list[Eqn] = []
         operands: list[Var] = []
         for var, dim in zip(inputs, dims, strict=True):
-            operand = var
-            if _is_row(var, dim, need.n_rows):
-                if dim:
-                    operand = Var(_moved(var.aval, dim, 0))
-                    before.append(_moving(like, var, operand, dim, 0))
-            elif dim is not None and dim != UNUSED:
-                operand = Var(row_aval(var.aval, dim))
-                before.append(_squeezing(like, var, operand, dim))
+            operand, steps = _to_front(like, var, dim, need.n_rows)
+            before += steps
             operands.append(operand)
         results: list[Var] = []
         for var in outs:
-            dim = self.dims[var] if need.n_rows is not None else 0
-            results.append(Var(_moved(var.aval, dim, 0)) if dim else var)
-            if dim:
-                after.append(_moving(like, results[-1], var, 0, dim))
+            result, steps = _from_front(like, var, self.dims[var], need.n_rows)
+            after += steps
+            results.append(result)
         mask = tuple(_is_row(var, dim, need.n_rows) for var, dim in zip(inputs, dims, strict=True))
         params = _on_demand(conditions, roots, need.n_rows, row, mask)
         operation = like.replace(
@@ -509,15 +545,61 @@ def _is_masked(need: _Need, members: Sequence[Eqn]) -> bool:
     return any(root.aval.ndim > 1 and root.aval.size >= largest for root, _, _ in need.choices)
 
 
-def _is_row(var: Var, dim: int | None, n_rows: int | None) -> bool:
+def _is_row(var: Var, dim: Dim, n_rows: int | None) -> bool:
     """Tell whether an input has rows along the axis `dim`, not one for all of them."""
-    return dim is not None and dim != UNUSED and var.aval.shape[dim] == n_rows
+    return n_rows is not None and rows_along(var.aval, dim) == n_rows
 
 
-def _squeezing(like: Eqn, source: Var, target: Var, dim: int) -> Eqn:
-    """Return the equation that drops an axis of extent 1."""
-    params = {"dimensions": (dim,)}
-    return like.replace(primitive=squeeze_p, invars=(source,), outvars=(target,), params=params)
+def _to_front(like: Eqn, var: Var, dim: Dim, n_rows: int | None) -> tuple[Var, list[Eqn]]:
+    """Return a value with its rows in front, or without an axis of extent 1, and its equations."""
+    if dim is None or dim == UNUSED or n_rows is None:
+        return var, []
+    if isinstance(dim, Part):
+        one, two, three = _apart(var.aval, dim)
+        return three, [
+            _reshaping(like, var, one),
+            _moving(like, one, two, dim.axis + 1, 0),
+            _reshaping(like, two, three),
+        ]
+    if not _is_row(var, dim, n_rows):
+        row = Var(row_aval(var.aval, dim))
+        return row, [_reshaping(like, var, row)]
+    if dim == 0:
+        return var, []
+    moved = Var(_moved(var.aval, dim, 0))
+    return moved, [_moving(like, var, moved, dim, 0)]
+
+
+def _from_front(like: Eqn, var: Var, dim: Dim, n_rows: int | None) -> tuple[Var, list[Eqn]]:
+    """Return a value with its rows in front, and the equations that make `var` of it."""
+    if dim is None or dim == 0 or n_rows is None:
+        return var, []
+    if isinstance(dim, Part):
+        one, two, three = _apart(var.aval, dim)
+        return three, [
+            _reshaping(like, three, two),
+            _moving(like, two, one, 0, dim.axis + 1),
+            _reshaping(like, one, var),
+        ]
+    moved = Var(_moved(var.aval, dim, 0))
+    return moved, [_moving(like, moved, var, 0, dim)]
+
+
+def _apart(aval: ShapedArray, part: Part) -> tuple[Var, Var, Var]:
+    """Return a value with an axis as the three that it counts as, the same with the rows in front,
+    and with the other two as one again.
+    """
+    shape, axis = aval.shape, part.axis
+    extents = (part.outer, part.count, part.inner)
+    split = aval.update(shape=(*shape[:axis], *extents, *shape[axis + 1 :]))
+    whole = aval.update(shape=(part.count, *row_shape(shape, part)))
+    return Var(split), Var(_moved(split, axis + 1, 0)), Var(whole)
+
+
+def _reshaping(like: Eqn, source: Var, target: Var) -> Eqn:
+    """Return the equation that gives an array another shape."""
+    params = {"new_sizes": target.aval.shape, "dimensions": None, "sharding": None}
+    return like.replace(primitive=reshape_p, invars=(source,), outvars=(target,), params=params)
 
 
 def _moved(aval: ShapedArray, dim: int, place: int) -> ShapedArray:

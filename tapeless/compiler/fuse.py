@@ -25,17 +25,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tapeless.compiler.demand import by_rows
 from tapeless.compiler.probe import SERIAL_PENALTY, Access, Probe, probe
 from tapeless.compiler.simplify import simplify
-from tapeless.core.effects import NO_EFFECTS
+from tapeless.compiler.splicing import spliced
 from tapeless.core.interpret import last_uses
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
 from tapeless.prims.check import check_p
-from tapeless.prims.structural import copy_p
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["Plan", "describe", "plan_program"]
@@ -115,7 +113,7 @@ def _expand(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Probe | None]]:
         else:
             program = found.decomposed
             constants.update(zip(program.constvars, program.consts, strict=True))
-            stack.extend(reversed(_spliced(program, eqn)))
+            stack.extend(reversed(spliced(program, eqn)))
     consts = tuple(constants.values())
     return jaxpr.replace(constvars=tuple(constants), consts=consts, eqns=eqns), probes
 
@@ -125,44 +123,6 @@ def _watching(eqn: Eqn) -> Probe:
     size = float(eqn.invars[0].aval.size)
     reads = ((Access(size, size, identity=True),), *((),) * (len(eqn.invars) - 1))
     return Probe(reads=reads, forced=(False,) * len(eqn.invars))
-
-
-def _spliced(program: Jaxpr, eqn: Eqn) -> list[Eqn]:
-    """Return the equations of a decomposition, with fresh variables, for the equation `eqn`.
-
-    Its constants keep their variables.  A result that no equation makes, or that is there twice, is
-    copied.
-    """
-    names: dict[Var, object] = dict(zip(program.invars, eqn.invars, strict=True))
-
-    def rename(atom: object) -> object:
-        """Return the atom outside that stands for one inside."""
-        return names.get(atom, atom) if type(atom) is Var else atom
-
-    made: list[Eqn] = []
-    for inner in program.eqns:
-        fresh = [Var(var.aval) for var in inner.outvars]
-        invars = tuple(map(rename, inner.invars))
-        names.update(zip(inner.outvars, fresh, strict=True))
-        made.append(inner.replace(invars=invars, outvars=tuple(fresh), source=eqn.source))
-    fresh_vars = {var for inner in made for var in inner.outvars}
-    final: dict[Any, Any] = {}
-    copies: list[Eqn] = []
-    for atom, var in zip(program.outvars, eqn.outvars, strict=True):
-        source = rename(atom)
-        if source in fresh_vars and source not in final:
-            final[source] = var
-        else:
-            source = final.get(source, source)
-            copies.append(Eqn(copy_p, (source,), (var,), {}, NO_EFFECTS, eqn.source))
-    placed = [
-        inner.replace(
-            invars=tuple(final.get(atom, atom) for atom in inner.invars),
-            outvars=tuple(final.get(var, var) for var in inner.outvars),
-        )
-        for inner in made
-    ]
-    return placed + copies
 
 
 Context = object
@@ -197,8 +157,9 @@ class _Planner:
         """Store values, going forwards, where expressions would become too large.
 
         An operand that others use as well is stored rather than the result, so that all of them
-        start from it. What a nest before a cut has computed is stored there, if that is cheaper
-        than to compute it again behind the cut (`_Past`).
+        start from it. What is stored in a loop of another shape is read from there. What a nest
+        before a cut has computed is stored there, if that is cheaper than to compute it again
+        behind the cut (`_Past`).
         """
         past = _Past(self)
         members: dict[Var, frozenset[int]] = {}
@@ -211,7 +172,12 @@ class _Planner:
             if found is None or found.statements:
                 continue
             past.recall(eqn, members)
-            operands = [x for x in dict.fromkeys(eqn.invars) if x in members]
+            shape = eqn.outvars[0].aval.shape if eqn.outvars else ()
+            operands = [
+                x
+                for x in dict.fromkeys(eqn.invars)
+                if x in members and (x not in self.reasons or x.aval.shape == shape)
+            ]
             below = nothing.union({position}, *(members[x] for x in operands))
             if _is_large(below, sizes):
                 for x in operands:
@@ -220,7 +186,8 @@ class _Planner:
                         self.store(x, "large")
                         cuts.add(x)
                         past.computed_first(members.pop(x))
-                below = nothing.union({position}, *(members.get(x, nothing) for x in operands))
+                kept = (members.get(x, nothing) for x in operands)
+                below = nothing.union({position}, *kept)
             large = _is_large(below, sizes)
             for var in eqn.outvars:
                 if large:

@@ -82,7 +82,8 @@ class Access:
 class Probe:
     """What was found out about an equation.
 
-    work: operations to compute each result once, its operands given; n_nodes: the size of the
+    work: operations to compute each result once, its operands given; spent: those of the rule's
+    statements, without calls of libraries; n_nodes: the size of the
     expression; stored: which results the rule puts into memory itself; reads: the accesses of each
     operand; forced: which operands must be in memory; statements: whether the rule makes any;
     in_pieces: whether a nest that stores a result is cut into pieces (`kernel/pieces.py`);
@@ -90,6 +91,7 @@ class Probe:
     """
 
     work: tuple[float, ...] = ()
+    spent: float = 0.0
     n_nodes: int = 0
     stored: tuple[bool, ...] = ()
     reads: tuple[tuple[Access, ...], ...] = ()
@@ -152,10 +154,11 @@ def _probe(
     stored = tuple(value.is_stored for value in results)
     survey = _Survey([arg.memory for arg in args])
     statements = b.finish()
-    survey.block(statements, 1.0, False)
+    spent = survey.block(statements, 1.0, False)
     work = [survey.pull(b, value) for value in results]
     return Probe(
         work=tuple(work),
+        spent=spent,
         n_nodes=survey.n_nodes,
         stored=stored,
         reads=tuple(tuple(survey.reads[arg.memory]) for arg in args),
@@ -180,9 +183,10 @@ class _Survey:
         self.n_nodes = 0
         self.in_pieces = False
 
-    def block(self, block: Block, times: float, serial: bool, bound: dict | None = None) -> None:
-        """Survey statements that run `times` times."""
+    def block(self, block: Block, times: float, serial: bool, bound: dict | None = None) -> float:
+        """Survey statements that run `times` times; return the operations that they cost."""
         bound = bound or {}
+        work = 0.0
         roots: list[Scalar] = []
         for statement in block:
             if isinstance(statement, Store):
@@ -192,16 +196,18 @@ class _Survey:
                 extent = statement.extent
                 inner = times * (extent if isinstance(extent, int) else _UNKNOWN_EXTENT)
                 below = {**bound, statement.var: inner}
-                self.block(statement.body, inner, serial or not statement.independent, below)
+                work += self.block(
+                    statement.body, inner, serial or not statement.independent, below
+                )
             elif isinstance(statement, If):
                 for branch in statement.branches:
-                    self.block(branch, times, serial, bound)
+                    work += self.block(branch, times, serial, bound)
             elif isinstance(statement, While):
                 inner = times * _UNKNOWN_EXTENT
-                self.block((*statement.before, *statement.body), inner, True, bound)
+                work += self.block((*statement.before, *statement.body), inner, True, bound)
         # What several stores of a block use is computed once. Accesses in statements have no
         # position to compare with.
-        self.expressions(roots, dict(bound), frozenset(), None, serial)
+        return work + self.expressions(roots, dict(bound), frozenset(), None, serial)
 
     def pull(self, b: KernelBuilder, value: KernelValue) -> float:
         """Survey the expression of a virtual result; return the operations for all elements."""

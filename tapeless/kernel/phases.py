@@ -33,20 +33,43 @@ def by_phases(
 ) -> list[Statement]:
     """Make the loops that store `roots`: per target an index, a value and a guard.
 
-    Where the elements alternate along the last axis, an iteration makes one of each kind.
+    Where the elements alternate along an axis, an iteration makes one of each kind; along an axis
+    that is not the last one, these are lines of elements.
     """
-    period = _period(variables[-1], roots) if variables else 1
-    if period == 1 or sizes[-1] < 2 * period:
-        return loops_around(variables, sizes, _stores(b, targets, roots))
-    *outer, last = variables
-    *outer_sizes, size = sizes
-    count, rest = divmod(size, period)
+    for axis in reversed(range(len(variables))):
+        period = _period(variables[axis], roots)
+        if period > 1 and sizes[axis] >= 2 * period:
+            return _in_phases(b, variables, sizes, targets, roots, axis, period)
+    return loops_around(variables, sizes, _stores(b, targets, roots))
+
+
+def _in_phases(
+    b: Any,
+    variables: Sequence[Index],
+    sizes: Sequence[int],
+    targets: Sequence[Buffer],
+    roots: Sequence[Scalar],
+    axis: int,
+    period: int,
+) -> list[Statement]:
+    """Make the loops, of which the one along `axis` makes `period` elements, or lines, at once."""
+    outer, outer_sizes = variables[:axis], sizes[:axis]
+    lines, line_sizes = variables[axis + 1 :], sizes[axis + 1 :]
+
+    def stores(places: Sequence[IndexLike]) -> list[Statement]:
+        """Make the stores, or the loops over lines, for some values of the variable."""
+        made: list[Statement] = []
+        for place in places:
+            copy = substitute(b, roots, {variables[axis]: b.affine(place)})
+            made += loops_around(lines, line_sizes, _stores(b, targets, copy))
+        return made
+
+    count, rest = divmod(sizes[axis], period)
     inner = b.index(b.name("i"), count)
     start = b.index_mul(inner, period)
-    places = [b.index_add(start, phase) for phase in range(period)]
-    stores = _copies(b, last, places, targets, roots)
-    tail = _copies(b, last, range(size - rest, size), targets, roots)
-    whole = loops_around((*outer, inner), (*outer_sizes, count), stores)
+    body = stores([b.index_add(start, phase) for phase in range(period)])
+    tail = stores(range(sizes[axis] - rest, sizes[axis]))
+    whole = loops_around((*outer, inner), (*outer_sizes, count), body)
     return [*whole, *loops_around(outer, outer_sizes, tail)]
 
 
@@ -57,21 +80,6 @@ def loops_around(
     for var, extent in zip(reversed(variables), reversed(sizes), strict=True):
         body = [Loop(var, extent, tuple(body))] if body else []
     return body
-
-
-def _copies(
-    b: Any,
-    var: Index,
-    places: Sequence[IndexLike],
-    targets: Sequence[Buffer],
-    roots: Sequence[Scalar],
-) -> list[Statement]:
-    """Make the stores for some values of a loop variable."""
-    stores: list[Statement] = []
-    for place in places:
-        copy = substitute(b, roots, {var: b.affine(place)})
-        stores.extend(_stores(b, targets, copy))
-    return stores
 
 
 def _stores(

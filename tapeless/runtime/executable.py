@@ -15,7 +15,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -354,22 +354,36 @@ def _work(program: Any) -> float:
 def _waits_for_libraries(program: Any) -> bool:
     """Tell whether a program calls a library for long without a look at signals."""
     longest = 0.0
-    stack = [(statement, 1) for statement in program.body]
+    stack: list[tuple[Any, dict]] = [(statement, {}) for statement in program.body]
     while stack:
-        statement, times = stack.pop()
+        statement, extents = stack.pop()
+        # In loops, signals are looked at between the calls.
         if isinstance(statement, ir.While):
-            # In loops that run in order, signals are looked at between the calls.
-            stack.extend((inner, 1) for inner in (*statement.before, *statement.body))
+            stack += [(inner, extents) for inner in (*statement.before, *statement.body)]
         elif isinstance(statement, ir.Loop):
-            known = isinstance(statement.extent, int) and statement.independent
-            repeated = times * statement.extent if known else 1
-            stack.extend((inner, repeated) for inner in statement.body)
+            extent = statement.extent if isinstance(statement.extent, int) else 1
+            inside = {**extents, statement.var: extent}
+            stack += [(inner, inside) for inner in statement.body]
         elif isinstance(statement, ir.If):
-            stack.extend((inner, times) for branch in statement.branches for inner in branch)
+            blocks = (inner for branch in statement.branches for inner in branch)
+            stack += [(inner, extents) for inner in blocks]
         elif isinstance(statement, ir.Call) and _is_one_piece(statement.symbol):
-            size = max(buffer.size for buffer in statement.writes)
-            longest = max(longest, times * float(size) ** 1.5)
+            longest = max(longest, _written(statement, extents) ** 1.5)
     return longest > _LONG_CALL
+
+
+def _written(call: ir.Call, extents: Mapping[ir.Index, int]) -> float:
+    """Return how many elements a call writes at most.
+
+    extents: of the loops around it; iterations that write at another place have a part each.
+    """
+    displaced = dict(arg for arg in call.args if isinstance(arg, tuple))
+    most = 1.0
+    for buffer in call.writes:
+        place = displaced.get(buffer)
+        free = () if place is None else place.free
+        most = max(most, buffer.size / math.prod(extents.get(var, 1) for var in free))
+    return most
 
 
 def _is_one_piece(symbol: str) -> bool:

@@ -93,12 +93,9 @@ def test_no_row_wants_it_so_it_is_not_computed() -> None:
 
 
 def meeting(x: jax.Array) -> jax.Array:
-    """Work in which rows are told apart, or meet, so that there is no program for one row."""
-    image = x.reshape(1, 1, 2, 3)
-    kernel = np.ones((1, 1, 3, 3), np.float32) / 9
-    for _ in range(40):
-        image = jnp.tanh(lax.conv_general_dilated(image, kernel, (1, 1), "SAME")) + image
-    return image.reshape(6)
+    """Work that is called for all rows at once, so that there is no program for one row."""
+    result = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    return jax.pure_callback(lambda x: np.sort(x, -1), result, x, vmap_method="expand_dims")
 
 
 @pytest.mark.parametrize("limit", [99.0, 2.0, -99.0])
@@ -124,6 +121,73 @@ def test_no_row_wants_the_rows_that_meet() -> None:
     with within(60):
         out = jax.jit(jax.vmap(function, axis_name="rows"))(x)
     np.testing.assert_array_equal(np.asarray(out), 2 * x)
+
+
+@pytest.mark.parametrize("limit", [99.0, 2.0, -99.0])
+def test_rows_of_convolutions(limit: float) -> None:
+    """Rows share an axis there, with images or with channels."""
+    x = RNG.normal(size=(50, 36)).astype(np.float32)
+    kernel = RNG.normal(size=(2, 1, 3, 3)).astype(np.float32)
+    more = RNG.normal(size=(1, 2, 3, 3)).astype(np.float32)
+
+    def expensive(x: jax.Array) -> jax.Array:
+        """Filter an image by others, and by a part of itself."""
+        image = x.reshape(1, 1, 6, 6)
+        image = jnp.tanh(lax.conv_general_dilated(image, kernel, (1, 1), "SAME"))
+        image = lax.conv_general_dilated(image, more, (1, 1), "SAME")
+        own = x[:9].reshape(1, 1, 3, 3)
+        return lax.conv_general_dilated(image, own, (1, 1), "SAME").reshape(36)
+
+    function = branchy(limit, expensive)
+    names = operations(jax.vmap(function), x)
+    assert "rows_on_demand" in names and "conv_general_dilated" not in names
+    check(function, x)
+    check(jax.grad(lambda x: (function(x) ** 2).sum()), x)
+
+
+def test_what_rows_share_waits_for_one_that_wants_it() -> None:
+    x = np.linspace(0.0, 1.0, 100, dtype=np.float32)
+
+    def expensive(x: jax.Array, y: jax.Array) -> jax.Array:
+        """Take endless steps with what is the same for all rows."""
+        return x * endless(y)
+
+    function = lambda x, y: lax.cond(x > 2, expensive, lambda x, y: x * 2, x, y)  # noqa: E731
+    with within(60):
+        out = jax.jit(jax.vmap(function, (0, None)))(x, np.float32(1))
+    np.testing.assert_array_equal(np.asarray(out), 2 * x)
+
+
+@pytest.mark.parametrize("limit", [9.0, 1.5, -99.0])
+def test_expressions_that_meet_again_and_again_are_work(limit: float) -> None:
+    x = RNG.normal(size=(40, 30)).astype(np.float32)
+
+    def normalised(x: jax.Array) -> jax.Array:
+        """Take sums of all, five times."""
+        for _ in range(5):
+            x = jnp.exp(-x * x) - x / (1 + jnp.abs(x).sum())
+        return x
+
+    assert "rows_on_demand" in operations(jax.vmap(branchy(limit, normalised)), x)
+    check(branchy(limit, normalised), x)
+
+
+def test_callbacks_are_called_for_the_rows_that_want_them() -> None:
+    x = np.arange(20, dtype=np.float32)
+    seen = []
+
+    def note(x: np.ndarray) -> np.ndarray:
+        """Note the rows."""
+        seen.append(float(x))
+        return x
+
+    def called(x: jax.Array) -> jax.Array:
+        """Call Python."""
+        return jax.pure_callback(note, jax.typeof(x), x, vmap_method="sequential")
+
+    out = jax.jit(jax.vmap(lambda x: lax.cond(x > 16, called, jnp.negative, x)))(x)
+    np.testing.assert_array_equal(np.asarray(out), np.where(x > 16, x, -x))
+    assert seen == [17.0, 18.0, 19.0]
 
 
 def test_demands_of_two_kinds() -> None:

@@ -20,6 +20,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 4, 6)).astype(np.float32)
 I = RNG.integers(0, 4, size=(N, 3)).astype(np.int32)  # noqa: E741
 W = RNG.normal(size=(6, 7)).astype(np.float32)
+KERNELS = RNG.normal(size=(3, 1, 2, 2)).astype(np.float32)
+IMAGES = RNG.normal(size=(2, 1, 4, 4)).astype(np.float32)
 
 
 def spd(x: jax.Array) -> jax.Array:
@@ -87,6 +89,41 @@ PROGRAMS = {
         jnp.searchsorted(jnp.sort(x[0]), jnp.arange(6.0)),
     ),
     "largest": lambda i, x: lax.approx_max_k(x, 2),
+    "stacked": lambda i, x: (lax.stack([x, x * 2], 1), lax.unstack(x, axis=0)[1]),
+    "unstacked": lambda i, x: (lax.unstack(x, axis=1)[2], lax.stack([x[0], x[1]])),
+    "repeated": lambda i, x: jnp.tile(x, (2, 3)),
+    "apart": lambda i, x: lax.optimization_barrier((x, x * 2)),
+    "folded_in": lambda i, x: jax.random.bits(jax.random.fold_in(jax.random.key(1), i[0])),
+    "called": lambda i, x: jax.pure_callback(
+        lambda x: np.sort(x), jax.typeof(x), x, vmap_method="sequential"
+    ),
+    "images": lambda i, x: lax.conv_general_dilated(x.reshape(2, 1, 3, 4), KERNELS, (1, 1), "SAME"),
+    "one_image": lambda i, x: jnp.tanh(
+        lax.conv_general_dilated(x.reshape(1, 1, 6, 4), KERNELS, (1, 1), "SAME")
+    ),
+    "filters": lambda i, x: lax.conv_general_dilated(
+        IMAGES, x.reshape(6, 1, 2, 2), (1, 1), "SAME", feature_group_count=1
+    ),
+    "grouped_filters": lambda i, x: lax.conv_general_dilated(
+        jnp.tile(IMAGES, (1, 2, 1, 1)), x.reshape(6, 1, 2, 2), (1, 1), "SAME", feature_group_count=2
+    ),
+    "own_filters": lambda i, x: lax.conv_general_dilated(
+        x.reshape(2, 3, 2, 2),
+        x.reshape(3, 1, 4, 2)[:, :, :2],
+        (1, 1),
+        "SAME",
+        feature_group_count=3,
+    ),
+    "filters_backwards": jax.grad(
+        lambda i, x: jnp.sum(
+            lax.conv_general_dilated(
+                x.reshape(2, 3, 2, 2), x.reshape(6, 1, 2, 2), (1, 1), "SAME", feature_group_count=3
+            )
+            ** 2
+        ),
+        1,
+    ),
+    "convolved": lambda i, x: jnp.convolve(x[0], x[1]),
     "fourier": lambda i, x: jnp.abs(jnp.fft.fft(x)),
     "random": lambda i, x: jax.random.uniform(jax.random.key(i[0]), (3,)),
     "while": steps,
@@ -141,7 +178,7 @@ def test_a_loop_over_rows_becomes_a_loop_of_one_bool() -> None:
         lambda x: x[::-1],
         lambda x: jnp.cumsum(x, 0),
         lambda x: x.T.reshape(N, 4, 6),
-        lambda x: lax.scan(lambda c, row: (c, row * 2), 0.0, x)[1],
+        lambda x: lax.scan(lambda c, row: (c + row.sum(), row * c), 0.0, x)[1],
         lambda x: lax.while_loop(lambda s: s.sum() < 9, lambda s: s + s.max(0) + 1, x),
     ],
     ids=["sum", "numbered", "reversed", "running", "mixed", "scanned", "loop"],

@@ -9,10 +9,10 @@ from tapeless.kernel.pprint import listing
 from tests.kernel.test_nodes import F32
 
 
-def alternating(n: int, period: int) -> tuple[Block, str]:
-    """Store 1 at every multiple of a number, and 0 elsewhere."""
+def alternating(n: int, period: int, *rest: int) -> tuple[Block, str]:
+    """Store 1 at every multiple of a number along the first axis, and 0 elsewhere."""
     b = KernelBuilder()
-    aval = ShapedArray((n,), F32)
+    aval = ShapedArray((n, *rest), F32)
 
     def pull(index: tuple) -> object:
         """Choose one element."""
@@ -42,3 +42,11 @@ def test_long_periods_are_chosen_element_by_element() -> None:
     (loop,), text = alternating(50, 5)
     assert loop.extent == 50
     assert "select" in text
+
+
+def test_lines_alternate_along_an_axis_that_is_not_the_last() -> None:
+    (loop, *tail), text = alternating(41, 2, 9)
+    assert isinstance(loop, Loop)
+    assert (loop.extent, [type(line) for line in loop.body]) == (20, [Loop, Loop])
+    assert [line.extent for line in (*loop.body, *tail)] == [9, 9, 9]
+    assert "select" not in text
