@@ -100,8 +100,10 @@ def rademacher(
 @functools.partial(jit, static_argnums=(1, 2))
 def _rademacher(key: Value, shape: Shape, dtype: np.dtype) -> Value:
     """2 b - 1, b a fair coin."""
-    sides = lax.convert_element_type(bernoulli(key, 0.5, shape), dtype)
-    return lax.sub(lax.mul(dtype.type(2), sides), dtype.type(1))
+    kind = dtypes.canonicalize_dtype(np.int64) if dtype == np.bool_ else dtype
+    sides = lax.convert_element_type(bernoulli(key, 0.5, shape), kind)
+    signs = lax.sub(lax.mul(kind.type(2), sides), kind.type(1))
+    return signs if kind == dtype else lax.convert_element_type(signs, dtype)
 
 
 def categorical(

@@ -20,7 +20,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import floats
 from tapeless.numpy.choice import clip, where
-from tapeless.numpy.common import asarray, convert
+from tapeless.numpy.common import asarray, convert, promote_dtypes_inexact
 from tapeless.numpy.shaping import broadcast_to, moveaxis
 from tapeless.random.basic import uniform
 from tapeless.random.gammas import is_exact
@@ -251,9 +251,14 @@ def _binomial(
     shape: Shape,
     dtype: np.dtype,
 ) -> Value:
-    """Draw the rarer side: by gaps where it is rare, by rejection elsewhere."""
-    n = broadcast_to(lax.convert_element_type(n, dtype), shape)
-    p = broadcast_to(lax.convert_element_type(p, dtype), shape)
+    """Draw the rarer side: by gaps where it is rare, by rejection elsewhere.
+
+    Numbers are drawn in the dtype of p, and become `dtype` at last.
+    """
+    (p,) = floats_of(p)
+    wide = typeof(p).dtype
+    n = broadcast_to(convert(n, wide), shape)
+    p = broadcast_to(lax.convert_element_type(p, wide), shape)
     is_rarer = p < 0.5
     q = lax.select(is_rarer, p, 1.0 - p)
     bad_n = (n != n) | (n < 0.0)
@@ -265,14 +270,14 @@ def _binomial(
     n_gaps = lax.select(by_gaps, whole, lax.full_like(n, 0))
     n_rejection = lax.select(by_gaps, lax.full_like(n, 1e4), whole)
     q_rejection = lax.select(by_gaps, lax.full_like(q, 0.5), q)
-    gaps = _binomial_gaps(key, n_gaps, q, shape, dtype)
-    rejection = _binomial_rejection(key, n_rejection, q_rejection, shape, dtype)
+    gaps = _binomial_gaps(key, n_gaps, q, shape, wide)
+    rejection = _binomial_rejection(key, n_rejection, q_rejection, shape, wide)
     drawn = lax.select(by_gaps, gaps, rejection)
     invalid = q_is_low | q_is_nan | bad_n
     drawn = lax.select(invalid, lax.full_like(drawn, np.nan), drawn)
     drawn = lax.select(is_infinite & ~invalid, lax.full_like(drawn, np.inf), drawn)
     keeps_side = is_rarer | bad_n | q_is_nan | is_infinite
-    return lax.select(keeps_side, drawn, whole - drawn)
+    return lax.convert_element_type(lax.select(keeps_side, drawn, whole - drawn), dtype)
 
 
 def _binomial_gaps(
@@ -404,8 +409,10 @@ def multinomial(
     dtype = float_dtype("multinomial", dtype)
     batch = _multinomial_batch(shape, np.shape(n), np.shape(p)[:-1])
     n_categories = np.shape(p)[-1]
-    n = broadcast_to(convert(n, dtype), batch)
-    p = moveaxis(broadcast_to(convert(p, dtype), (*batch, n_categories)), -1, 0)
+    n, p = promote_dtypes_inexact(asarray(n), asarray(p))
+    wide = typeof(p).dtype
+    n = broadcast_to(n, batch)
+    p = moveaxis(broadcast_to(p, (*batch, n_categories)), -1, 0)
     rest = lax.cumsum(p, 0, reverse=True)
     shares = p / where(rest == 0.0, 1, rest)
     keys = lax.random_split(typed, (n_categories,))
@@ -413,8 +420,8 @@ def multinomial(
     def draw(left: Value, xs: tuple) -> tuple[Value, Value]:
         """Divide what is left between one category and the later ones."""
         share, key = xs
-        count = _binomial(key, left, clip(share, min=0, max=1), batch, dtype)
+        count = _binomial(key, left, clip(share, min=0, max=1), batch, wide)
         return left - count, count
 
     _, counts = lax.scan(draw, n, (shares, keys), unroll=unroll)
-    return moveaxis(counts, 0, -1)
+    return lax.convert_element_type(moveaxis(counts, 0, -1), dtype)

@@ -162,6 +162,28 @@ def test_maxima_may_have_axes_of_length_1_in_front(jax: ModuleType) -> None:
         tapeless.random.uniform(tapeless.random.key(1), (3,), minval=high)
 
 
+@pytest.mark.parametrize("x64", [False, True], ids=["32", "64"])
+@pytest.mark.parametrize("name", ["binomial", "multinomial"])
+def test_counts_are_drawn_in_the_dtype_of_the_probabilities(
+    jax: ModuleType, name: str, x64: bool
+) -> None:
+    """Whatever the dtype of the result is; so for 64-bit results of 32-bit parameters."""
+    n, p = np.array([30.0, 9.0], np.float32), np.array([0.2, 0.8], np.float32)
+    draws = []
+    for system in (tapeless, jax):
+        with system.enable_x64(x64):
+            key = system.random.key(980)
+            draws.append(np.asarray(getattr(system.random, name)(key, n, p, shape=(20, 2))))
+    assert draws[0].dtype == draws[1].dtype == (np.float64 if x64 else np.float32)
+    np.testing.assert_array_equal(*draws)
+
+
+def test_signs_of_bools_are_true(jax: ModuleType) -> None:
+    """1 and -1 are."""
+    draws = [s.random.rademacher(s.random.key(0), (5,), "bool") for s in (tapeless, jax)]
+    np.testing.assert_array_equal(*draws)
+
+
 @pytest.mark.parametrize(("name", "dtype"), MANY, ids=["-".join(case) for case in MANY])
 def test_many_draws_agree(jax: ModuleType, name: str, dtype: str) -> None:
     """As the table says, over 20,000 draws."""
