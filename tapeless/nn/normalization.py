@@ -207,10 +207,11 @@ def standardize(
     x = _inexact("standardize", x)
     if mean is None:
         mean = reductions.mean(x, axis, keepdims=True, where=where)
+    mean = asarray(mean)
+    centred = arithmetic.subtract(x, mean)
     if variance is None and algorithm == "stable":
-        variance = reductions.mean(lax.square(lax.sub(x, mean)), axis, keepdims=True, where=where)
+        variance = reductions.mean(lax.square(centred), axis, keepdims=True, where=where)
     elif variance is None:
         squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
-        variance = choice.clip(lax.sub(squares, lax.square(mean)), 0)
-    centred = arithmetic.subtract(x, asarray(mean))
+        variance = choice.clip(arithmetic.subtract(squares, lax.square(mean)), 0)
     return arithmetic.multiply(centred, lax.rsqrt(arithmetic.add(asarray(variance), epsilon)))

@@ -240,7 +240,7 @@ def _randint(
     overflows = gt(high, convert_element_type(limit, typeof(high).dtype))
     low = convert_element_type(_clamped(low, info), dtype)
     high = convert_element_type(_clamped(high, info), dtype)
-    low, high = broadcast_to_rank(low, len(shape)), broadcast_to_rank(high, len(shape))
+    low, high, overflows = (broadcast_to_rank(x, len(shape)) for x in (low, high, overflows))
     key_high, key_low = split_in(key, 2)
     word_high = random_bits(key_high, info.bits, shape)
     word_low = random_bits(key_low, info.bits, shape)

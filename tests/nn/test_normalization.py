@@ -81,3 +81,12 @@ def test_standardized_rows_have_mean_zero_and_variance_one(algorithm: str) -> No
 def test_logsumexp_of_complex_numbers() -> None:
     x = np.array([1 + 2j, -3 + 0.5j, 0.5], np.complex64)
     np.testing.assert_allclose(nn.logsumexp(x), np.log(np.exp(x).sum()), rtol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "stable"])
+def test_a_mean_of_another_dtype_is_promoted(algorithm: str) -> None:
+    x, mean = np.array([1, 5], np.float32), np.array([2, 1], np.uint8)
+    variance = (x**2).mean() - mean**2 if algorithm == "fast" else ((x - mean) ** 2).mean()
+    expected = (x - mean) / np.sqrt(np.maximum(variance, 0) + 1e-5)
+    found = nn.standardize(x, None, mean, algorithm=algorithm)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -225,3 +225,12 @@ def test_keys_are_not_numbers(name: str) -> None:
 def test_a_function_is_not_applied_to_keys_in_place():
     with pytest.raises(TypeError, match=r"can be set: x\.at\[i\]\.set\(f\(x\[i\]\)\)"):
         jax.random.split(jax.random.key(0), 3).at[0].apply(lambda x: x)
+
+
+def test_bounds_of_integers_may_have_fewer_axes_than_the_result() -> None:
+    low, high = np.arange(4), np.arange(4) + np.array([1, 3, 100, 1000])
+    found = np.asarray(random.randint(random.key(3), (500, 4), low, high))
+    assert (low <= found).all()
+    assert (found < high).all()
+    assert np.ptp(found[:, 1]) == 2
+    assert random.randint(random.key(3), (4, 8, 0), np.ones(0), np.ones(0)).shape == (4, 8, 0)

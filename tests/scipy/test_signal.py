@@ -208,3 +208,10 @@ def test_result_is_jaxs(oracle, text):
 @pytest.mark.parametrize("text", ERRORS)
 def test_error_is_of_jaxs_class(oracle, text):
     check_error_class(jax, oracle, text, NAMES)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_spectra_of_signals_without_samples_have_single_precision_or_more(dtype: str) -> None:
+    x = jnp.ones((5, 0), dtype)
+    assert [y.dtype.name for y in signal.welch(x)] == ["float32", "float32"]
+    assert [y.dtype.name for y in signal.csd(x, x)] == ["float32", "complex64"]

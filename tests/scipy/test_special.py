@@ -179,3 +179,7 @@ def test_a_wrong_argument_is_refused():
         ours.erfcx(1j)
     with pytest.raises(NotImplementedError, match="exact"):
         ours.factorial(3, exact=True)
+
+
+def test_spence_takes_sequences_as_in_jax() -> None:
+    np.testing.assert_allclose(ours.spence((0.25, 0.5)), special.spence([0.25, 0.5]), rtol=1e-6)

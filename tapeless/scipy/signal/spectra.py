@@ -191,12 +191,13 @@ def _two_signals(x: Any, y: Any, axis: int) -> tuple[Value, Value | None]:
 def _no_spectrum(x: Value, y: Value | None, axis: int) -> tuple[Value, Value]:
     """Return the empty result for signals without samples."""
     shape = list(x.shape)
-    dtype = jnp.finfo(x.dtype).dtype if y is None else jnp.result_type(x, jnp.complex64)
+    spectrum = jnp.result_type(x, jnp.complex64)
+    real = jnp.finfo(spectrum).dtype
     if y is not None:
         n = min(x.shape[axis], y.shape[axis])
         shape = list(np.broadcast_shapes(*(tuple(np.delete(v.shape, axis)) for v in (x, y))))
         shape.insert(axis % x.ndim, n)
-    return jnp.zeros(shape, jnp.finfo(x.dtype).dtype), jnp.zeros(shape, dtype)
+    return jnp.zeros(shape, real), jnp.zeros(shape, real if y is None else spectrum)
 
 
 def csd(

@@ -286,7 +286,7 @@ def spence(x: Any) -> Value:
     >>> jax.scipy.special.spence(jnp.array([0.25, 0.5])).round(3)
     Array([0.978, 0.582], dtype=float32)
     """
-    return _spence_function(x)
+    return _spence_function(jnp.asarray(x))
 
 
 def _kummer_series(
