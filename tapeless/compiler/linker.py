@@ -4,9 +4,9 @@ Everything that touches the process as a whole is here. One LLJIT links all prog
 library of its own and is freed with its `Linked` object. The runtime (the poll for signals and the
 worker pool) is LLVM text like any program, compiled and linked at first use.
 
-Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's exported
-routines, whose addresses come from capsules; names that the program brings are given; everything
-else is looked up in the process (libc, libm, Python).
+Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's routines
+(`libraries.py`); names that the program brings are given; everything else is looked up in the
+process (libc, libm, Python).
 
 Each linked program takes two mappings of memory, of which the system gives a process a limited
 number. Well before they run out linking is refused, since LLVM would end the process; the callers
@@ -22,7 +22,6 @@ import ctypes
 import itertools
 import os
 import threading
-import types
 import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -32,7 +31,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from tapeless.compiler.interrupts import poll_text
-from tapeless.compiler.libraries import calm_blas, exported_routines
+from tapeless.compiler.libraries import calm_blas, routine_address
 from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text, thread_count
@@ -142,26 +141,13 @@ class Runtime:
     set_main: Callable[[int], None]
 
 
-def _capsule_address(module: types.ModuleType, name: str) -> int:
-    """Return the function pointer that a Cython module exports."""
-    capsule = module.__pyx_capi__.get(name)
-    if capsule is None:
-        raise LookupError(f"SciPy exports no routine called {name}; this is a bug in tapeless")
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.argtypes, get_name.restype = [ctypes.py_object], ctypes.c_char_p
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    get_pointer.restype = ctypes.c_void_p
-    return get_pointer(capsule, get_name(capsule))
-
-
 def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
     """Return the address of a symbol; None if the process has it under its own name."""
     if symbol in given:
         return given[symbol]
     family, _, name = symbol.partition(":")
     if family in ("blas", "lapack"):
-        address = _capsule_address(exported_routines(family), name)
+        address = routine_address(family, name)
         calm_blas()
         return address
     if name:
