@@ -3,6 +3,24 @@
 import tapeless as jax
 """
 
+from tapeless.util import lazy
+
+# Modules that not every program needs are loaded at first use.
+lazy.defer(
+    __name__,
+    "api_util",
+    "experimental",
+    "export",
+    "image",
+    "interpreters",
+    "nn",
+    "ops",
+    "profiler",
+    "random",
+    "scipy",
+    "stablehlo",
+)
+
 from tapeless import (  # noqa: I001
     api_util as api_util,
     core as core,
@@ -15,15 +33,22 @@ from tapeless import (  # noqa: I001
     dlpack as dlpack,
     dtypes as dtypes,
     errors as errors,
+    experimental as experimental,
+    export as export,
+    image as image,
+    interpreters as interpreters,
     lax as lax,
     memory as memory,
     monitoring as monitoring,
     nn as nn,
     numpy as numpy,
     ops as ops,
+    profiler as profiler,
     random as random,
     ref as ref,
+    scipy as scipy,
     sharding as sharding,
+    stablehlo as stablehlo,
     stages as stages,
     tree as tree,
     tree_util as tree_util,
@@ -117,19 +142,9 @@ from tapeless.runtime.sharding import (
 )
 from tapeless.runtime.sharding import PartitionSpec as P
 from tapeless.runtime.topology import CpuDevice as Device
-from tapeless.util import lazy
 from tapeless.util.frames import show_filtered
 from tapeless.util.names import close_module
 from tapeless.util.versions import __version__, __version_info__
-
-# Modules that few programs need are loaded at first use.
-experimental = lazy.load("tapeless.experimental")
-export = lazy.load("tapeless.export")
-image = lazy.load("tapeless.image")
-interpreters = lazy.load("tapeless.interpreters")
-profiler = lazy.load("tapeless.profiler")
-scipy = lazy.load("tapeless.scipy")
-stablehlo = lazy.load("tapeless.stablehlo")
 
 show_filtered()
 

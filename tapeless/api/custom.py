@@ -11,7 +11,6 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.frames import api_boundary
+from tapeless.util.records import record
 from tapeless.util.seqs import merge, select
 
 __all__ = [
@@ -329,7 +329,7 @@ def _as_zero(x: Any) -> Any:
     return x
 
 
-@dataclass(frozen=True)
+@record
 class CustomVJPPrimal:
     """An argument of a rule with `symbolic_zeros`: its value, and whether it is perturbed."""
 

@@ -16,11 +16,9 @@ per row, as a native loop, unless its `vmap_method` says that the function takes
 
 from __future__ import annotations
 
-import logging
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -43,7 +41,9 @@ from tapeless.core.trace import Axis, Context, Value, eval_context
 from tapeless.prims.common import batch_dim_to
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util import lazy
 from tapeless.util.apart import in_waiting_thread
+from tapeless.util.records import record
 
 __all__ = [
     "debug_callback",
@@ -57,7 +57,7 @@ __all__ = [
     "pure_callback_p",
 ]
 
-_log = logging.getLogger(__name__)
+logging = lazy.load("logging")
 _VMAP_METHODS = (
     "sequential",
     "sequential_unrolled",
@@ -241,7 +241,7 @@ pure_callback_p = PureCallback()
 io_callback_p = IOCallback()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlatCallback:
     """The function of flat Arrays behind a callback: `function`, of trees."""
 
@@ -355,7 +355,7 @@ def debug_print(
         with np.printoptions(**options):
             text = fmt.format(*given, **named)
         if _use_logging:
-            _log.info(text)
+            logging.getLogger(__name__).info(text)
         else:
             sys.stdout.write(text + "\n")
         return []

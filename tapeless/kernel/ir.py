@@ -21,10 +21,11 @@ buffer of shape S is a real buffer of shape S + (2,).  Booleans are stored as on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tapeless.util.records import record
 
 __all__ = [
     "Affine",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Buffer:
     """Memory for `shape` elements of the real dtype `dtype`; compared by identity.
 
@@ -89,12 +90,12 @@ class Scalar:
             """The variables of the loops around that it depends on."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Index(Scalar):
     """The variable of one `Loop` or `Reduce`: an int64 that runs from 0 to extent - 1."""
 
     name: str
-    dtype: np.dtype = field(default=np.dtype(np.int64), init=False)
+    dtype = np.dtype(np.int64)
 
     @property
     def free(self) -> frozenset[Index]:
@@ -102,16 +103,16 @@ class Index(Scalar):
         return frozenset((self,))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Const(Scalar):
     """A literal: a Python bool, int or float, exact in `dtype`."""
 
     value: bool | int | float
     dtype: np.dtype
-    free: frozenset[Index] = field(default=frozenset(), init=False)
+    free = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Affine(Scalar):
     """An int64 index, `const + sum(coefficient * scalar)`; the terms are int64 scalars.
 
@@ -122,7 +123,7 @@ class Affine(Scalar):
     terms: tuple[tuple[Scalar, int], ...]
     const: int
     free: frozenset[Index]
-    dtype: np.dtype = field(default=np.dtype(np.int64), init=False)
+    dtype = np.dtype(np.int64)
 
     def stride(self, var: Index) -> int | None:
         """Return the step of the index when `var` grows by one, or None when it is not constant."""
@@ -135,7 +136,7 @@ class Affine(Scalar):
         return step
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Op(Scalar):
     """An operation on scalars.  Operands and result have the dtypes that the table below says.
 
@@ -162,7 +163,7 @@ class Op(Scalar):
     free: frozenset[Index]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Load(Scalar):
     """The element of `buffer` at the flat `index`.
 
@@ -179,7 +180,7 @@ class Load(Scalar):
     after: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reduce(Scalar):
     """The fold of `element` over `var` = 0 .. extent - 1, starting at `init`.
 
@@ -211,7 +212,7 @@ class Statement:
 Block = tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Store(Statement):
     """Write `value` to `buffer` at the flat `index`; where `guard` is false, do nothing.
 
@@ -226,7 +227,7 @@ class Store(Statement):
     accumulate: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Loop(Statement):
     """Run `body` for `var` = 0 .. extent - 1 (downwards when `reverse`).
 
@@ -241,7 +242,7 @@ class Loop(Statement):
     reverse: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class If(Statement):
     """Run `branches[which]`; `which` is an int32 scalar that the builder has clamped."""
 
@@ -249,7 +250,7 @@ class If(Statement):
     branches: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class While(Statement):
     """Run `before`, stop when `condition` (a bool scalar loaded after it) is false, else `body`."""
 
@@ -258,14 +259,14 @@ class While(Statement):
     body: Block
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Alloc(Statement):
     """Mark where a temporary's life starts, for buffers whose life the plan cannot infer."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Call(Statement):
     """Call a foreign routine: `symbol` is resolved by the engine (BLAS, LAPACK, own C ABI, host).
 

@@ -3,6 +3,10 @@
 `with_sharding_constraint` needs arrays and devices, which stand above: `api/sharding.py` adds it.
 """
 
+from tapeless.util import lazy
+
+lazy.defer(__name__, "linalg")
+
 from collections.abc import Callable
 from typing import Any
 

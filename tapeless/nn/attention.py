@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from tapeless.nn.normalization import logsumexp, softmax
 from tapeless.numpy.choice import where
 from tapeless.numpy.common import asarray, check_arraylike
 from tapeless.tree.registry import register_dataclass
+from tapeless.util.records import record
 
 __all__ = ["dot_product_attention"]
 
@@ -43,7 +43,7 @@ _MASKED = -0.7
     data_fields=["key", "value", "bias", "mask", "query_lengths", "key_lengths"],
     meta_fields=["scale", "is_causal", "window"],
 )
-@dataclass(frozen=True)
+@record
 class _Attention:
     """What a block of queries attends to, and how.
 

@@ -1,5 +1,9 @@
 """`jax.numpy`: NumPy's functions on immutable arrays, for every transformation.  Names only."""
 
+from tapeless.util import lazy
+
+lazy.defer(__name__, "linalg")
+
 from numpy import (  # noqa: F401
     array_repr as array_repr,
 )

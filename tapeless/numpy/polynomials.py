@@ -34,14 +34,13 @@ from tapeless.numpy.diagonals import diag, vander
 from tapeless.numpy.editing import trim_zeros
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
-from tapeless.numpy.linalg.factorizations import eigvals
-from tapeless.numpy.linalg.solves import inv, lstsq
 from tapeless.numpy.products import dot, outer
 from tapeless.numpy.shaping import atleast_1d, transpose
 from tapeless.numpy.ufuncs import sqrt
 from tapeless.prims import structural
 from tapeless.prims.dynamic_slice import dynamic_slice, dynamic_update_slice
 from tapeless.prims.sort import sort
+from tapeless.util import lazy
 
 __all__ = [
     "poly",
@@ -55,6 +54,9 @@ __all__ = [
     "polyval",
     "roots",
 ]
+
+factorizations = lazy.load("tapeless.numpy.linalg.factorizations")
+solves = lazy.load("tapeless.numpy.linalg.solves")
 
 
 @jit
@@ -239,7 +241,7 @@ def poly(seq_of_zeros: Any) -> Value:
     x = atleast_1d(x)
     shape = typeof(x).shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
-        x = eigvals(x)
+        x = factorizations.eigvals(x)
     if typeof(x).ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     n, dtype = typeof(x).shape[0], typeof(x).dtype
@@ -293,7 +295,7 @@ def _roots(p: Value) -> Value:
         return zeros(0, dtypes.to_complex_dtype(typeof(p).dtype))
     companion: Any = diag(ones(n - 2, typeof(p).dtype), -1)
     top = arithmetic.divide(arithmetic.negative(get_item(p, slice(1, None))), get_item(p, 0))
-    return eigvals(companion.at[0, :].set(top))
+    return factorizations.eigvals(companion.at[0, :].set(top))
 
 
 @jit
@@ -353,13 +355,13 @@ def polyfit(
     # Columns of norm 1 make the system as well conditioned as can be.
     scale = sqrt(reductions.sum(arithmetic.multiply(rows, rows), axis=0))
     rows = arithmetic.divide(rows, scale)
-    found, residuals, rank, s = lstsq(rows, values, rcond)
+    found, residuals, rank, s = solves.lstsq(rows, values, rcond)
     found = transpose(arithmetic.divide(transpose(found), scale))
     if full:
         return found, residuals, rank, s, asarray(rcond)
     if not cov:
         return found
-    base = arithmetic.divide(inv(dot(transpose(rows), rows)), outer(scale, scale))
+    base = arithmetic.divide(solves.inv(dot(transpose(rows), rows)), outer(scale, scale))
     if typeof(y).ndim == 2:
         base = get_item(base, (..., None))
     if cov == "unscaled":

@@ -30,9 +30,11 @@ from tapeless.numpy.shaping import broadcast_to
 from tapeless.random.basic import normal
 from tapeless.random.continuous import exponential
 from tapeless.random.requests import split_in
-from tapeless.scipy.special.errors import ndtr
+from tapeless.util import lazy
 
 __all__ = ["loop_free_gamma", "loop_free_poisson"]
+
+errors = lazy.load("tapeless.scipy.special.errors")
 
 Shape = tuple[int, ...]
 
@@ -113,7 +115,7 @@ loop_free_poisson = _poisson_approx
 def _small_count(mean: Value, z: Value) -> Value:
     """Count the k up to 18 for which P(count <= k) is below the quantile of z."""
     dtype = typeof(z).dtype
-    quantile = ndtr(z)
+    quantile = errors.ndtr(z)
     term = total = lax.exp(lax.neg(mean))
     count = lax.convert_element_type(total < quantile, dtype)
     for k in range(1, _LARGEST_ADDED + 1):

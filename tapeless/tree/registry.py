@@ -28,6 +28,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from tapeless.tree.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from tapeless.util.records import record
 
 __all__ = [
     "NodeType",
@@ -54,7 +55,7 @@ Children = Sequence[Any]
 KeyedChildren = Sequence[tuple[Any, Any]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class NodeType:
     """One container type; compared by identity.
 

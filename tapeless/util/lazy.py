@@ -8,6 +8,12 @@ at the first access to an attribute::
     ...
     llvm.parse_assembly(text)      # imports llvmlite.binding
 
+A package whose parts are not wanted by every program says so in its ``__init__``, above the
+statements that import them: they import when they are used, and tell type checkers what is there::
+
+    lazy.defer(__name__, "linalg")
+    from tapeless.numpy import linalg as linalg
+
 This is the one door for imports that are not at the top of a file. The check of import order counts
 a call of ``load`` as an import.
 """
@@ -16,9 +22,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import types
 
-__all__ = ["LazyModule", "exists", "load", "now"]
+__all__ = ["LazyModule", "defer", "exists", "load", "now"]
 
 
 class LazyModule(types.ModuleType):
@@ -48,6 +55,13 @@ def load(name: str) -> types.ModuleType:
     Fraction(4, 3)
     """
     return LazyModule(name)
+
+
+def defer(package: str, *names: str) -> None:
+    """Let modules of a package, which is being imported, wait until they are used."""
+    for name in names:
+        if f"{package}.{name}" not in sys.modules:
+            setattr(sys.modules[package], name, load(f"{package}.{name}"))
 
 
 def now(name: str) -> types.ModuleType:

@@ -1,5 +1,6 @@
 """Modules that are imported when they are used."""
 
+import subprocess
 import sys
 
 import pytest
@@ -40,3 +41,32 @@ def test_submodules_and_missing_names():
 
 def test_dir_lists_the_module_proper():
     assert "sqrt" in dir(lazy.load("math"))
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """The name of a package that defers one of its modules."""
+    folder = tmp_path / "late_package"
+    folder.mkdir()
+    head = "from tapeless.util import lazy\nlazy.defer(__name__, 'part')\n"
+    (folder / "__init__.py").write_text(head + "from late_package import part as part\n")
+    (folder / "part.py").write_text("VALUE = 4\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "late_package"
+    for name in ("late_package", "late_package.part"):
+        sys.modules.pop(name, None)
+
+
+def test_a_package_imports_what_it_defers_when_it_is_used(package):
+    late = lazy.now(package)
+    assert f"{package}.part" not in sys.modules
+    assert late.part.VALUE == 4
+    assert late.part is sys.modules[f"{package}.part"]
+
+
+def test_what_few_programs_need_is_not_imported_with_the_package():
+    families = "random", "nn", "ops", "image", "scipy", "numpy.linalg", "lax.linalg", "extend"
+    names = [f"tapeless.{family}" for family in families] + ["scipy", "llvmlite", "logging"]
+    code = f"import sys, tapeless; print([name for name in {names} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

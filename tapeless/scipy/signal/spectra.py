@@ -14,7 +14,6 @@ scaling "density" divides by fs sum(w^2), "spectrum" by sum(w)^2; stft divides b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from tapeless.numpy.common import (
 )
 from tapeless.scipy.signal.trends import detrend as without_trend
 from tapeless.util import frames, lazy
+from tapeless.util.records import record
 
 __all__ = ["csd", "stft", "welch"]
 
@@ -36,7 +36,7 @@ scipy_signal = lazy.load("scipy.signal")
 _BOUNDARIES = ("even", "odd", "constant", "zeros", None)
 
 
-@dataclass(frozen=True)
+@record
 class _Plan:
     """How a signal is cut and weighted: lengths in samples, and the window (nperseg)."""
 
