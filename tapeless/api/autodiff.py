@@ -431,7 +431,11 @@ def linearize(
 
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Callable:
-    """Return the transpose of a linear function; primals give the types, values do not matter."""
+    """Return the transpose of a linear function; primals give the types, values do not matter.
+
+    >>> jax.linear_transpose(lambda x: jnp.stack([x, 2 * x]), 1.0)(jnp.array([1.0, 1.0]))
+    (Array(3., dtype=float32),)
+    """
     check_callable(fun)
     leaves, tree = tree_flatten(tuple(primals))
     avals = [ShapedArray(x.shape, x.dtype) if hasattr(x, "dtype") else typeof(x) for x in leaves]

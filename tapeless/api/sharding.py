@@ -93,7 +93,12 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """Return the tree `xs` on other shardings."""
+    """Return the tree `xs` on other shardings.
+
+    >>> mesh = jax.make_mesh((1,), ("i",))
+    >>> jax.reshard(jnp.arange(2), jax.NamedSharding(mesh, jax.P("i")))
+    Array([0, 1], dtype=int32)
+    """
     return with_sharding_constraint(xs, out_shardings)
 
 
@@ -156,6 +161,10 @@ def smap(
     """Return `f` mapped over the parts along one axis of the current mesh.
 
     in_axes, out_axes: per argument, or result, the axis that is divided, or None.
+
+    >>> with jax.set_mesh(jax.make_mesh((1,), ("i",))):
+    ...     jax.smap(lambda x: x + 1, in_axes=0, out_axes=0, axis_name="i")(jnp.arange(2))
+    Array([1, 2], dtype=int32)
     """
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)

@@ -319,6 +319,7 @@ def _preset(
     mode: str,
     distribution: str,
     title: str,
+    name: str,
 ) -> Any:
     """Return a `variance_scaling` with its first arguments fixed."""
 
@@ -332,18 +333,28 @@ def _preset(
 
     initializer.__doc__ = (
         f"Return {title}: {distribution.replace('_', ' ')} numbers of variance {scale:g} / {mode}."
+        "\n\nThe arrays are (..., n inputs, m outputs), unless other axes are given.\n\n"
+        f">>> jax.nn.initializers.{name}()(jax.random.key(0), (2, 3)).shape\n(2, 3)\n"
     )
     return initializer
 
 
-glorot_uniform = xavier_uniform = _preset(1.0, "fan_avg", "uniform", "Glorot's uniform initializer")
-glorot_normal = xavier_normal = _preset(
-    1.0, "fan_avg", "truncated_normal", "Glorot's normal initializer"
+glorot_uniform = xavier_uniform = _preset(
+    1.0, "fan_avg", "uniform", "Glorot's uniform initializer", "glorot_uniform"
 )
-lecun_uniform = _preset(1.0, "fan_in", "uniform", "LeCun's uniform initializer")
-lecun_normal = _preset(1.0, "fan_in", "truncated_normal", "LeCun's normal initializer")
-he_uniform = kaiming_uniform = _preset(2.0, "fan_in", "uniform", "He's uniform initializer")
-he_normal = kaiming_normal = _preset(2.0, "fan_in", "truncated_normal", "He's normal initializer")
+glorot_normal = xavier_normal = _preset(
+    1.0, "fan_avg", "truncated_normal", "Glorot's normal initializer", "glorot_normal"
+)
+lecun_uniform = _preset(1.0, "fan_in", "uniform", "LeCun's uniform initializer", "lecun_uniform")
+lecun_normal = _preset(
+    1.0, "fan_in", "truncated_normal", "LeCun's normal initializer", "lecun_normal"
+)
+he_uniform = kaiming_uniform = _preset(
+    2.0, "fan_in", "uniform", "He's uniform initializer", "he_uniform"
+)
+he_normal = kaiming_normal = _preset(
+    2.0, "fan_in", "truncated_normal", "He's normal initializer", "he_normal"
+)
 
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:

@@ -311,6 +311,8 @@ def _count(n: int) -> Value:
 def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     """Return the indices of the main diagonal of an array whose axes have one extent.
 
+    arr: (n, n) -> indices (n,), (n,)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
     (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
@@ -363,6 +365,8 @@ def _matrix_shape(arr: Any) -> tuple[int, int]:
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
     """Return the indices of the lower triangle of an array of two axes.
 
+    arr: (n, m) -> k rows (k,) and k columns (k,)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.tril_indices_from(jnp.zeros((2, 2)))
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
@@ -373,6 +377,8 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
     """Return the indices of the upper triangle of an array of two axes.
+
+    arr: (n, m) -> k rows (k,) and k columns (k,)
 
     >>> import tapeless.numpy as jnp
     >>> jnp.triu_indices_from(jnp.zeros((2, 2)))

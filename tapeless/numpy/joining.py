@@ -229,6 +229,8 @@ def column_stack(tup: Any) -> Array:
 def block(arrays: Any) -> Array:
     """Return nested lists of arrays joined: innermost lists along the last axis, and so outwards.
 
+    [[(n, k), (n, l)], [(m, k), (m, l)]] -> (n + m, k + l)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.block([[jnp.zeros((2, 2)), jnp.ones((2, 1))]])
     Array([[0., 0., 1.],

@@ -325,7 +325,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
 
 
 def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
-    """Return the arrays broadcast to a common shape.
+    """Return the arrays broadcast to a common shape: (m,), (n, 1) -> (n, m), (n, m).
 
     >>> import tapeless.numpy as jnp
     >>> [x.shape for x in jnp.broadcast_arrays(jnp.zeros(3), jnp.zeros((2, 1)))]

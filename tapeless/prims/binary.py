@@ -135,7 +135,11 @@ add_p = Add()
 
 
 def add(x: Value, y: Value) -> Value:
-    """Return x + y, elementwise."""
+    """Return x + y, elementwise.
+
+    >>> lax.add(jnp.array([1, 2]), 3)
+    Array([4, 5], dtype=int32)
+    """
     return add_p.bind(x, y)[0]
 
 
@@ -237,7 +241,11 @@ mul_p = Mul()
 
 
 def mul(x: Value, y: Value, *, out_dtype: object = None) -> Value:
-    """Return x * y, elementwise, computed in `out_dtype` if that is given."""
+    """Return x * y, elementwise, computed in `out_dtype` if that is given.
+
+    >>> lax.mul(jnp.array([1, 2]), 3)
+    Array([3, 6], dtype=int32)
+    """
     params = {} if out_dtype is None else {"out_dtype": out_dtype}
     return mul_p.bind(x, y, **params)[0]
 
@@ -276,7 +284,11 @@ div_p = Div()
 
 
 def div(x: Value, y: Value) -> Value:
-    """Return x / y, elementwise; integer quotients are truncated, and x / 0 is -1."""
+    """Return x / y, elementwise; integer quotients are truncated, and x / 0 is -1.
+
+    >>> lax.div(jnp.array([-7, 7]), 2)
+    Array([-3,  3], dtype=int32)
+    """
     return div_p.bind(x, y)[0]
 
 

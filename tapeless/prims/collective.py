@@ -488,6 +488,9 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     to: "varying", "reduced" or "unreduced", which makes no difference: types do not say over which
     axes a value varies.
+
+    >>> jax.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.arange(2))
+    Array([0, 1], dtype=int32)
     """
     allowed = ("varying", "reduced", "unreduced")
     if to not in allowed:

@@ -411,7 +411,11 @@ def conv_general_shape_tuple(
     padding: Padding,
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> tuple[int, ...]:
-    """Return the shape of a convolution without dilations and groups."""
+    """Return the shape of a convolution without dilations and groups.
+
+    >>> lax.conv_general_shape_tuple((1, 2, 5), (3, 2, 2), (1,), "VALID", ("NCH", "OIH", "NCH"))
+    (1, 3, 4)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     if isinstance(padding, str):
         spaces = (

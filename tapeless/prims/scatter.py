@@ -621,7 +621,7 @@ scatter_min_p = ScatterMin()
 scatter_max_p = ScatterMax()
 
 
-def _user_function(prim: ScatterOp, name: str, result: str) -> Callable[..., Value]:
+def _user_function(prim: ScatterOp, name: str, result: str, example: int) -> Callable[..., Value]:
     """Return the function by which users call a scatter primitive."""
 
     def function(
@@ -654,20 +654,23 @@ def _user_function(prim: ScatterOp, name: str, result: str) -> Callable[..., Val
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"Return `operand` with {result}.\n\n"
-        "operand: (n, m), scatter_indices: (k, 1), updates: e.g. (k, m) -> (n, m)."
+        "operand: (n, m), scatter_indices: (k, 1), updates: e.g. (k, m) -> (n, m).\n\n"
+        f">>> lax.{name}(jnp.array([4, 4]), jnp.array([[1]]), jnp.array([5]),\n"
+        "...     lax.ScatterDimensionNumbers((), (0,), (0,)))\n"
+        f"Array([{4:{len(str(example))}}, {example}], dtype=int32)\n"
     )
     return function
 
 
 scatter = _user_function(
-    scatter_p, "scatter", "windows replaced by `updates`; the last one wins where they overlap"
+    scatter_p, "scatter", "windows replaced by `updates`; the last one wins where they overlap", 5
 )
-scatter_add = _user_function(scatter_add_p, "scatter_add", "`updates` added to windows")
-scatter_sub = _user_function(scatter_sub_p, "scatter_sub", "`updates` subtracted from windows")
-scatter_mul = _user_function(scatter_mul_p, "scatter_mul", "windows multiplied by `updates`")
+scatter_add = _user_function(scatter_add_p, "scatter_add", "`updates` added to windows", 9)
+scatter_sub = _user_function(scatter_sub_p, "scatter_sub", "`updates` subtracted from windows", -1)
+scatter_mul = _user_function(scatter_mul_p, "scatter_mul", "windows multiplied by `updates`", 20)
 scatter_min = _user_function(
-    scatter_min_p, "scatter_min", "windows replaced by the lesser of them and `updates`"
+    scatter_min_p, "scatter_min", "windows replaced by the lesser of them and `updates`", 4
 )
 scatter_max = _user_function(
-    scatter_max_p, "scatter_max", "windows replaced by the greater of them and `updates`"
+    scatter_max_p, "scatter_max", "windows replaced by the greater of them and `updates`", 5
 )

@@ -692,6 +692,9 @@ def top_k(operand: Value, k: int, *, axis: int = -1, is_stable: bool = True) -> 
     """Return the k largest elements along `axis`, largest first, and their positions.
 
     operand: (m, n) -> (m, k), int32 (m, k).  Of equal elements the first ones win.
+
+    >>> lax.top_k(jnp.array([3, 9, 5]), 2)
+    [Array([9, 5], dtype=int32), Array([1, 2], dtype=int32)]
     """
     axis = canonical_axis(axis, len(shape_of(operand)))
     return list(top_k_p.bind(operand, axis=axis, is_stable=is_stable, k=int(k)))

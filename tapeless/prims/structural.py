@@ -201,7 +201,7 @@ def broadcast_in_dim(
     *,
     out_sharding: object = None,
 ) -> Value:
-    """Return `operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`."""
+    """Return (n,) repeated to `shape` (n, m); axis k becomes axis `broadcast_dimensions[k]`."""
     target = shape_argument(shape)
     dims = tuple(broadcast_dimensions)
     if target == shape_of(operand) and dims == tuple(range(len(target))):
@@ -334,7 +334,7 @@ def reshape(
     *,
     out_sharding: object = None,
 ) -> Value:
-    """Return the elements of `operand`, in the order of the axes `dimensions`, as `new_sizes`."""
+    """Return (n, m), in the order of the axes `dimensions`, as `new_sizes`, e.g. (n * m,)."""
     sizes = shape_argument(new_sizes, "reshape new_sizes must all be positive")
     shape = shape_of(operand)
     dims = None if dimensions is None else tuple(map(operator.index, dimensions))
@@ -463,7 +463,11 @@ def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
 
 
 def expand_dims(array: Value, dimensions: Sequence[int]) -> Value:
-    """Return `array` with axes of extent 1 at the positions `dimensions` of the result."""
+    """Return (n,) with axes of 1 at the positions `dimensions`: (1, n) for (0,).
+
+    >>> lax.expand_dims(jnp.arange(2), (0,))
+    Array([[0, 1]], dtype=int32)
+    """
     if len(dimensions) == 0:
         return as_value(array)
     shape = shape_of(array)

@@ -122,6 +122,8 @@ def tensordot(
 ) -> Value:
     """Return the product over some axes of both, as `jax.numpy.tensordot`.
 
+    (i, k, l), (k, l, j) -> (i, j) with axes=2
+
     >>> import tapeless.numpy as jnp
     >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))
     Array(6., dtype=float32)
