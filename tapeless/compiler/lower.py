@@ -169,12 +169,22 @@ class ProgramBuilder(KernelBuilder):
     def inline(
         self, jaxpr: Jaxpr, args: Sequence[KernelValue], whole: bool = False
     ) -> tuple[KernelValue, ...]:
-        """Lower a program here and return its results."""
+        """Lower a program here and return its results.
+
+        What it stores of a virtual operand is its own: it may run in a branch, and others not.
+        """
+        args = [x if x.is_stored else self._view(x) for x in args]
         plan = plan_program(jaxpr, whole)
         name = jaxpr.debug.function
         show("simplify", name, program_form(plan.jaxpr))
         show("fuse", name, lambda: describe(plan))
         return self._planned(plan, args)
+
+    def _view(self, value: KernelValue) -> KernelValue:
+        """Return a virtual value that reads another one."""
+        view = self.virtual(value.aval, lambda index: value.at(*index))
+        view.sources = (value,)
+        return view
 
     def expression(self, jaxpr: Jaxpr, args: Sequence[KernelValue]) -> tuple[KernelValue, ...]:
         """Lower a program of scalars, such as the function of a fold, with nothing in memory.

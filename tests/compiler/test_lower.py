@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
+from tapeless import lax
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.control.cond import cond_p
 from tapeless.core.jaxpr import Jaxpr, Literal
@@ -335,3 +337,19 @@ def test_branches_see_their_operands_unchanged(which: int) -> None:
     want = [(-y, -x), (-x, -y), (-x - y[::-1], -x)][min(which, 2)]
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_what_a_branch_stores_is_not_there_for_others(flag: bool) -> None:
+    """The row is a view, which one branch wants in memory; the other one did not put it there."""
+
+    def function(flag: jax.Array, x: jax.Array) -> tuple:
+        """Choose what to do with a row, and use it behind the choice."""
+        row = x[1]
+        branches = (lambda y: lax.optimization_barrier(y) * 3, lambda y: y.at[0].set(y[1]))
+        return lax.cond(flag, *branches, row), row * 2
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    chosen, double = jax.jit(function)(flag, x)
+    np.testing.assert_array_equal(chosen, x[1] * 3 if flag else x[1, [1, 1, 2]])
+    np.testing.assert_array_equal(double, x[1] * 2)
