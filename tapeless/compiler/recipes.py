@@ -153,26 +153,33 @@ def _chosen(lanes: range) -> str:
     return f"<{len(lanes)} x i32> <{numbers}>"
 
 
-def _written(signature: _Signature) -> tuple[Scalar, tuple[Scalar, ...], Region]:
+def _written(signature: _Signature) -> tuple[Scalar, tuple[Load, ...], Region]:
     """Write a recipe over parameters; and open the function that has them."""
     lanes = signature.lanes
-    function, lane = Function(Module(signature.target, signature.symbol())), Index("lane")
+    body, parameters, lane = _expression(signature.name, signature.dtype, signature.sources)
+    function = Function(Module(signature.target, signature.symbol()))
     entry = Region(None, function, "function", Code("entry"), var=lane, position="0", lanes=lanes)
-    parameters = []
-    for number, source in enumerate(signature.sources):
-        holder = Buffer((), source, "input", f"argument{number}")
-        place = Affine((), 0, frozenset())
-        parameter = Load(holder, place, source, frozenset((lane,)))
-        kind = typed(format_of(source).register, lanes)
+    for number, parameter in enumerate(parameters):
+        kind = typed(format_of(parameter.dtype).register, lanes)
         entry.cache[parameter] = Value(f"%a{number}", lanes, kind)
-        parameters.append(parameter)
+    return body, parameters, entry
+
+
+@cache
+def _expression(
+    name: str, dtype: np.dtype, sources: tuple[np.dtype, ...]
+) -> tuple[Scalar, tuple[Load, ...], Index]:
+    """Write a recipe's expression: the same for all numbers of lanes, and for its slow way."""
+    lane, place = Index("lane"), Affine((), 0, frozenset())
+    parameters = tuple(
+        Load(Buffer((), source, "input", f"argument{number}"), place, source, frozenset((lane,)))
+        for number, source in enumerate(sources)
+    )
     nodes = Nodes()
-    if format_of(signature.dtype).narrow and signature.name not in OF_BITS:
+    if format_of(dtype).narrow and name not in OF_BITS:
         wide = tuple(nodes.convert(parameter, _FLOAT32) for parameter in parameters)
-        body = nodes.convert(nodes.op(signature.name, *wide), signature.dtype)
-    else:
-        body = recipe(signature.name, tuple(parameters), nodes)
-    return body, tuple(parameters), entry
+        return nodes.convert(nodes.op(name, *wide), dtype), parameters, lane
+    return recipe(name, parameters, nodes), parameters, lane
 
 
 def _function(signature: _Signature, body: Scalar, entry: Region) -> _Text:
