@@ -9,10 +9,14 @@ The list of passes is short because the emitter leaves little to do: it has hois
 removed common parts and made vectors. What is left for LLVM is to turn stack slots into registers,
 to inline recipes and to clean up. `effort` 0 skips even that: for a program that runs once on
 little data, the time to compile is all that matters.
+
+LLVM does not stop for signals. A large module is therefore compiled in a thread of its own, for
+which the main thread waits (`util/apart.py`); after Ctrl-C it goes on to its end, unseen.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +32,7 @@ from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 from tapeless.core.forms import show
 from tapeless.util import lazy
+from tapeless.util.apart import apart
 from tapeless.util.records import record
 from tapeless.util.unfinished import close_all
 
@@ -43,6 +48,7 @@ __all__ = [
 
 emit = lazy.load("tapeless.compiler.emit")  # a program whose objects are known is not emitted
 
+_LONG_TEXT = 100_000  # characters, about 50 milliseconds
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _extra_keys: dict[tuple[str, Target, int], str] = {}
 _extras: dict[str, Linked] = {}
@@ -87,9 +93,14 @@ def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
 
 
 def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
-    """Compile a module to an object file."""
-    with LLVM_LOCK:
-        return machine(target, effort).emit_object(optimise(text, target, effort))
+    """Compile a module to an object file; while a large one is compiled, signals are handled."""
+
+    def generate() -> bytes:
+        """Let LLVM compile."""
+        with LLVM_LOCK:
+            return machine(target, effort).emit_object(optimise(text, target, effort))
+
+    return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)
 
 
 def _object(key: str, text: str, target: Target, effort: int) -> bytes:
@@ -99,6 +110,20 @@ def _object(key: str, text: str, target: Target, effort: int) -> bytes:
         code = generate_object(text, target, effort)
         objects().save(key, code)
     return code
+
+
+def _note_left(thread: int, is_left: bool) -> None:
+    """Let the process end only after a compilation that nobody waits for any more."""
+    if is_left:
+        atexit.register(_wait_for_llvm)
+    else:
+        atexit.unregister(_wait_for_llvm)
+
+
+def _wait_for_llvm() -> None:
+    """Wait until LLVM is not at work."""
+    with LLVM_LOCK:
+        pass
 
 
 def assembly(text: str, target: Target, effort: int) -> str:

@@ -249,6 +249,27 @@ print(bool(jnp.isfinite(f(x, 2)).all()))
         assert child.end()[0] == 0
 
 
+def test_handlers_run_while_a_large_module_is_compiled() -> None:
+    with Child(
+        """
+from tapeless.compiler.engine import generate_object
+from tapeless.compiler.target import host_target
+steps = "\\n".join(
+    f"%x{i + 1} = mul i64 %x{i}, {i % 7 + 3}\\n%q{i} = getelementptr i64, ptr %p, i64 {i}\\n"
+    f"store i64 %x{i}, ptr %q{i}" for i in range(40))
+text = "\\n".join(
+    f"define void @f{k}(ptr %p, i64 %x0) {{\\n{steps}\\nret void\\n}}" for k in range(200))
+rings = []
+signal.signal(signal.SIGALRM, lambda number, frame: rings.append(number))
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+generate_object(text, host_target())
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(rings))
+"""
+    ) as child:
+        assert int(child.line()) >= 10
+
+
 def test_an_alarm_raises_the_exception_of_its_handler() -> None:
     with Child(
         CASES["while_loop"]

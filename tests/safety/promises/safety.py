@@ -96,6 +96,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     ),
     "Long calls of libraries are cut into pieces, or do not keep signals waiting": (
         Mutation(
+            "large modules are compiled apart",
+            "tapeless/compiler/engine.py",
+            "return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)",
+            "return generate()",
+            SIGNALS + "test_handlers_run_while_a_large_module_is_compiled",
+        ),
+        Mutation(
             "long products are cut into pieces",
             "tapeless/prims/blas.py",
             "rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))",
