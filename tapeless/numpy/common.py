@@ -61,6 +61,7 @@ __all__ = [
     "shape",
     "shape_error",
     "size",
+    "strong_args_inexact",
     "value_of",
 ]
 
@@ -425,6 +426,15 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     if aval is not None and aval.dtype in _INEXACT:
         return args
     return promote_shapes(fun_name, *promote_dtypes_inexact(*_operands(fun_name, args)))
+
+
+def strong_args_inexact(name: str, *args: Any) -> list[Value]:
+    """Return operands as `promote_args_inexact` does, those with axes as strong: (n, m) -> (n, m).
+
+    So they come out of an operation with a constant that is no Python number.
+    """
+    values = promote_args_inexact(name, *args)
+    return [convert(x, dtype_of(x)) if shape(x) else x for x in values]
 
 
 # Arrays from objects

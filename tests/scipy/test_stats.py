@@ -159,3 +159,10 @@ def test_standard_error():
     x[0, 0] = np.nan
     expected = stats.sem(x, nan_policy="omit")
     np.testing.assert_allclose(ours.sem(x, nan_policy="omit"), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cauchy.ppf", "laplace.cdf", "norm.logpdf", "bernoulli.pmf"])
+def test_results_for_arrays_are_strong(name):
+    family, _, function = name.partition(".")
+    call = getattr(getattr(jax.scipy.stats, family), function)
+    assert not call(np.array([0, 1]), 0.5).weak_type

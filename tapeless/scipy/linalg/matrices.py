@@ -104,7 +104,7 @@ def circulant(c: Any) -> Value:
            [2, 1, 3],
            [3, 2, 1]], dtype=int32)
     """
-    c = jnp.asarray(c)
+    c = jnp.atleast_1d(jnp.asarray(c))
     n = c.shape[-1]
     return c[..., (np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
 
@@ -351,7 +351,7 @@ def leslie(f: Any, s: Any) -> Value:
     Array([[0. , 2. ],
            [0.5, 0. ]], dtype=float32)
     """
-    f, s = promote_dtypes(jnp.asarray(f), jnp.asarray(s))
+    f, s = promote_dtypes(*(jnp.atleast_1d(jnp.asarray(each)) for each in (f, s)))
     if f.shape[-1] != s.shape[-1] + 1:
         raise ValueError("Incorrect lengths for f and s: f must be one longer than s")
     n = f.shape[-1]

@@ -1,4 +1,16 @@
-"""`jax.scipy.stats`: probability distributions, each a module, and statistics.  Names only."""
+"""`jax.scipy.stats`: probability distributions, each a module, and statistics.  Names only.
+
+Each distribution is imported when it is first used.
+"""
+
+from tapeless.util import lazy
+
+lazy.defer(
+    __name__, "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon",
+    "gamma", "gennorm", "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial",
+    "multivariate_normal", "nbinom", "norm", "pareto", "poisson", "t", "truncnorm", "uniform",
+    "vonmises", "wrapcauchy",
+)  # fmt: skip
 
 from tapeless.scipy.stats import bernoulli as bernoulli
 from tapeless.scipy.stats import beta as beta

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
@@ -24,7 +24,7 @@ def logpdf(
     >>> jax.scipy.stats.beta.logpdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.523, 0.405], dtype=float32)
     """
-    x, a, b, loc, scale = promote_args_inexact("beta.logpdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = strong_args_inexact("beta.logpdf", x, a, b, loc, scale)
     z = (x - loc) / scale
     inside = (z >= 0) & (z <= 1)
     y = jnp.where(inside, z, 0.5)
@@ -60,7 +60,7 @@ def cdf(
     >>> jax.scipy.stats.beta.cdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.262, 0.688], dtype=float32)
     """
-    x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = strong_args_inexact("beta.cdf", x, a, b, loc, scale)
     return special.betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
 
 
@@ -91,7 +91,7 @@ def sf(
     >>> jax.scipy.stats.beta.sf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.738, 0.312], dtype=float32)
     """
-    x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
+    x, a, b, loc, scale = strong_args_inexact("beta.sf", x, a, b, loc, scale)
     return special.betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -22,7 +22,7 @@ def logpdf(
     >>> jax.scipy.stats.cauchy.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.205, -1.368], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("cauchy.logpdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("cauchy.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return -jnp.log(math.pi * scale) - jnp.log1p(z * z)
 
@@ -50,7 +50,7 @@ def cdf(
     >>> jax.scipy.stats.cauchy.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.578, 0.648], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("cauchy.cdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("cauchy.cdf", x, loc, scale)
     return jnp.arctan2(scale, loc - x) / math.pi
 
 
@@ -77,7 +77,7 @@ def sf(
     >>> jax.scipy.stats.cauchy.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.422, 0.352], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("cauchy.sf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("cauchy.sf", x, loc, scale)
     return jnp.arctan2(scale, x - loc) / math.pi
 
 
@@ -104,7 +104,7 @@ def ppf(
     >>> jax.scipy.stats.cauchy.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.,  0.], dtype=float32)
     """
-    q, loc, scale = promote_args_inexact("cauchy.ppf", q, loc, scale)
+    q, loc, scale = strong_args_inexact("cauchy.ppf", q, loc, scale)
     return loc + scale * jnp.tan(math.pi * (q - 0.5))
 
 
@@ -118,5 +118,5 @@ def isf(
     >>> jax.scipy.stats.cauchy.isf(jnp.array([0.25, 0.5])).round(3)
     Array([1., 0.], dtype=float32)
     """
-    q, loc, scale = promote_args_inexact("cauchy.isf", q, loc, scale)
+    q, loc, scale = strong_args_inexact("cauchy.isf", q, loc, scale)
     return loc + scale * jnp.tan(math.pi * (0.5 - q))

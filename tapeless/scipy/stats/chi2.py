@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 from tapeless.scipy.stats import gamma
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
@@ -22,7 +22,7 @@ def logpdf(
     >>> jax.scipy.stats.chi2.logpdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-1.419, -1.572], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.logpdf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.logpdf", x, df, loc, scale)
     return gamma.logpdf(x, df / 2, loc, 2 * scale)
 
 
@@ -37,7 +37,7 @@ def pdf(
     >>> jax.scipy.stats.chi2.pdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.242, 0.208], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.pdf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.pdf", x, df, loc, scale)
     return gamma.pdf(x, df / 2, loc, 2 * scale)
 
 
@@ -52,7 +52,7 @@ def cdf(
     >>> jax.scipy.stats.chi2.cdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.199, 0.428], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.cdf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.cdf", x, df, loc, scale)
     return gamma.cdf(x, df / 2, loc, 2 * scale)
 
 
@@ -67,7 +67,7 @@ def logcdf(
     >>> jax.scipy.stats.chi2.logcdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-1.616, -0.85 ], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.logcdf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.logcdf", x, df, loc, scale)
     return gamma.logcdf(x, df / 2, loc, 2 * scale)
 
 
@@ -82,7 +82,7 @@ def sf(
     >>> jax.scipy.stats.chi2.sf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.801, 0.572], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.sf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.sf", x, df, loc, scale)
     return gamma.sf(x, df / 2, loc, 2 * scale)
 
 
@@ -97,5 +97,5 @@ def logsf(
     >>> jax.scipy.stats.chi2.logsf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-0.222, -0.558], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("chi2.logsf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("chi2.logsf", x, df, loc, scale)
     return gamma.logsf(x, df / 2, loc, 2 * scale)

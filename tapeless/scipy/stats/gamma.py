@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import promote_args_inexact, strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
@@ -23,7 +23,7 @@ def logpdf(
     >>> jax.scipy.stats.gamma.logpdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([-1.693, -1.307], dtype=float32)
     """
-    x, a, loc, scale = promote_args_inexact("gamma.logpdf", x, a, loc, scale)
+    x, a, loc, scale = strong_args_inexact("gamma.logpdf", x, a, loc, scale)
     z = (x - loc) / scale
     ok = z >= 0
     y = jnp.where(ok, z, 1)
@@ -56,7 +56,7 @@ def cdf(
     >>> jax.scipy.stats.gamma.cdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([0.08 , 0.323], dtype=float32)
     """
-    x, a, loc, scale = promote_args_inexact("gamma.cdf", x, a, loc, scale)
+    x, a, loc, scale = strong_args_inexact("gamma.cdf", x, a, loc, scale)
     return special.gammainc(a, jnp.maximum((x - loc) / scale, 0))
 
 

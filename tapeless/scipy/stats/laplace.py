@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 
 __all__ = ["cdf", "logpdf", "pdf"]
 
@@ -21,7 +21,7 @@ def logpdf(
     >>> jax.scipy.stats.laplace.logpdf(jnp.array([0.0, 1.0])).round(3)
     Array([-0.693, -1.693], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("laplace.logpdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("laplace.logpdf", x, loc, scale)
     return -jnp.abs(x - loc) / scale - jnp.log(2 * scale)
 
 
@@ -48,6 +48,6 @@ def cdf(
     >>> jax.scipy.stats.laplace.cdf(jnp.array([0.0, 1.0])).round(3)
     Array([0.5  , 0.816], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("laplace.cdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("laplace.cdf", x, loc, scale)
     z = (x - loc) / scale
     return jnp.where(z > 0, 1 - 0.5 * jnp.exp(-jnp.abs(z)), 0.5 * jnp.exp(-jnp.abs(z)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import promote_args_inexact, strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
@@ -22,7 +22,7 @@ def logpdf(
     >>> jax.scipy.stats.logistic.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.402, -1.448], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("logistic.logpdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("logistic.logpdf", x, loc, scale)
     half = (x - loc) / (2 * scale)
     return -2 * jnp.logaddexp(half, -half) - jnp.log(scale)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["logpmf", "pmf"]
@@ -23,7 +23,7 @@ def logpmf(
     >>> jax.scipy.stats.nbinom.logpmf(jnp.array([0, 1]), 3.0, 0.25).round(3)
     Array([-4.159, -3.348], dtype=float32)
     """
-    k, n, p, loc = promote_args_inexact("nbinom.logpmf", k, n, p, loc)
+    k, n, p, loc = strong_args_inexact("nbinom.logpmf", k, n, p, loc)
     y = k - loc
     choices = special.gammaln(y + n) - special.gammaln(n) - special.gammaln(y + 1)
     value = choices + special.xlogy(n, p) + special.xlog1py(y, -p)

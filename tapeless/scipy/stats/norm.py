@@ -7,7 +7,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import promote_args_inexact, strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
@@ -23,7 +23,7 @@ def logpdf(
     >>> jax.scipy.stats.norm.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.95 , -1.044], dtype=float32)
     """
-    x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
+    x, loc, scale = strong_args_inexact("norm.logpdf", x, loc, scale)
     z = (x - loc) / scale
     return -0.5 * (z * z + math.log(2 * math.pi)) - jnp.log(scale)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -22,7 +22,7 @@ def logpdf(
     >>> jax.scipy.stats.pareto.logpdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([-0.523, -1.386], dtype=float32)
     """
-    x, b, loc, scale = promote_args_inexact("pareto.logpdf", x, b, loc, scale)
+    x, b, loc, scale = strong_args_inexact("pareto.logpdf", x, b, loc, scale)
     z = (x - loc) / scale
     ok = z >= 1
     value = jnp.log(b / scale) - (b + 1) * jnp.log(jnp.where(ok, z, 1))
@@ -54,7 +54,7 @@ def logsf(
     >>> jax.scipy.stats.pareto.logsf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([-0.811, -1.386], dtype=float32)
     """
-    x, b, loc, scale = promote_args_inexact("pareto.logsf", x, b, loc, scale)
+    x, b, loc, scale = strong_args_inexact("pareto.logsf", x, b, loc, scale)
     return -b * jnp.log(jnp.maximum((x - loc) / scale, 1))
 
 
@@ -111,6 +111,6 @@ def ppf(
     >>> jax.scipy.stats.pareto.ppf(jnp.array([0.25, 0.5]), 2.0).round(3)
     Array([1.155, 1.414], dtype=float32)
     """
-    q, b, loc, scale = promote_args_inexact("pareto.ppf", q, b, loc, scale)
+    q, b, loc, scale = strong_args_inexact("pareto.ppf", q, b, loc, scale)
     value = loc + scale * jnp.exp(-jnp.log1p(-q) / b)
     return jnp.where((q < 0) | (q > 1), jnp.nan, value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.common import strong_args_inexact
 from tapeless.scipy import special
 
 __all__ = ["logpdf", "pdf"]
@@ -23,7 +23,7 @@ def logpdf(
     >>> jax.scipy.stats.t.logpdf(jnp.array([0.0, 1.0]), 3.0).round(3)
     Array([-1.001, -1.576], dtype=float32)
     """
-    x, df, loc, scale = promote_args_inexact("t.logpdf", x, df, loc, scale)
+    x, df, loc, scale = strong_args_inexact("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
     normal = special.betaln(df / 2, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
     return -normal - (df + 1) / 2 * jnp.log1p(z * z / df)
