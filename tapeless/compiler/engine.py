@@ -163,8 +163,9 @@ def _extra_key(symbol: str, text: Callable[[], str], target: Target, effort: int
     key = _extra_keys.get((symbol, target, effort))
     if key is None:
         written = text()
-        key = _extra_keys[symbol, target, effort] = object_key(written, target, effort)
+        key = object_key(written, target, effort)
         _object(key, written, target, effort)
+        _extra_keys[symbol, target, effort] = key  # other threads expect the object from now on
     return key
 
 
