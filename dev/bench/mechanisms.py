@@ -64,7 +64,7 @@ def fusion() -> None:
         decide(self)
         for var, work in self.work.items():
             if work > 0:
-                self._store(var, "not fused")
+                self.store(var, "not fused")
 
     planner.decide = store_all
     planner.cut = lambda self: frozenset(self.reasons)
