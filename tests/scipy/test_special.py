@@ -181,5 +181,9 @@ def test_a_wrong_argument_is_refused():
         ours.factorial(3, exact=True)
 
 
-def test_spence_takes_sequences_as_in_jax() -> None:
-    np.testing.assert_allclose(ours.spence((0.25, 0.5)), special.spence([0.25, 0.5]), rtol=1e-6)
+@pytest.mark.parametrize(
+    ("name", "n"), [("spence", 1), ("ndtr", 1), ("log_ndtr", 1), ("hyp1f1", 3), ("hyp2f1", 4)]
+)
+def test_functions_that_take_sequences_in_jax(name: str, n: int) -> None:
+    found = getattr(ours, name)(*n * [(0.25, 0.5)])
+    np.testing.assert_allclose(found, getattr(special, name)(*n * [[0.25, 0.5]]), rtol=1e-5)

@@ -345,7 +345,7 @@ def hyp1f1(
     >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
     Array([1.297, 1.718], dtype=float32)
     """
-    return _hyp1f1_function(a, b, x)
+    return _hyp1f1_function(*map(jnp.asarray, (a, b, x)))
 
 
 def _gauss_series(
@@ -428,4 +428,4 @@ def hyp2f1(
     >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
     Array([1.206, 1.545], dtype=float32)
     """
-    return _hyp2f1_function(a, b, c, x)
+    return _hyp2f1_function(*map(jnp.asarray, (a, b, c, x)))
