@@ -1,4 +1,14 @@
-"""`jax.scipy`: what SciPy has, for arrays and every transformation.  Names only."""
+"""`jax.scipy`: what SciPy has, for arrays and every transformation.  Names only.
+
+Each module is imported when it is first used: few programs need more than one.
+"""
+
+from tapeless.util import lazy
+
+lazy.defer(
+    __name__, "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize",
+    "signal", "sparse", "spatial", "special", "stats",
+)  # fmt: skip
 
 from tapeless.scipy import cluster as cluster
 from tapeless.scipy import fft as fft

@@ -107,6 +107,16 @@ def test_all_public_names_of_a_module_can_be_imported_at_once():
     assert printed == "0.0 P('x',) False False\n"
 
 
+def test_modules_that_a_program_does_not_use_are_not_loaded():
+    printed = statements(
+        "import sys\nimport jax.scipy.stats\nfrom jax.scipy.stats import norm\n"
+        "names = ['scipy.signal', 'scipy.optimize', 'scipy.stats.beta', 'scipy.stats.norm']\n"
+        "print([f'tapeless.{name}' in sys.modules for name in names])\n"
+        "print(jax.scipy.stats.beta.logpdf(0.5, 1.0, 1.0), jax.scipy.linalg.det)"
+    )
+    assert printed.startswith("[False, False, False, True]\n0.0 ")
+
+
 def test_modules_say_which_file_they_forward_to():
     file = statements("import jax.numpy\nprint(jax.numpy.__file__)")
     assert file.strip().endswith("tapeless/numpy/__init__.py")
