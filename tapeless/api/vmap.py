@@ -104,13 +104,13 @@ def vmap(
 
 def _check_in_axes(axes: Any) -> None:
     """Refuse what is not an axis specification at all."""
-    if axes is not None and type(axes) not in (int, tuple) and not hasattr(axes, "__index__"):
+    if axes is not None and type(axes) not in (int, tuple):
         raise TypeError(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
             f"positional arguments passed to the function, but got {axes}."
         )
     for leaf in tree_leaves(axes):
-        if not hasattr(leaf, "__index__"):
+        if type(leaf) is not int:
             raise TypeError(
                 "vmap in_axes must be an int, None, or (nested) container with those types as "
                 f"leaves, but got {axes}."
@@ -120,7 +120,7 @@ def _check_in_axes(axes: Any) -> None:
 def _check_out_axes(places: Sequence[Any]) -> None:
     """Refuse what is no axis."""
     for place in places:
-        if place is not None and not hasattr(place, "__index__"):
+        if place is not None and type(place) is not int:
             raise TypeError(
                 "vmap out_axes must be an int, None, or (nested) container with those types as "
                 f"leaves, but got {place}."

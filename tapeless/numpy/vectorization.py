@@ -37,7 +37,8 @@ def vectorize(
     signature: core axes of arguments and results, such as `(n,m),(m)->(n)`; scalars by default.
 
     Unlike NumPy's, it is compiled and differentiated like any function; `otypes` and `cache` do not
-    exist.
+    exist. Arguments given by keyword are mapped as well, in the order of the call, behind those
+    given by position, as in NumPy; JAX ignores them.
 
     >>> import tapeless.numpy as jnp
     >>> outer = jnp.vectorize(lambda x, y: x[:, None] * y, signature="(n),(m)->(n,m)")

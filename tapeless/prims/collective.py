@@ -12,6 +12,7 @@ each other, and all_to_all transposes to itself with its two axes exchanged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -110,8 +111,14 @@ class PPermute(LinearUnary, Collective):
         """Work on all rows at once."""
         sources = {dst: src for src, dst in perm}
         valid = all(0 <= i < axis.size for pair in perm for i in pair)
-        if len(perm) != axis.size or len(sources) != axis.size or not valid:
+        if len(perm) != axis.size or not valid:
             raise AssertionError("Permutation doesn't match the axis size!")
+        if len(sources) != axis.size:
+            twice = sorted(dst for dst, n in Counter(dst for _, dst in perm).items() if n > 1)
+            raise ValueError(
+                f"ppermute sources and destinations must be unique, got {tuple(perm)}: "
+                f"more than one row is sent to {twice}. Name each destination once."
+            )
         x = batch_dim_to(args[0], dims[0], 0, axis.size)
         return (_take_rows(x, [sources[dst] for dst in range(axis.size)]),), (0,)
 
@@ -427,6 +434,11 @@ all_to_all_p = AllToAll()
 reduce_scatter_p = ReduceScatter()
 
 
+def _size_of_groups(axis_name: Any, groups: Groups) -> int:
+    """Return how many rows work together: those of a group, or all of the named axis."""
+    return axis_size(axis_name) if groups is None else len(groups[0])
+
+
 def _pair(pair: Any) -> tuple[int, int]:
     """Return a pair of a source and a destination, both integers."""
     try:
@@ -555,7 +567,7 @@ def all_to_all(
     Array([[1, 3],
            [2, 4]], dtype=int32)
     """
-    size = axis_size(axis_name)
+    size = _size_of_groups(axis_name, axis_index_groups)
 
     def exchange(leaf: Value) -> Value:
         """Exchange one leaf."""
@@ -612,7 +624,7 @@ def psum_scatter(
     >>> jax.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
     """
-    size = axis_size(axis_name)
+    size = _size_of_groups(axis_name, axis_index_groups)
 
     def scatter_leaf(leaf: Value) -> Value:
         """Add and scatter one leaf."""

@@ -150,3 +150,11 @@ def test_a_symbolic_zero_comes_out_as_it_is() -> None:
 
     out, zero = jax.vmap(rows, out_axes=(0, 1))(jnp.ones(3), jnp.ones(3))
     assert (out.shape, zero is zeros[0], repr(zero)) == ((3,), True, "Zero(float32[])")
+
+
+@pytest.mark.parametrize("axes", [np.int64(0), (np.int64(0),), True, (True,)])
+def test_axes_are_python_integers(axes):
+    with pytest.raises(TypeError, match="vmap in_axes must be an int, None, or"):
+        jax.vmap(lambda x: x, in_axes=axes)(np.ones(3, np.float32))
+    with pytest.raises(TypeError, match="vmap out_axes must be an int, None, or"):
+        jax.vmap(lambda x: (x,), out_axes=axes)(np.ones(3, np.float32))

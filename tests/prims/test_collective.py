@@ -113,6 +113,8 @@ def test_another_batch_goes_along(function, expected):
 def test_wrong_permutations_are_refused():
     with pytest.raises(AssertionError, match="Permutation doesn't match the axis size!"):
         mapped(lambda x: collective.ppermute(x, "i", [(0, 1), (1, 0)]))
+    with pytest.raises(ValueError, match=r"must be unique, got .*sent to \[1\]"):
+        mapped(lambda x: collective.ppermute(x, "i", [(0, 1), (1, 1), (2, 3), (3, 0)]))
     with pytest.raises(ValueError, match="`perm` does not represent a permutation"):
         mapped(lambda x: collective.pshuffle(x, "i", [0, 0, 1, 2]))
     with pytest.raises(ValueError, match="axis 1 is out of bounds for array of dimension 1"):
@@ -158,3 +160,13 @@ def test_bad_permutations_and_axes():
             run(lambda v, pair=pair: lax.ppermute(v, "i", [pair]))
     with pytest.raises(ValueError, match=r"psum: reduction axes \[0\] contains out-of-bounds"):
         run(lambda v: lax.psum(v, 0))
+
+
+def test_groups_of_rows_are_refused_before_their_sizes():
+    groups = [[0, 1], [2, 3]]
+    for function in (
+        lambda x: collective.all_to_all(x, "i", 0, 0, axis_index_groups=groups),
+        lambda x: collective.psum_scatter(x, "i", axis_index_groups=groups),
+    ):
+        with pytest.raises(NotImplementedError, match="axis_index_groups not supported in vmap"):
+            jax.vmap(function, axis_name="i")(np.ones((4, 2), np.float32))
