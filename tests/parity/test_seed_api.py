@@ -3,7 +3,8 @@
 A class is a section; each test asserts one statement, which its name or its first line says. This
 file has the names of the module itself and its transformations, `test_seed_api_arrays.py` arrays,
 `numpy` and `lax`, `test_seed_api_libraries.py` the other modules, messages, texts and memory,
-`test_seed_api_details.py` further parts. `seed_api.txt` lists all statements with their tests.
+`test_seed_api_details.py` further parts, `test_seed_api_numbers.py` the numbers that are printed.
+`seed_api.txt` lists all statements with their tests.
 """
 
 from __future__ import annotations

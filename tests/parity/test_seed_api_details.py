@@ -6,16 +6,21 @@ See `test_seed_api.py`; `seed_api.txt` says which test asserts which statement.
 from __future__ import annotations
 
 import importlib
+import operator as op
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import tapeless as jax
 import tapeless.numpy as jnp
-from tapeless import lax, random
+from tapeless import lax, nn, random
 from tests.parity.seed import M, V, message, text
 
 NORMAL = [1.622642159461975, 2.0252647399902344, -0.4335944354534149]  # of key 0
+FACTOR = 1.0  # a global that compiled functions read
 UNIFORM = [0.48870956897735596, 0.6797971725463867, 0.6162714958190918]  # of key 42
 
 
@@ -127,6 +132,75 @@ class TestTransformations:
         assert capsys.readouterr().out == str(program) + "\n"
         assert program.pretty_print(use_color=False) == str(program)
 
+    def test_a_global_that_changes_later_is_not_seen(self, monkeypatch):
+        monkeypatch.setitem(globals(), "FACTOR", 10.0)
+        f = jax.jit(lambda x: x * FACTOR)
+        first = f(1.0)
+        monkeypatch.setitem(globals(), "FACTOR", 100.0)
+        assert (first, f(1.0)) == (10.0, 10.0)
+
+    def test_each_product_of_a_factory_has_its_own_program(self):
+        calls = []
+
+        def scaled(k):
+            return jax.jit(lambda x: calls.append(k) or x * k)
+
+        fs = [scaled(k) for k in (2.0, 3.0)]
+        assert [f(1.0) for f in fs + fs] == [2.0, 3.0, 2.0, 3.0]
+        assert (calls, [f._cache_size() for f in fs]) == ([2.0, 3.0], [1, 1])
+
+    def test_what_to_do_about_a_result_that_is_no_scalar_is_told(self):
+        start = (
+            "Gradient only defined for scalar-output functions. Output had shape: (2, 3). "
+            "To get the gradient, reduce the output "
+        )
+        assert message(TypeError, jax.grad(jnp.sin), M).startswith(start)
+
+    def test_a_counted_loop_with_known_bounds_is_differentiated_in_a_compiled_function(self):
+        f = lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, 1.0)  # noqa: E731
+        assert jax.jit(jax.grad(f))(2.0) == 12.0
+
+    def test_a_while_loop_has_the_gradient_of_custom_vjp(self):
+        """Of the fixed point x = (x + a / x) / 2, by the implicit function theorem."""
+        step = lambda a, x: 0.5 * (x + a / x)  # noqa: E731
+        goes_on = lambda a, x: jnp.abs(x * x - a) >= 1e-6 * a  # noqa: E731
+
+        @jax.custom_vjp
+        def root(a):
+            return lax.while_loop(lambda x: goes_on(a, x), lambda x: step(a, x), a)
+
+        def pull(x, ct):
+            """Solve with the slope of the step at the fixed point."""
+            _, by_both = jax.vjp(step, x * x, x)
+            by_a, by_x = by_both(ct)
+            return (by_a / (1 - by_x / ct),)
+
+        root.defvjp(lambda a: (root(a),) * 2, pull)
+        assert float(jax.grad(root)(9.0)) == pytest.approx(1 / 6, rel=1e-5)
+
+    def test_one_number_is_the_axis_of_all_arguments(self):
+        found = jax.vmap(lambda x, y: x - 2 * y, in_axes=1)(M, 10 * M)
+        np.testing.assert_array_equal(found, (M - 20 * M).T)
+
+    def test_tracing_runs_nothing(self, capsys):
+        jax.make_jaxpr(lambda x: jax.debug.print("x {}", x) or x)(1.0)
+        jax.effects_barrier()
+        assert capsys.readouterr().out == ""
+
+    def test_settings_in_the_environment_are_accepted(self):
+        """The one finds what leaks; the other is a workaround that nothing here needs."""
+        program = (
+            "import tapeless as jax\n"
+            "kept = []\n"
+            "try: jax.jit(lambda x: kept.append(x) or x)(1.0)\n"
+            "except Exception as error: print(str(error).split(' of ')[0])\n"
+        )
+        flags = "--xla_cpu_experimental_ynn_fusion_type=-reduce"
+        settings = {"JAX_CHECK_TRACER_LEAKS": "1", "XLA_FLAGS": flags}
+        command = [sys.executable, "-c", program]
+        run = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True)
+        assert (run.stdout, run.stderr) == ("Leaked trace\n", "")
+
 
 class TestValues:
     """2 and 3: arrays and `numpy`."""
@@ -174,6 +248,74 @@ class TestValues:
     def test_allclose_is_a_truth_value(self):
         assert bool(jnp.allclose(V, V)) is True
 
+    @pytest.mark.parametrize("other", [2, 2.0, np.float64(2), V[::-1].copy()], ids=str)
+    def test_all_comparisons_with_the_array_on_either_side(self, other):
+        a = jnp.asarray(V)
+        compare = (op.lt, op.le, op.eq, op.ne, op.ge, op.gt)
+        for relation in compare:
+            np.testing.assert_array_equal(relation(a, other), relation(V, other))
+            np.testing.assert_array_equal(relation(other, a), relation(other, V))
+
+    @pytest.mark.parametrize("other", [2, 2.0, np.float64(2), 3 - V], ids=str)
+    def test_all_operators_with_the_array_on_either_side(self, other):
+        a = jnp.asarray(V)
+        for operation in (op.add, op.sub, op.mul, op.truediv, op.floordiv, op.mod, op.pow):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                pairs = [
+                    (operation(a, other), operation(V, other)),
+                    (operation(other, a), operation(other, V)),
+                ]
+            for found, expected in pairs:
+                assert found.dtype == jnp.float32
+                np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+    def test_means_take_the_axis_by_position(self):
+        np.testing.assert_array_equal(jnp.asarray(M).mean(0), M.mean(0))
+
+    @pytest.mark.parametrize(
+        "value",
+        [np.linspace(0, 1, 40), [[0.0, 10.0], [1e-4, 1e6]], [1e-20, 1.0], 1 / np.arange(1, 40)],
+        ids=["line", "exponents", "tiny", "digits"],
+    )
+    def test_arrays_print_with_the_digits_and_exponents_of_numpy(self, value):
+        value = np.asarray(value, np.float32)
+        assert str(jnp.asarray(value)) == str(value)
+        assert max(map(len, str(value).splitlines())) <= 75
+
+    def test_arrays_are_made_of_scalars_flags_and_lists_of_arrays(self):
+        for value, dtype in ((1, "int32"), (1.5, "float32"), (True, "bool"), ([True], "bool")):
+            found = jnp.array(value)
+            assert (str(found.dtype), found.tolist()) == (dtype, value)
+        np.testing.assert_array_equal(jnp.array([jnp.asarray(V), V]), [V, V])
+
+    @pytest.mark.parametrize("batch", [(), (4,), (2, 1, 3)])
+    def test_vectorize_takes_any_number_of_axes_in_front(self, batch):
+        outer = jnp.vectorize(lambda x: jnp.outer(x, x), signature="(n)->(m,n)")
+        assert outer(np.ones((*batch, 2), np.float32)).shape == (*batch, 2, 2)
+
+    def test_answers_may_be_no(self):
+        assert not jnp.array_equal(V, 2 * V)
+        assert not jnp.array_equal(V, V[:2])
+        np.testing.assert_array_equal(jnp.isnan(np.array([np.nan, 1, np.inf])), [1, 0, 0])
+        np.testing.assert_array_equal(jnp.isfinite(np.array([np.nan, 1, np.inf])), [0, 1, 0])
+        assert not jnp.issubdtype(jnp.float32, jnp.integer)
+        assert not jnp.allclose(np.array([np.nan, 1]), np.ones(2))
+
+    def test_plots_take_arrays(self):
+        """What the chapters draw: bars with their numbers, an axis of logarithms."""
+        pyplot = pytest.importorskip("matplotlib.pyplot")
+        pyplot.switch_backend("Agg")
+        figure, (axes, other) = pyplot.subplots(2)
+        bars = axes.barh(["a", "b", "c"], jnp.asarray(V))
+        axes.set_xscale("log")
+        (line,) = other.plot(jnp.asarray(V), jnp.sin(V))
+        for value in jnp.asarray(V):
+            axes.text(value, 0, f"{value:.1f}")
+        figure.tight_layout()
+        assert [bar.get_width() for bar in bars] == V.tolist()
+        np.testing.assert_allclose(line.get_ydata(), np.sin(V), rtol=1e-6)
+        pyplot.close(figure)
+
 
 class TestControl:
     """4: `lax`."""
@@ -203,6 +345,17 @@ class TestControl:
         )
         assert out == {"s": 6.0}
         np.testing.assert_array_equal(ys["y"], V)
+
+    def test_without_xs_and_length_a_scan_is_refused(self):
+        found = message(ValueError, lax.scan, lambda c, x: (c, x), 0.0, None)
+        assert found.startswith("scan got no values to scan over and `length` not provided.")
+
+    def test_a_refusal_of_carries_begins_with_its_rule(self):
+        found = message(TypeError, lax.scan, lambda c, x: (c + 1.5, x), jnp.int32(0), V)
+        assert found.split("\n\n")[0] == (
+            "scan body function carry input and carry output must have equal types, but they "
+            "differ:"
+        )
 
 
 class TestLibraries:
@@ -246,6 +399,21 @@ class TestLibraries:
         f = jax.jit(jax.ops.segment_sum, static_argnames="num_segments")
         np.testing.assert_array_equal(f(V, np.array([0, 0, 2]), num_segments=3), [3, 0, 3])
 
+    def test_what_lists_saved_values_is_there_when_it_is_imported(self):
+        program = (
+            "import tapeless as jax\n"
+            "print(hasattr(jax, 'ad_checkpoint'))\n"
+            "import tapeless.ad_checkpoint\n"
+            "print(hasattr(jax.ad_checkpoint, 'print_saved_residuals'))\n"
+        )
+        command = [sys.executable, "-c", program]
+        run = subprocess.run(command, capture_output=True, text=True)
+        assert (run.stdout, run.stderr) == ("False\nTrue\n", "")
+
+    def test_no_value_of_a_softmax_is_too_large(self):
+        large = np.array([1e30, 1e30, -1e30], np.float32)
+        np.testing.assert_array_equal(nn.softmax(large), [0.5, 0.5, 0])
+
 
 class TestTexts:
     """11 and 13: programs in print, memory."""
@@ -285,3 +453,40 @@ class TestTexts:
         each = jax.jit(jax.vmap(jax.grad(loss), (None, 0)))
         sizes = each.lower(p, xs).compile().memory_analysis()
         assert sizes.output_size_in_bytes == 64 * (8 * 3 + 8) * 4
+
+    def test_what_follows_a_nested_program_goes_on_after_its_letters(self):
+        lines = [line.strip() for line in text(lambda x: lax.map(jnp.sin, x) + 1.0, V).splitlines()]
+        assert "jaxpr={ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }" in lines
+        assert lines[-2:] == ["e:f32[3] = add b 1.0:f32[]", "in (e,) }"]
+
+    def test_parameters_stand_in_alphabetical_order(self):
+        lines = [line.strip() for line in text(lambda x: lax.map(jnp.sin, x), V).splitlines()]
+        names = [line.split("=")[0] for line in lines[2 : lines.index("] a")]]
+        assert names == sorted(names)
+        assert {"jaxpr", "length", "reverse", "unroll"} <= set(names)
+
+    def test_comparisons_and_negations_have_their_names(self):
+        assert text(lambda x: -x, V).count(" = neg a") == 1
+        assert text(lambda x: x > 0, V).count("b:bool[3] = gt a 0.0:f32[]") == 1
+
+    def test_the_operator_of_products_maps_to_the_same_program(self):
+        a, b = np.ones((2, 3, 4), np.float32), np.ones((2, 4, 5), np.float32)
+        einsum = text(lambda a, b: jnp.einsum("bnk,bkm->bnm", a, b), a, b)
+        assert text(jax.vmap(lambda a, b: a @ b), a, b) == einsum
+        assert text(lambda a, b: a @ b, a, b) == einsum
+
+    def test_a_captured_array_is_written_in_hexadecimal_digits_and_an_argument_is_not(self):
+        x = np.ones(300, np.float32)
+        w = jnp.asarray(np.random.default_rng(0).random((300, 300), np.float32))
+        assert 'dense<"0x' in jax.jit(lambda x: w @ x).lower(x).as_text()
+        given = jax.jit(lambda w, x: w @ x).lower(w, x).as_text()
+        assert "dense<" not in given
+        assert len(given) == pytest.approx(427, abs=100)
+
+    def test_a_while_loop_is_one_while(self):
+        f = lambda n: lax.while_loop(lambda c: c < n, lambda c: c * 2 + 1, 0)  # noqa: E731
+        assert jax.jit(f).lower(5).as_text().count("stablehlo.while") == 1
+
+    def test_colours_are_there_for_who_wants_them(self):
+        program = jax.make_jaxpr(jnp.sin)(1.0)
+        assert "\x1b[" in program.pretty_print(use_color=True)
