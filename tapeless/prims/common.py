@@ -324,7 +324,7 @@ def batch_dim_to(x: Value, dim: int | None, destination: int, size: int) -> Valu
         "broadcast_in_dim",
         x,
         shape=target,
-        broadcast_dimensions=tuple(np.delete(np.arange(rank), destination).tolist()),
+        broadcast_dimensions=tuple(np.delete(np.arange(rank), destination)),
         sharding=None,
     )
 
