@@ -31,6 +31,7 @@ from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rows import fuse_rows
+from tapeless.compiler.settle import settle
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.forms import program_form, show
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
@@ -67,7 +68,7 @@ def lower_jaxpr(
     results = b.inline(jaxpr, args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
-    rows = fuse_rows(b, prune(b.finish(), outputs))
+    rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
     body = keep_recent(b, reroll(b, branch_on_choices(b, rows)))
     program = buffers.assemble(
         name,

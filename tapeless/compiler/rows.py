@@ -36,7 +36,7 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["fuse_rows"]
+__all__ = ["fuse_rows", "step_of_rows"]
 
 MAX_STATEMENTS = 24
 
@@ -203,3 +203,13 @@ def _renamed(nodes: Nodes, body: Block, mapping: dict[Index, Affine]) -> Block:
         place = nodes.affine(index)
         result.append(Store(statement.buffer, place, value, kept, statement.accumulate))
     return tuple(result)
+
+
+def step_of_rows(loop: Loop, buffers: Sequence[Buffer]) -> int | None:
+    """Return s if all places in some buffers are s * i + rest, 0 <= rest < s; else None."""
+    rows = _survey(loop)
+    if not rows.plain:
+        return None
+    places = [rows.writes.get(b, set()) | rows.reads.get(b, set()) for b in buffers]
+    steps = {_step(index, loop.var, rows.extents) for found in places for index in found}
+    return steps.pop() if len(steps) == 1 else None

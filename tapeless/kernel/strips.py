@@ -70,9 +70,11 @@ class Strip:
 
 def strip_of(symbol: str) -> Strip:
     """Return the strip that a symbol names."""
-    _, name, *sizes, levels = symbol.split(":")
-    triples = [tuple(map(int, level.split("x"))) for level in levels.split(",")]
-    return Strip(np.dtype(name), *map(int, sizes), tuple(triples))
+    _, name, *words, levels = symbol.split(":")
+    rows, lanes, vectors, row_step, out_step = map(int, words)
+    triples = [map(int, level.split("x")) for level in levels.split(",")]
+    steps = tuple((extent, x_step, y_step) for extent, x_step, y_step in triples)
+    return Strip(np.dtype(name), rows, lanes, vectors, row_step, out_step, steps)
 
 
 def best_shape(rows: int, columns: int, lanes: int, registers: int) -> tuple[int, int, int]:
@@ -105,7 +107,7 @@ def merged(levels: Sequence[tuple[int, int, int]]) -> tuple[tuple[int, int, int]
             continue
         inner = found[-1] if found else (0, 0, 0)
         if found and (x_step, y_step) == (inner[0] * inner[1], inner[0] * inner[2]):
-            found[-1] = (extent * inner[0], *inner[1:])
+            found[-1] = (extent * inner[0], inner[1], inner[2])
         else:
             found.append((extent, x_step, y_step))
     return tuple(reversed(found))

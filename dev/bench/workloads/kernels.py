@@ -31,6 +31,12 @@ def softmax(jax: Any):
     return jax.jit(lambda x: jax.nn.softmax(x, axis=-1)), tuple(arrays(jax, (1000, 1000)))
 
 
+@workload(family="softmax of columns")
+def softmax_columns(jax: Any):
+    """Softmax of each column, 1000x1000."""
+    return jax.jit(lambda x: jax.nn.softmax(x, axis=0)), tuple(arrays(jax, (1000, 1000)))
+
+
 def layer_norm(jax: Any) -> Callable:
     """Return layer normalization with gain and bias.  x: (n, d), gain, bias: (d,) -> (n, d)"""
 

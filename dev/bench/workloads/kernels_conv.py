@@ -61,6 +61,24 @@ def conv_depthwise(jax: Any):
     return jax.jit(f), tuple(arrays(jax, IMAGES[NHWC], (3, 3, 1, 32)))
 
 
+@workload(family="conv2d")
+def conv_groups(jax: Any):
+    """A 3x3 convolution of four groups of 8 channels, each to 16, channels last."""
+    f = convolution(jax, NHWC, feature_group_count=4)
+    return jax.jit(f), tuple(arrays(jax, IMAGES[NHWC], (3, 3, 8, 64)))
+
+
+@workload(family="conv2d gradients")
+def conv_strided_grad_image(jax: Any):
+    """Gradient of the square of a convolution that takes every second place by its images."""
+
+    def f(x, w):
+        y = jax.lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=NHWC)
+        return jax.numpy.sum(y**2)
+
+    return jax.jit(jax.grad(f)), images(jax, NHWC)
+
+
 @workload(family="conv2d gradients")
 def conv_nchw_grad_image(jax: Any):
     """Gradient of the square of the convolution by its images, channels first."""
