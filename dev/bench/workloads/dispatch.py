@@ -1,5 +1,6 @@
 """What a call costs when there is next to nothing to compute."""
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,30 @@ def tree_100_through(jax: Any):
     """Call a compiled function from a dict of 100 arrays to another."""
     tree = {f"w{i}": jax.numpy.full((), float(i)) for i in range(100)}
     return jax.jit(lambda tree: jax.tree.map(lambda x: x + 1, tree)), (tree,)
+
+
+@workload(family="pytree")
+def parameters_60_in(jax: Any):
+    """Call a compiled function with the parameters of 20 layers, a dict of dicts."""
+    layer = {"w": jax.numpy.ones((4, 4)), "b": jax.numpy.ones(4), "scale": jax.numpy.ones(4)}
+    parameters = {f"layer{i}": dict(layer) for i in range(20)}
+    return jax.jit(lambda tree: tree["layer3"]["b"] + 1), (parameters,)
+
+
+@workload(family="pytree")
+def training_state_through(jax: Any):
+    """Step 60 parameters with the state of an optimizer, a named tuple of 121 arrays."""
+    state = namedtuple("State", "count mean square")
+    layer = {"w": jax.numpy.ones((4, 4)), "b": jax.numpy.ones(4), "scale": jax.numpy.ones(4)}
+    parameters = {f"layer{i}": dict(layer) for i in range(20)}
+    start = state(jax.numpy.zeros((), int), parameters, parameters)
+
+    def step(tree: Any, old: Any) -> Any:
+        """Go along the mean."""
+        new = jax.tree.map(lambda p, m: p - m, tree, old.mean)
+        return new, state(old.count + 1, old.mean, old.square)
+
+    return jax.jit(step), (parameters, start)
 
 
 @workload(family="pytree")
