@@ -171,7 +171,7 @@ def scatter_update(
 ) -> Value:
     """Return the array updated at an index by a scatter primitive."""
     mode = lax.GatherScatterMode.from_any(mode)
-    if type(array) is Array and context.trace is context.base:
+    if wrap_negative_indices and type(array) is Array and context.trace is context.base:
         found = update_window(array, index, values, prim.combines)
         if found is not None:
             return convert(found, array.dtype, array.weak_type)

@@ -144,6 +144,15 @@ def test_unknown_modes_are_refused_at_every_index(index):
         jnp.arange(3.0).at[index].add(1.0, mode="wrap")
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_an_update_of_a_scalar_keeps_its_strength():
     found = jnp.asarray(True).at[...].multiply(1j)
     assert (found.dtype, found.weak_type) == (bool, False)
+
+
+def test_negative_places_that_are_not_wrapped_are_out_of_bounds():
+    x = jnp.arange(3.0)
+    found = x.at[-1].add(9.0, mode="clip", wrap_negative_indices=False)
+    np.testing.assert_array_equal(found, [9, 1, 2])
+    found = x.at[-1].add(9.0, wrap_negative_indices=False)
+    np.testing.assert_array_equal(found, [0, 1, 2])
