@@ -17,9 +17,9 @@ from __future__ import annotations
 import functools
 import linecache
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from tapeless.api.jit import JitFunction, jit
@@ -33,7 +33,7 @@ from tapeless.runtime.profiling import ClockedExecutable
 from tapeless.util import lazy
 from tapeless.util.frames import api_boundary
 from tapeless.util.records import record
-from tapeless.util.terminal import print_table, quantity, required
+from tapeless.util.terminal import counted, print_table, quantity, required, telling_line
 
 __all__ = ["Inspection", "KernelReport", "Line", "inspect"]
 
@@ -58,8 +58,13 @@ class Line:
 
     @property
     def anchor(self) -> str:
-        """A name for the line within a page."""
-        return f"{Path(self.file).name}-{self.number}"
+        """A name for the line within a page, where files in several folders may have one name."""
+        return f"{self.place.replace(':', '-')}-{zlib.crc32(self.file.encode()):x}"
+
+    @property
+    def place(self) -> str:
+        """The name of the file, without its folder, and the number."""
+        return f"{Path(self.file).name}:{self.number}"
 
 
 @record
@@ -81,6 +86,19 @@ class KernelReport:
     def share_of_roof(self) -> float:
         """The bound over the time: 1 when the kernel is as fast as the machine."""
         return self.bound / self.seconds if self.seconds else 1.0
+
+    @property
+    def roof(self) -> str:
+        """The share of the roof in words; nothing can be said of loops of unknown length."""
+        if self.kernel.open_ended:
+            return "unknown length"
+        return f"{100 * self.share_of_roof:.0f} % {self.limit}"
+
+    @property
+    def head(self) -> str:
+        """The line of its listing that says most, shortened."""
+        line = telling_line(self.kernel.text)
+        return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 4]} ..."
 
 
 @record
@@ -110,24 +128,29 @@ class Inspection:
         found = {line: None for report in self.kernels for line in report.lines}
         return sorted(found, key=lambda line: (line.file, line.number))
 
+    @property
+    def size(self) -> str:
+        """The number of kernels, in words."""
+        return counted(len(self.kernels), "kernel")
+
     def rows(self) -> list[tuple[str, ...]]:
         """Return the rows of the table: kernel, time, roof, flops, bytes, lines, what is stored."""
         return [
             (
                 str(report.kernel.number),
                 quantity(report.seconds, "s"),
-                f"{100 * report.share_of_roof:.0f} % {report.limit}",
+                report.roof,
                 quantity(report.kernel.flops, ""),
                 quantity(report.kernel.touched, "B"),
                 _places(list(report.lines)),
-                shorten(report.kernel.text.splitlines()[-1], _WIDTH, placeholder=" ..."),
+                report.head,
             )
             for report in self.kernels
         ]
 
     def show(self) -> None:
         """Print a table of the kernels; it needs the package rich, of the extra `inspect`."""
-        title = f"{self.name}: {quantity(self.seconds, 's')} in {len(self.kernels)} kernels"
+        title = f"{self.name}: {quantity(self.seconds, 's')} in {self.size}"
         headings = ("kernel ", "time ", "of roof ", "flops ", "memory ", "lines", "what")
         print_table(title, headings, self.rows())
 
@@ -144,7 +167,7 @@ class Inspection:
     def __repr__(self) -> str:
         """Say how much there is, and how to see it."""
         return (
-            f"<Inspection of {self.name}: {len(self.kernels)} kernels, "
+            f"<Inspection of {self.name}: {self.size}, "
             f"{quantity(self.seconds, 's')}; .show() prints a table, .html(path) writes a page>"
         )
 
@@ -221,9 +244,13 @@ def _report(traced: TracedProgram, leaves: Sequence[Any]) -> Inspection:
 
 
 def _kernel_report(kernel: Any, seconds: float) -> KernelReport:
-    """Put together what is known of a kernel; the roof is that for data of its size."""
+    """Put together what is known of a kernel; the roof is that for data of its size.
+
+    Of a buffer that is filled in part, such as a margin, only what is stored has to move.
+    """
     roof = roof_for(kernel.touched)
-    bound, limit = roof.bound(kernel.flops, kernel.touched)
+    moved = min(kernel.touched, kernel.accessed) or kernel.touched  # 0 accessed: not counted
+    bound, limit = roof.bound(kernel.flops, moved)
     return KernelReport(kernel, seconds, bound, limit, _lines(kernel))
 
 

@@ -23,11 +23,25 @@ from tapeless.compiler.buffers import n_bytes
 from tapeless.compiler.plan import buffers_of, writes
 from tapeless.compiler.program import Program
 from tapeless.kernel.graph import walk
-from tapeless.kernel.ir import Affine, Alloc, Block, Buffer, Call, Const, Loop, Reduce, Store
+from tapeless.kernel.ir import (
+    Affine,
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    If,
+    Loop,
+    Reduce,
+    Store,
+    While,
+)
 from tapeless.kernel.pprint import listing
 from tapeless.util.records import record, replace
 
 __all__ = ["Kernel", "Life", "clocked", "durations", "kernels_of", "lives_of"]
+
+Origins = Mapping[Buffer | str, Mapping[Any, None]]  # of buffers, and of calls by their symbols
 
 _CLOCK = "clock_gettime"
 _MONOTONIC = Const(1, np.dtype(np.int32))
@@ -40,7 +54,8 @@ class Kernel:
 
     kind: "loops", "call" or "control". text: its loops. flops, transcendentals: operations of one
     run. accessed: bytes of all loads and stores. touched: bytes of the buffers, each once, which is
-    what has to come from memory when nothing is in a cache. origins: the equations behind it.
+    what has to come from memory when nothing is in a cache. open_ended: it has a loop that ends
+    when its data says so, of which one iteration is counted. origins: the equations behind it.
     """
 
     number: int
@@ -52,6 +67,7 @@ class Kernel:
     touched: int
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]
+    open_ended: bool
     origins: tuple[Any, ...] = ()
 
 
@@ -70,26 +86,27 @@ class Life:
     offset: int | None
 
 
-def kernels_of(
-    program: Program, origins: Mapping[Buffer, Mapping[Any, None]] | None = None
-) -> tuple[Kernel, ...]:
-    """Return the kernels of a program; `origins` are those of its buffers."""
+def kernels_of(program: Program, origins: Origins | None = None) -> tuple[Kernel, ...]:
+    """Return the kernels of a program; `origins` are those of its buffers and calls."""
     return tuple(
         _kernel(number, block, origins or {}) for number, block in enumerate(_blocks(program.body))
     )
 
 
-def _kernel(number: int, block: Block, origins: Mapping[Buffer, Mapping[Any, None]]) -> Kernel:
+def _kernel(number: int, block: Block, origins: Origins) -> Kernel:
     """Return what is to be said of the statements of one kernel."""
     counted = cost.block_costs(block)
     written = writes(block)
     memory = [x for x in buffers_of(block) if x.space != "local"]
     ordered = sorted(memory, key=lambda buffer: buffer.name)
-    results = sorted(writes(block[-1:]), key=lambda buffer: buffer.name)
-    found = {origin: None for buffer in results for origin in origins.get(buffer, ())}
+    last = block[-1]
+    results: list[Any] = sorted(writes((last,)), key=lambda buffer: buffer.name)
+    if isinstance(last, Call) and not results:
+        results = [last.symbol]
+    found = {origin: None for result in results for origin in origins.get(result, ())}
     return Kernel(
         number,
-        _kind(block[-1]),
+        _kind(last),
         listing(block),
         counted["flops"],
         counted["transcendentals"],
@@ -97,8 +114,19 @@ def _kernel(number: int, block: Block, origins: Mapping[Buffer, Mapping[Any, Non
         sum(map(n_bytes, memory)),
         tuple(x for x in ordered if x not in written),
         tuple(x for x in ordered if x in written),
+        any(map(_is_open_ended, block)),
         tuple(found),
     )
+
+
+def _is_open_ended(statement: Any) -> bool:
+    """Tell whether a statement has a loop that only its data ends."""
+    if isinstance(statement, While):
+        return True
+    if isinstance(statement, Loop):
+        return any(map(_is_open_ended, statement.body))
+    branches = statement.branches if isinstance(statement, If) else ()
+    return any(_is_open_ended(inner) for branch in branches for inner in branch)
 
 
 def _kind(statement: Any) -> str:

@@ -5,6 +5,7 @@ notes the equation that is being lowered
 
     for each virtual value    whose expressions some later consumer will pull
     for each buffer           that the equation makes
+    for each host call        which may have no result, and then no buffer tells where it is from
 
 and, when a value is stored, adds to the buffer all equations that its expressions pass through:
 those of the virtual values below it, down to what is in memory. The kernel that writes the buffer
@@ -33,19 +34,24 @@ Origin = tuple[str, Source]  # the name of a primitive, and where the user calle
 class RecordingBuilder(ProgramBuilder):
     """A program builder that knows the origins of buffers.
 
-    origins: per buffer, the equations behind its contents, in the order in which they were met.
+    origins: per buffer, the equations behind its contents, in the order in which they were met;
+    per symbol of a host call, the equation that asks for it.
     """
 
     def __init__(self) -> None:
         """Start an empty program without arguments."""
         super().__init__()
-        self.origins: dict[Buffer, dict[Origin, None]] = {}
+        self.origins: dict[Buffer | str, dict[Origin, None]] = {}
         self._made_by: dict[KernelValue, Origin] = {}
         self._current: list[Origin] = []
 
     def notes(self) -> dict[Buffer, str]:
         """Return the origins of each buffer in words: operations, and the user's line of them."""
-        return {buffer: _words(origins) for buffer, origins in self.origins.items()}
+        return {
+            buffer: _words(origins)
+            for buffer, origins in self.origins.items()
+            if isinstance(buffer, Buffer)
+        }
 
     def _equation(self, frame: Any, plan: Any, eqn: Any, dying: Sequence) -> None:
         """Lower one equation, of which what is made meanwhile comes."""
@@ -90,6 +96,11 @@ class RecordingBuilder(ProgramBuilder):
         for buffer, value in zip(carries.buffers, new, strict=True):
             self._note(buffer, value)
         super().update_carries(carries, new)
+
+    def _host_call(self, symbol: str, *args: Any) -> tuple[KernelValue, ...]:
+        """Call a Python function; the current equation is the origin of the call."""
+        self.origins[symbol] = dict.fromkeys(self._current[-1:])
+        return super()._host_call(symbol, *args)
 
     def _note(self, buffer: Buffer, value: KernelValue) -> None:
         """Add the equations of a value to those of a buffer."""

@@ -30,7 +30,7 @@ from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array
 from tapeless.runtime.executable import Executable, watchers
 from tapeless.util import lazy
-from tapeless.util.terminal import print_table, quantity
+from tapeless.util.terminal import counted, print_table, quantity, telling_line
 
 __all__ = ["ClockedExecutable", "KernelTimes", "Profile", "ProgramTimes", "profile"]
 
@@ -73,8 +73,8 @@ class KernelTimes:
 
     @property
     def head(self) -> str:
-        """The line of the listing that says most: the last one, which is what is stored."""
-        return self.text.splitlines()[-1].strip()
+        """The line of the listing that says most."""
+        return telling_line(self.text)
 
 
 @dataclass
@@ -151,8 +151,7 @@ class Profile:
 
     def _sums(self) -> str:
         """Return the time in kernels and the number of programs, in words."""
-        count = len(self._programs)
-        return f"{quantity(self.seconds, 's')} in {count} program{'s' if count != 1 else ''}"
+        return f"{quantity(self.seconds, 's')} in {counted(len(self._programs), 'program')}"
 
     def show(self) -> None:
         """Print a table of the kernels; it needs the package rich, of the extra `inspect`."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapeless.util import lazy
 
-__all__ = ["print_table", "quantity", "required"]
+__all__ = ["counted", "print_table", "quantity", "required", "telling_line"]
 
 rich_console = lazy.load("rich.console")
 rich_table = lazy.load("rich.table")
@@ -30,6 +30,25 @@ def quantity(value: float, unit: str) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.{1 if value < 100 * scale else 0}f} {prefix}{unit}"
     return f"0 {unit}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "kernel"), counted(3, "kernel")
+    ('1 kernel', '3 kernels')
+    """
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def telling_line(listing: str) -> str:
+    """Return the line of a kernel's listing that says most: the longest that opens no loop.
+
+    >>> telling_line("for i < 9:\\n  t1[i] = tanh(t0[i] + 1.0)\\n  t0[i] = t1[i]")
+    't1[i] = tanh(t0[i] + 1.0)'
+    """
+    lines = [line.strip() for line in listing.splitlines()]
+    return max([line for line in lines if not line.endswith(":")] or lines, key=len)
 
 
 def required(package: str, what: str) -> None:

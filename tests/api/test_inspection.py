@@ -15,6 +15,8 @@ from matplotlib import pyplot
 
 import tapeless as jax
 import tapeless.numpy as jnp
+from tapeless.api.inspection import Line
+from tapeless.api.roofline import roof_for
 
 X = np.linspace(-1.0, 1.0, 150 * 150, dtype=np.float32).reshape(150, 150)
 BROWSER = next(
@@ -132,6 +134,65 @@ def test_the_table_has_a_row_per_kernel(report, capsys):
     assert f"test_inspection.py:{START + 1}" in "".join(printed.split())
 
 
+def test_the_table_says_what_is_computed(capsys):
+    def f(w, xs):
+        return jax.lax.scan(lambda h, x: (jnp.tanh(h @ w + x), h), jnp.zeros(150), xs)
+
+    heads = [kernel.head for kernel in jax.inspect(f)(X, X).kernels]
+    assert "tanh" in " ".join(heads)
+    assert not [head for head in heads if head.endswith(":") or len(head) > 44]
+    image, filters = np.ones((1, 3, 40, 40), np.float32), np.ones((8, 3, 3, 3), np.float32)
+    convolved = jax.inspect(lambda x, w: jax.lax.conv(x, w, (1, 1), "SAME"))(image, filters)
+    assert all(kernel.head.strip(" .") for kernel in convolved.kernels)
+    convolved.show()
+    assert "unknown length" not in capsys.readouterr().out
+
+
+def test_one_kernel_is_not_several():
+    one = jax.inspect(jnp.sin)(X)
+    assert one.size in repr(one)
+    assert one.size == "1 kernel"
+
+
+def test_a_loop_that_its_data_ends_has_no_roof(tmp_path):
+    def count(n):
+        return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 1.5), (0, 1.0))
+
+    found = jax.inspect(count)(9)
+    loop = found.kernels[0]
+    assert (loop.kernel.open_ended, loop.roof) == (True, "unknown length")
+    assert not any(kernel.kernel.open_ended for kernel in found.kernels[1:])
+    text = found.html(tmp_path / "count.html").read_text()
+    assert "how often it repeats is up to the data" in text
+
+
+def test_a_margin_does_not_cost_what_it_surrounds():
+    image, filters = np.ones((8, 3, 64, 64), np.float32), np.ones((16, 3, 3, 3), np.float32)
+    convolved = jax.inspect(lambda x, w: jax.lax.conv(x, w, (1, 1), "SAME"))(image, filters)
+    (margin,) = (k for k in convolved.kernels if k.kernel.text.rstrip().endswith("= 0.0"))
+    assert margin.kernel.accessed < margin.kernel.touched / 4
+    ratio = margin.bound * roof_for(margin.kernel.touched).bandwidth / margin.kernel.accessed
+    assert ratio == pytest.approx(1)
+
+
+def test_a_print_has_its_line():
+    def f(x):
+        y = jnp.sum(x)
+        jax.debug.print("sum {}", y)
+        return y
+
+    start = inspect.getsourcelines(f)[1]
+    found = jax.inspect(f)(X).kernels
+    (call,) = (kernel for kernel in found if kernel.kernel.text.startswith("host:"))
+    assert [line.number - start for line in call.lines] == [2]
+
+
+def test_files_of_one_name_have_lines_of_their_own():
+    places = [Line(f"/{folder}/model.py", 7, "x = 1") for folder in "ab"]
+    assert places[0].place == places[1].place == "model.py:7"
+    assert places[0].anchor != places[1].anchor
+
+
 class Page(HTMLParser):
     """What a page consists of."""
 
@@ -172,7 +233,8 @@ def test_a_page_shows_all_there_is(page, report):
     found = Page(text)
     for kernel in report.kernels:
         assert f"kernel-{kernel.kernel.number}" in found.ids
-    assert f"test_inspection.py-{START + 1}" in found.ids
+    assert {line.anchor for line in report.lines} <= set(found.ids)
+    assert f"test_inspection.py:{START + 1}</a>" in text
     assert found.classes.count("time") == found.classes.count("roof") == len(report.kernels)
     assert found.classes.count("life") == len(report.lives)
     assert "dot_general[" in text

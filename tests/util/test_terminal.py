@@ -3,7 +3,7 @@
 import pytest
 
 from tapeless.util import lazy
-from tapeless.util.terminal import print_table, quantity, required
+from tapeless.util.terminal import counted, print_table, quantity, required, telling_line
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,23 @@ from tapeless.util.terminal import print_table, quantity, required
 )
 def test_quantities_have_a_prefix(value, text):
     assert quantity(value, "B") == text
+
+
+@pytest.mark.parametrize(
+    ("listing", "line"),
+    [
+        ("for i < 9:\n  a[i] = b[i] + 1.0\n  b[i] = a[i]", "a[i] = b[i] + 1.0"),
+        ("for something_long < 9:\n  a[i] = 0", "a[i] = 0"),
+        ("while:", "while:"),
+    ],
+)
+def test_the_line_that_says_most_opens_no_loop(listing, line):
+    assert telling_line(listing) == line
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 kernels"), (1, "1 kernel"), (2, "2 kernels")])
+def test_things_are_counted(number, text):
+    assert counted(number, "kernel") == text
 
 
 def test_a_missing_package_is_named_with_what_to_do(monkeypatch):
