@@ -208,10 +208,11 @@ def standardize(
     if mean is None:
         mean = reductions.mean(x, axis, keepdims=True, where=where)
     mean = asarray(mean)
-    centred = arithmetic.subtract(x, mean)
     if variance is None and algorithm == "stable":
-        variance = reductions.mean(lax.square(centred), axis, keepdims=True, where=where)
+        squares = lax.square(arithmetic.subtract(x, mean))
+        variance = reductions.mean(squares, axis, keepdims=True, where=where)
     elif variance is None:
         squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
         variance = choice.clip(arithmetic.subtract(squares, lax.square(mean)), 0)
+    centred = arithmetic.subtract(x, mean)
     return arithmetic.multiply(centred, lax.rsqrt(arithmetic.add(asarray(variance), epsilon)))
