@@ -134,7 +134,10 @@ def _scan_body(
         node = body.out_tree.node_data()
         if node is None or node[0] is not tuple or len(children) != 2:
             result = tree_unflatten(body.out_tree, body.out_avals)
-            raise TypeError(f"scan body output must be a pair, got {result}.")
+            raise TypeError(
+                f"scan body output must be a pair, got {result}. Return the next carry and what "
+                "shall be stacked, which may be None."
+            )
         return body, children[0], children[1]
 
     body, carry_tree, y_tree = trace(init)

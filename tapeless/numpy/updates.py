@@ -40,6 +40,13 @@ class _IndexUpdateHelper:
         """Name the places."""
         return _IndexUpdateRef(self.array, index)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Refuse to assign: an update returns a new array."""
+        raise TypeError(
+            "'_IndexUpdateHelper' object does not support item assignment. Instead of "
+            "x.at[idx] = y, use x = x.at[idx].set(y)."
+        )
+
     def __repr__(self) -> str:
         """Return the expression in words."""
         return f"_IndexUpdateHelper({self.array!r})"

@@ -45,7 +45,10 @@ def check_raw(keys: Any, impl: dtypes.PRNGImpl) -> None:
         raise TypeError(f"unexpected PRNG key type {type(keys)}")
     wrong = "JAX encountered invalid PRNG key data: expected "
     if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
-        raise TypeError(f"{wrong}key_data to have ndim, shape, and dtype attributes. Got {keys}")
+        raise TypeError(
+            f"{wrong}key_data to have ndim, shape, and dtype attributes. Got {keys}. Keys are made "
+            "by jax.random.key(seed), and are the first argument."
+        )
     if not keys.shape:
         raise TypeError(f"{wrong}key_data.ndim >= 1; got ndim=0")
     if tuple(keys.shape[-1:]) != impl.key_shape:

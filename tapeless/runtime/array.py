@@ -64,7 +64,11 @@ class Array(AnyArray):
     def address(self) -> int:
         """The address of the first element; raises RuntimeError for a deleted array."""
         if self.place is None:
-            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short(False)}.")
+            raise RuntimeError(
+                f"Array has been deleted with shape={self.aval.str_short(False)}. It was donated "
+                "to a function (donate_argnums), which may have reused its memory, or its method "
+                "delete() was called. Use the function's result, or do not donate."
+            )
         return self.place
 
     def numpy_view(self) -> np.ndarray:

@@ -84,7 +84,8 @@ CARRY = "scan body function carry input and carry output must have"
         (
             lambda: lax.scan(lambda c, x: c, 0.0, ROWS),
             TypeError,
-            "scan body output must be a pair, got ~float32[].",
+            "scan body output must be a pair, got ~float32[]. Return the next carry and what shall "
+            "be stacked, which may be None.",
         ),
         (
             lambda: lax.scan(lambda c, x: (c, x), 0.0, ROWS, length=4),

@@ -97,6 +97,11 @@ def test_the_array_is_not_changed():
         x.at[0].sub  # noqa: B018 - the access is the test
 
 
+def test_an_assignment_is_told_what_to_write():
+    with pytest.raises(TypeError, match=r"support item assignment\. .*use x = x\.at\[idx\]\.set"):
+        jnp.ones(3).at[0] = 2.0
+
+
 def test_texts():
     x = jnp.arange(2)
     assert repr(x.at) == "_IndexUpdateHelper(Array([0, 1], dtype=int32))"
