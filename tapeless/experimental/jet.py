@@ -98,8 +98,8 @@ def jet(
     The second result is a tree like the first, with a list [y_1, ..., y_K] for each array.
 
     >>> value, (first, second) = jet(jnp.sin, (0.5,), ([1.0, 0.0],))
-    >>> value.round(3), first.round(3), second.round(3)
-    (Array(0.479, dtype=float32), Array(0.878, dtype=float32), Array(-0.479, dtype=float32))
+    >>> print(value.round(3), first.round(3), second.round(3))
+    0.479 0.878 -0.479
     """
     primals, series = list(primals), [list(terms) for terms in series]
     order = _checked(primals, series)
