@@ -65,12 +65,15 @@ def _segment(
         raise ValueError("num_segments must be non-negative.")
     if bucket_size is not None and bucket_size < 1:
         raise ValueError(f"bucket_size must be positive, got {bucket_size}; None makes one bucket")
+    lax.GatherScatterMode.from_any(how["mode"])
     if how["mode"] is None and config.current.tapeless_check_segments and id_aval.size:
         _check_ids(ids, n)
     rest = rows.shape[id_aval.ndim :]
     # That of complex numbers is real; a Python integer might not fit into the default dtype.
     neutral = np.asarray(np.real(reduction.neutral(rows.dtype))).astype(rows.dtype)
     start = lax.full((n, *rest), neutral, rows.dtype)
+    if 0 in rows.shape:  # truth values too: there is nothing to add
+        return start
     if bucket_size is None:
         return _scatter_rows(reduction.scatter, start, ids, data, **how)
     parts = []

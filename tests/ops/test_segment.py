@@ -89,3 +89,19 @@ def test_misuse_is_refused() -> None:
 def test_empty_segments_of_complex_numbers_are_real() -> None:
     found = ops.segment_max(np.ones(1, np.complex64), np.array([1]), 2)
     np.testing.assert_array_equal(found, np.array([-np.inf, 1], np.complex64))
+
+
+@pytest.mark.parametrize("bucket_size", [None, 2])
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (5, 0)])
+def test_no_rows_of_truth_values_have_the_neutral_element(
+    shape: tuple[int, ...], bucket_size: int | None
+) -> None:
+    rows, ids = np.zeros(shape, bool), np.zeros(shape[0], np.int32)
+    for name, neutral in (("sum", False), ("prod", True), ("max", False), ("min", True)):
+        found = FOLDS[name][0](rows, ids, 3, bucket_size=bucket_size)
+        np.testing.assert_array_equal(found, np.full((3, *shape[1:]), neutral))
+
+
+def test_unknown_modes_are_refused_where_there_are_no_rows_too() -> None:
+    with pytest.raises(ValueError, match='Unknown gather mode "nearest"'):
+        ops.segment_sum(np.zeros(0), np.zeros(0, np.int32), 3, mode="nearest")
