@@ -132,14 +132,14 @@ from tapeless.runtime.shards import (
     make_array_from_process_local_data,
     make_array_from_single_device_arrays,
 )
-from tapeless.runtime.sharding import (
-    NamedSharding,
+from tapeless.runtime.meshes import (
     get_abstract_mesh,
     get_mesh,
     make_mesh,
     set_mesh,
     use_abstract_mesh,
 )
+from tapeless.runtime.sharding import NamedSharding
 from tapeless.runtime.sharding import PartitionSpec as P
 from tapeless.runtime.topology import CpuDevice as Device
 from tapeless.util.frames import show_filtered

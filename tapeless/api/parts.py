@@ -26,15 +26,8 @@ from tapeless.prims.common import batch_dim_to
 from tapeless.prims.slice import index_in_dim
 from tapeless.prims.structural import reshape, transpose
 from tapeless.runtime.array import Array
-from tapeless.runtime.sharding import (
-    AbstractMesh,
-    AxisType,
-    Mesh,
-    NamedSharding,
-    PartitionSpec,
-    names_in,
-    use_abstract_mesh,
-)
+from tapeless.runtime.meshes import AbstractMesh, AxisType, Mesh, use_abstract_mesh
+from tapeless.runtime.sharding import NamedSharding, PartitionSpec, names_in
 from tapeless.transforms.batch import batch_flat
 from tapeless.tree.arguments import argument_names, function_name, leaf_names
 from tapeless.tree.flatten import tree_flatten, tree_unflatten

@@ -25,17 +25,8 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value
 from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.device import checked_place, device_count, device_put, devices
-from tapeless.runtime.sharding import (
-    AbstractMesh,
-    Mesh,
-    NamedSharding,
-    PartitionSpec,
-    Sharding,
-    SingleDeviceSharding,
-    get_abstract_mesh,
-    get_mesh,
-    mesh_for,
-)
+from tapeless.runtime.meshes import AbstractMesh, Mesh, get_abstract_mesh, get_mesh, mesh_for
+from tapeless.runtime.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
 from tapeless.tree.prefix import flatten_axes

@@ -16,7 +16,7 @@ The record costs time and memory, so programs that only run are lowered without 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tapeless.compiler.lower import ProgramBuilder
@@ -97,10 +97,16 @@ class RecordingBuilder(ProgramBuilder):
             self._note(buffer, value)
         super().update_carries(carries, new)
 
-    def _host_call(self, symbol: str, *args: Any) -> tuple[KernelValue, ...]:
+    def _host_call(
+        self,
+        symbol: str,
+        function: Callable,
+        operands: Sequence[KernelValue],
+        results: Sequence[KernelValue],
+    ) -> tuple[KernelValue, ...]:
         """Call a Python function; the current equation is the origin of the call."""
         self.origins[symbol] = dict.fromkeys(self._current[-1:])
-        return super()._host_call(symbol, *args)
+        return super()._host_call(symbol, function, operands, results)
 
     def _note(self, buffer: Buffer, value: KernelValue) -> None:
         """Add the equations of a value to those of a buffer."""

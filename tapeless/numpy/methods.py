@@ -45,7 +45,8 @@ from tapeless.numpy.indexing import get_item
 from tapeless.numpy.operators import operators
 from tapeless.runtime.array import Array
 from tapeless.runtime.device import device_put
-from tapeless.runtime.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from tapeless.runtime.meshes import AbstractMesh
+from tapeless.runtime.sharding import NamedSharding, PartitionSpec
 from tapeless.runtime.shards import shards_of
 
 __all__ = ["method_of"]

@@ -8,14 +8,13 @@ from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, current_trace
 from tapeless.runtime.array import Array, as_array
+from tapeless.runtime.meshes import get_mesh, mesh_for
 from tapeless.runtime.sharding import (
     IndivisibleError,
     NamedSharding,
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
-    get_mesh,
-    mesh_for,
 )
 from tapeless.runtime.topology import CpuDevice, cpu_device, cpu_devices
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten

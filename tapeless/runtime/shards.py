@@ -66,7 +66,8 @@ def make_array_from_callback(
 ) -> Array:
     """Return the array whose parts are what `data_callback` returns for their indices.
 
-    >>> from tapeless.runtime.sharding import NamedSharding, PartitionSpec, make_mesh
+    >>> from tapeless.runtime.meshes import make_mesh
+    >>> from tapeless.runtime.sharding import NamedSharding, PartitionSpec
     >>> sharding = NamedSharding(make_mesh((1,), ("x",)), PartitionSpec("x"))
     >>> make_array_from_callback((3,), sharding, lambda index: np.arange(3)[index])
     Array([0, 1, 2], dtype=int32)

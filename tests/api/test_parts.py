@@ -5,7 +5,7 @@ import pytest
 
 import tapeless as jax
 from tapeless import lax
-from tapeless.runtime.sharding import AbstractMesh, get_abstract_mesh
+from tapeless.runtime.meshes import AbstractMesh, get_abstract_mesh
 from tapeless.runtime.sharding import PartitionSpec as P
 
 MESH = AbstractMesh((2, 4), ("x", "y"))

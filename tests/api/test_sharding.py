@@ -6,15 +6,8 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless.api.sharding import pmap, reshard, shard_map, smap, with_sharding_constraint
-from tapeless.runtime.sharding import (
-    AbstractMesh,
-    DuplicateSpecError,
-    Mesh,
-    NamedSharding,
-    get_mesh,
-    make_mesh,
-    set_mesh,
-)
+from tapeless.runtime.meshes import AbstractMesh, Mesh, get_mesh, make_mesh, set_mesh
+from tapeless.runtime.sharding import DuplicateSpecError, NamedSharding
 from tapeless.runtime.sharding import PartitionSpec as P
 
 MESH = AbstractMesh((2, 4), ("x", "y"))

@@ -9,14 +9,8 @@ import numpy as np
 import pytest
 
 import tapeless as jax
-from tapeless.runtime.sharding import (
-    AbstractMesh,
-    IndivisibleError,
-    Mesh,
-    NamedSharding,
-    SingleDeviceSharding,
-    make_mesh,
-)
+from tapeless.runtime.meshes import AbstractMesh, Mesh, make_mesh
+from tapeless.runtime.sharding import IndivisibleError, NamedSharding, SingleDeviceSharding
 from tapeless.runtime.sharding import PartitionSpec as P
 
 A = np.arange(32, dtype="float32").reshape(4, 8)
