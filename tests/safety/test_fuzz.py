@@ -73,6 +73,15 @@ def test_what_is_known_to_differ_is_read_from_the_document(monkeypatch: pytest.M
     assert fuzz.compare("jnp.angle(np.ones(3))", ours, theirs) is None
 
 
+def test_a_library_that_does_not_come_back_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = fuzz.names_for(tapeless, tapeless.numpy)
+    quick, slow = ({**ours, "seconds": seconds} for seconds in (0, 3))
+    monkeypatch.setattr(fuzz, "LIMIT", 1)
+    text = "__import__('time').sleep(seconds) or (1, 2)"
+    assert fuzz.compare(text, quick, slow) is None
+    assert "hang" in fuzz.compare(text, slow, quick)
+
+
 TOO_LARGE = """
 for n in (2**61, 2**62, 2**63 - 1, 2**63, 2**64, 2**65 + 3):
     for make in (
