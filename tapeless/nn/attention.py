@@ -189,7 +189,7 @@ def _in_groups(
         return None
     shape = typeof(x).shape
     if any(got not in (1, want) for got, want in zip(shape, full, strict=True)):
-        raise ValueError(f"{name} of shape {shape} does not broadcast to {tuple(full)}")
+        raise TypeError(f"{name} of shape {shape} does not broadcast to {tuple(full)}")
     if shape[1] == 1:
         return lax.expand_dims(x, (1,))
     return lax.reshape(x, (shape[0], n_groups, shape[1] // n_groups, *shape[2:]))
@@ -217,7 +217,8 @@ def dot_product_attention(
     scale: 1 / sqrt(h) if None.  is_causal: position i sees positions up to i.
     query_seq_lengths, key_value_seq_lengths: (b,) int32, how much of each sequence counts.
     local_window_size: how many positions are seen to each side, or (left, right).
-    return_residual: return the log-sums of exponentials of the scores, (b, t, n), as well.
+    return_residual: return the log-sums of exponentials of the scores, (b, t, n), as well; in
+    the dtype of the key.
 
     >>> import numpy as np
     >>> x = np.ones((1, 2, 1, 4), "float32")
@@ -237,6 +238,7 @@ def dot_product_attention(
     b, t, n, h = typeof(query).shape
     key = _check_array(key, "key", (b, None, None, h))
     s, k = typeof(key).shape[1:3]
+    _check_array(query, "query", (None,) * 4, typeof(key).dtype)
     _check_array(value, "value", (b, s, k, h), typeof(key).dtype)
     if n % k:
         raise ValueError(
@@ -257,6 +259,7 @@ def dot_product_attention(
     result, sums = _in_blocks(attention, lax.reshape(query, (b, t, k, n // k, h)))
     result = lax.reshape(result, (b, t, n, h))
     sums = lax.transpose(lax.reshape(sums, (b, n, t)), (0, 2, 1))
+    sums = lax.convert_element_type(sums, typeof(key).dtype)
     if absent:
         result, sums = lax.squeeze(result, absent), lax.squeeze(sums, absent[:3])
     return (result, sums) if return_residual else result
@@ -266,7 +269,11 @@ def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
     """Return the extent of a window to the left and to the right."""
     if size is None:
         return None
-    return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
+    if isinstance(size, int):
+        return size, size
+    if len(size) != 2:
+        raise ValueError(f"local_window_size should be one or two integers, but got {size}")
+    return int(size[0]), int(size[1])
 
 
 def _in_blocks(attention: _Attention, query: Value) -> tuple[Value, Value]:

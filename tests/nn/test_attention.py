@@ -146,6 +146,15 @@ def test_half_precision_is_kept() -> None:
     np.testing.assert_allclose(found.astype("float32"), expected()[0], atol=0.05)
 
 
+@pytest.mark.usefixtures("max_scores")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_residuals_of_half_precision_are_in_it(dtype: str) -> None:
+    halves = (jax.numpy.asarray(x, dtype) for x in (QUERY, KEY, VALUE))
+    found, sums = nn.dot_product_attention(*halves, return_residual=True)
+    assert (found.dtype.name, sums.dtype.name) == (dtype, dtype)
+    np.testing.assert_allclose(sums.astype("float32"), expected()[1], atol=0.05)
+
+
 @pytest.mark.parametrize(
     ("operands", "options", "kind", "text"),
     [
@@ -153,7 +162,11 @@ def test_half_precision_is_kept() -> None:
         ((QUERY, *[KEY[:, :, :1].repeat(3, 2)] * 2), {}, ValueError, "must be a multiple"),
         ((QUERY, KEY, VALUE[:, :5]), {}, ValueError, "value shape should be [2, 7, 2, 3]"),
         ((QUERY, KEY, VALUE), {"mask": BIAS}, ValueError, "mask dtype should be bool"),
-        ((QUERY, KEY, VALUE), {"bias": BIAS[:, :3]}, ValueError, "does not broadcast"),
+        ((QUERY, KEY, VALUE), {"bias": BIAS[:, :3]}, TypeError, "does not broadcast"),
+        ((QUERY, KEY, VALUE), {"mask": MASK[:, :, 1:]}, TypeError, "does not broadcast"),
+        ((QUERY.astype("f2"), KEY, VALUE), {}, ValueError, "query dtype should be float32"),
+        ((QUERY, *[KEY.astype("i4")] * 2), {}, ValueError, "but got float32"),
+        ((QUERY, KEY, VALUE), {"local_window_size": (1, 2, 3)}, ValueError, "(1, 2, 3)"),
         ((QUERY, KEY, VALUE), {"implementation": "cudnn"}, RuntimeError, "cuDNN"),
         ((QUERY, KEY, VALUE), {"implementation": "foo"}, ValueError, "Unsupported"),
         (
