@@ -155,6 +155,16 @@ class Tracer(AnyArray):
             f"a `jax.pure_callback`."
         )
 
+    def __format__(self, spec: str) -> str:
+        """Return the tracer's text, or raise: there are no digits to be formatted."""
+        if spec:
+            raise TypeError(
+                f"unsupported format string passed to {type(self).__name__}.__format__: the value "
+                "is not known while the function is traced. Print it when the function runs: "
+                f'jax.debug.print("{{x:{spec}}}", x=x).'
+            )
+        return str(self)
+
     def origin(self) -> str:
         """Return words on where the value comes from, for messages."""
         return ""

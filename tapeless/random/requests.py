@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,13 @@ def is_key(x: Any) -> bool:
 
 def check_raw(keys: Any, impl: dtypes.PRNGImpl) -> None:
     """Refuse what cannot be keys of a generator in the old form."""
-    if keys is None:
-        raise TypeError(f"unexpected PRNG key type {type(keys)}")
     wrong = "JAX encountered invalid PRNG key data: expected "
     if not (hasattr(keys, "shape") and hasattr(keys, "dtype")):
+        what = f"{wrong}key_data to have ndim, shape, and dtype attributes. Got {keys}."
+        if not isinstance(keys, Number):
+            what = f"unexpected PRNG key type {type(keys)}, {keys!r}."
         raise TypeError(
-            f"{wrong}key_data to have ndim, shape, and dtype attributes. Got {keys}. Keys are made "
-            "by jax.random.key(seed), and are the first argument."
+            f"{what} Keys are made by jax.random.key(seed), and are the first argument."
         )
     if not keys.shape:
         raise TypeError(f"{wrong}key_data.ndim >= 1; got ndim=0")

@@ -126,3 +126,20 @@ def test_nothing_is_traced_outside_of_transformations():
     jax.vmap(lambda x: found.append(trace_state_clean()) or x)(X)
     assert found == [False, False]
     assert trace_state_clean()
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_a_number_that_is_not_known_is_not_formatted(transform, capsys):
+    shown = []
+
+    def f(x):
+        shown.append(f"{x}" == str(x))
+        with pytest.raises(TypeError, match=r"unsupported format string.*is not known") as caught:
+            f"{x:.2f}"
+        jax.debug.print("{x:.2f}", x=x)
+        assert str(caught.value).endswith('jax.debug.print("{x:.2f}", x=x).')
+        return x
+
+    transform(f)(np.float32([1.5]) if transform is jax.vmap else 1.5)
+    jax.effects_barrier()
+    assert (shown, capsys.readouterr().out) == ([True], "1.50\n")

@@ -62,6 +62,12 @@ def blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
 
 
+def test_the_first_program_prints_what_it_says(capsys):
+    (program,) = blocks("../README.md")
+    exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*  # (.*)", program)
+
+
 def lines_of(text: str) -> str:
     """Return code without indentation and empty lines."""
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())

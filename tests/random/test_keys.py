@@ -144,7 +144,7 @@ def test_keys_are_compared_and_pickled() -> None:
         (lambda: random.normal(random.split(KEY)), ValueError, "Use jax.vmap for batching"),
         (lambda: random.normal(np.arange(3)), TypeError, "invalid PRNG key data"),
         (lambda: random.normal(1.0), TypeError, "invalid PRNG key data"),
-        (lambda: random.normal((3,)), TypeError, "Got (3,). Keys are made by jax.random.key"),
+        (lambda: random.normal((3,)), TypeError, "tuple'>, (3,). Keys are made by jax"),
         (lambda: random.normal(None), TypeError, "unexpected PRNG key type"),
         (lambda: random.key(1.5), TypeError, "PRNG key seed must be an integer"),
         (lambda: random.key([1, 2]), TypeError, "accepts a scalar seed"),
