@@ -383,7 +383,7 @@ def one_hot(
     n = operator.index(num_classes)
     dtype = dtypes.default_float_dtype() if dtype is None else dtype
     x = asarray(x)
-    index = convert(x, dtypes.canonicalize_dtype(dtype_of(x)), typeof(x).weak_type)
+    index = convert(x, dtypes.number_dtype(dtype_of(x)), typeof(x).weak_type)
     dtype = dtypes.check_user_dtype_supported(dtype, "one_hot")
     if isinstance(axis, SupportsIndex):
         return _one_hot(index, n, dtype, operator.index(axis))

@@ -51,7 +51,7 @@ def _segment(
     """Scatter the rows of `data` to their segments; `how` is for the scatter."""
     check_arraylike(reduction.name, data, segment_ids)
     data, ids = asarray(data), asarray(segment_ids)
-    data = lax.convert_element_type(data, dtypes.canonicalize_dtype(typeof(data).dtype))
+    data = lax.convert_element_type(data, dtypes.number_dtype(typeof(data).dtype))
     rows, id_aval = typeof(data), typeof(ids)
     if not dtypes.issubdtype(id_aval.dtype, np.integer):
         raise TypeError(f"segment_ids must be integers, got {id_aval.str_short(False)}")
@@ -100,6 +100,11 @@ def _check_ids(ids: Value, n: int) -> None:
 def _segment_count(ids: Value, num_segments: Any) -> int:
     """Return the number of segments: given, or one more than the largest id."""
     if num_segments is not None:
+        if isinstance(num_segments, Tracer) and num_segments.concrete() is None:
+            raise errors.ConcretizationTypeError(
+                f"segment ops need a static number of segments: num_segments is a traced array of "
+                f"type {typeof(num_segments).str_short()}. {num_segments.origin()} Pass a number."
+            )
         return operator.index(num_segments)
     if isinstance(ids, Tracer) and ids.concrete() is None:
         raise errors.ConcretizationTypeError(

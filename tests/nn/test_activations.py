@@ -131,3 +131,8 @@ def test_classes_can_be_the_places_of_a_mapped_axis() -> None:
 
 def test_hard_tanh_of_bools_is_one_of_the_bounds() -> None:
     np.testing.assert_array_equal(nn.hard_tanh(np.array([False, True])), [0, 1])
+
+
+def test_keys_have_no_one_hot_rows() -> None:
+    with pytest.raises(TypeError, match="Cannot interpret 'key<fry>' as a data type of numbers"):
+        nn.one_hot(jax.random.split(jax.random.key(0), 3), 4)

@@ -105,3 +105,14 @@ def test_no_rows_of_truth_values_have_the_neutral_element(
 def test_unknown_modes_are_refused_where_there_are_no_rows_too() -> None:
     with pytest.raises(ValueError, match='Unknown gather mode "nearest"'):
         ops.segment_sum(np.zeros(0), np.zeros(0, np.int32), 3, mode="nearest")
+
+
+def test_a_traced_number_of_segments_is_refused_by_name() -> None:
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="num_segments is a traced array"):
+        jax.jit(ops.segment_sum)(np.ones(2, np.float32), np.array([0, 1]), 2)
+
+
+def test_keys_are_no_numbers() -> None:
+    keys = jax.random.split(jax.random.key(0), 3)
+    with pytest.raises(TypeError, match="Cannot interpret 'key<fry>' as a data type of numbers"):
+        ops.segment_sum(keys, np.array([0, 1, 1]), 2)
