@@ -130,6 +130,17 @@ def test_ranks(method):
     assert (ours.rankdata(x, method) == stats.rankdata(x, method)).all()
     assert (ours.rankdata(x, method, axis=1) == stats.rankdata(x, method, axis=1)).all()
     assert ours.rankdata(x, method).dtype == np.float32
+    y = np.where(x == R.integers(0, 5), np.nan, x)
+    y[0] = x[0]
+    ranks = ours.rankdata(y, method, axis=1)
+    np.testing.assert_array_equal(ranks, stats.rankdata(y, method, axis=1))
+
+
+@pytest.mark.parametrize("row", [[np.nan, 1, 1], [np.nan, 1, np.nan, 2], [np.nan] * 2 + [1] * 2])
+def test_the_mode_may_be_nan(row):
+    x = np.array([row, row[::-1]], "float32")
+    for value, expected in zip(ours.mode(x, axis=1), stats.mode(x, axis=1), strict=True):
+        np.testing.assert_array_equal(value, expected)
 
 
 def test_numbers_of_python_stay_weak():
@@ -156,6 +167,7 @@ def test_standard_error():
     x = R.normal(size=(6, 5)).astype("float32")
     np.testing.assert_allclose(ours.sem(x), stats.sem(x), rtol=1e-5)
     np.testing.assert_allclose(ours.sem(x, None, 0), stats.sem(x, None, 0), rtol=1e-5)
+    assert np.isnan(ours.sem(1, None))
     x[0, 0] = np.nan
     expected = stats.sem(x, nan_policy="omit")
     np.testing.assert_allclose(ours.sem(x, nan_policy="omit"), expected, rtol=1e-5)

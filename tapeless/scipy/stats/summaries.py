@@ -24,7 +24,7 @@ def mode(
 ) -> ModeResult:
     """Return the most frequent value along an axis, the smallest of several, and its count.
 
-    axis: None for all elements.  nan_policy: "propagate" only.
+    axis: None for all elements.  nan_policy: "propagate" only: a NaN is a value, equal to others.
 
     >>> mode(jnp.array([1, 2, 2, 3]))
     ModeResult(mode=Array(2, dtype=int32), count=Array(2, dtype=int32))
@@ -40,9 +40,9 @@ def mode(
     n = ordered.shape[-1]
     if n == 0:
         raise ValueError("mode of an empty axis")
-    starts = jnp.concatenate(
-        [jnp.ones_like(ordered[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], axis=-1
-    )
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    changes = (after != before) & ~(jnp.isnan(after) & jnp.isnan(before))
+    starts = jnp.concatenate([jnp.ones_like(ordered[..., :1], bool), changes], axis=-1)
     place = jnp.arange(n)
     begin = lax.cummax(jnp.where(starts, place, 0), axis=starts.ndim - 1)
     length = place - begin + 1
@@ -72,6 +72,7 @@ def rankdata(
 
     a: (n) -> (n); with axis=None, of any shape with n elements.  Whole ranks are floats, too.
     method: "average", "min", "max", "dense", or "ordinal" for the order of occurrence.
+    A row with a NaN has no ranks: all of them are NaN.
 
     >>> rankdata(jnp.array([10, 30, 20, 20]))
     Array([1. , 4. , 2.5, 2.5], dtype=float32)
@@ -92,7 +93,13 @@ def rankdata(
 
 
 def _ranks(x: Value, method: str) -> Value:
-    """Return the ranks of the elements of a row: (n) -> (n)."""
+    """Return the ranks of the elements of a row, NaN if there is one among them: (n) -> (n)."""
+    ranks = _ranks_of_numbers(x, method)
+    return jnp.where(jnp.isnan(x).any(), jnp.nan, ranks)
+
+
+def _ranks_of_numbers(x: Value, method: str) -> Value:
+    """Return the ranks of the elements of a row without NaN: (n) -> (n)."""
     order = jnp.argsort(x, stable=True)
     dtype = dtypes.default_float_dtype()
     place = jnp.zeros_like(order).at[order].set(jnp.arange(x.shape[0]))
@@ -129,7 +136,7 @@ def sem(
     """
     (x,) = promote_args_inexact("sem", a)
     if axis is None:
-        x, axis = x.reshape(-1), 0
+        x, axis = jnp.ravel(x), 0
     if nan_policy == "propagate":
         n = x.shape[axis]
         return x.std(axis, ddof=ddof, keepdims=keepdims) / jnp.sqrt(jnp.asarray(n, x.dtype))
