@@ -446,6 +446,5 @@ def _weibull_min(
     """Raise an exponential number to a power."""
     u = uniform(key, shape, dtype, 0, 1)
     e = lax.neg(lax.log1p(lax.neg(u)))
-    power = lax.convert_element_type(1.0 / asarray(concentration), dtype)
-    raised = arithmetic.power(e, power)
-    return raised * lax.convert_element_type(scale, dtype)
+    raised = arithmetic.power(e, 1.0 / asarray(concentration))
+    return raised * asarray(scale)

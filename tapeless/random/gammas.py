@@ -18,6 +18,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.nn.normalization import softmax
 from tapeless.numpy import arithmetic, reductions
+from tapeless.numpy.common import asarray
 from tapeless.numpy.shaping import broadcast_to
 from tapeless.random.basic import normal
 from tapeless.random.choosing import rademacher
@@ -342,12 +343,13 @@ def _double_sided_maxwell(
     dtype: np.dtype,
 ) -> Value:
     """Give a Maxwell number a sign."""
-    full = (*shape, *np.broadcast_shapes(np.shape(loc), np.shape(scale)))
+    loc, scale = asarray(loc), asarray(scale)
+    each = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+    full = (*(shape or each), *each)
     key_size, key_sign = split_in(key, 2)
     size = maxwell(key_size, full, dtype)
     sign = rademacher(key_sign, full, dtype)
-    scaled = sign * size * lax.convert_element_type(scale, dtype)
-    return scaled + lax.convert_element_type(loc, dtype)
+    return sign * size * scale + loc
 
 
 def generalized_normal(

@@ -154,3 +154,15 @@ def test_pairs_without_replacement_follow_their_probabilities(name: str, p: tupl
     different = ~np.eye(4, dtype=bool)
     assert observed[~different].sum() == 0
     assert stats.chisquare(observed[different], expected[different]).pvalue > ALPHA
+
+
+def test_parameters_of_a_wider_dtype_widen_weibull_and_maxwell_numbers() -> None:
+    wide, narrow = np.array([2.0], "float32"), "float16"
+    random, key = jax.random, jax.random.key(0)
+    assert random.weibull_min(key, wide, 2.0, (3,), narrow).dtype == np.float32
+    assert random.weibull_min(key, 1.0, 2.0, (3,), narrow).dtype == np.float16
+    found = random.double_sided_maxwell(key, wide, 1.0, (2, 3), narrow)
+    assert (found.dtype, found.shape) == (np.float32, (2, 3, 1))
+    bare = random.double_sided_maxwell(key, np.zeros(3, "float32"), 1.0)
+    full = random.double_sided_maxwell(key, np.zeros(3, "float32"), 1.0, (3,))
+    np.testing.assert_array_equal(bare, full)
