@@ -91,6 +91,11 @@ def methods_of_keys(jax):
     return str(jax.typeof(jax.random.split(jax.random.key(0)).repeat(2)))
 
 
+@case("(1,)", "TypeError: minval and maxval of uniform have at most the 0 axes")
+def bounds_wider_than_the_shape(jax):
+    return str(jax.random.uniform(jax.random.key(0), (), minval=jax.numpy.zeros(1)).shape)
+
+
 @case("jax._src.core", "ModuleNotFoundError: No module named 'tapeless._src'")
 def private_modules(jax):
     return repr(module(jax, "_src.core"))
