@@ -124,6 +124,8 @@ def _wrapped_angle(x: Value, half: float) -> Value:
     """Return complex numbers with the imaginary part brought into [-half, half)."""
     real, imag = lax.real(x), lax.imag(x)
     whole = 2 * half
+    if not typeof(real).weak_type:
+        half, whole = map(dtype_of(real).type, (half, whole))
     turned = lax.rem(lax.add(imag, half), whole)
     turned = lax.select_n(lax.lt(turned, 0.0), turned, lax.add(turned, whole))
     return lax.complex(real, lax.sub(turned, half))

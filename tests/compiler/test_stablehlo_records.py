@@ -1,8 +1,8 @@
 """The programs of the operations' records, run by XLA from their StableHLO text.
 
-Every record is written, parsed, verified, compiled and run there, for two dtypes; for the others in
-the long tests.  The values must be those that this package's compiler gives, within the record's
-rounding errors, twice over, as each side is allowed them.
+Every record is written, parsed, verified, compiled and run there, for its first dtype; for the
+others in the long tests.  The values must be those that this package's compiler gives, within the
+record's rounding errors, twice over, as each side is allowed them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.records import Record
 
 pytestmark = pytest.mark.oracle
 
-AT_LEAST = 400
+AT_LEAST = 350
 # Programs on which the two compilers may differ by more, with the reason and the bound.
 LOOSE = {
     "digamma": (32, "next to a root, where terms cancel"),
@@ -44,7 +44,7 @@ def cases(first: int, last: int | None) -> Iterator:
             yield pytest.param(record, dtype, id=f"{record.name}-{dtype}", marks=marks)
 
 
-USUAL, REST = list(cases(0, 2)), list(cases(2, None))
+USUAL, REST = list(cases(0, 1)), list(cases(1, None))
 
 
 def check(record: Record, dtype: str) -> None:

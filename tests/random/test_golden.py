@@ -11,7 +11,17 @@ from tests.random import golden
 from tests.random.agreement import check_agreement
 from tests.random.table import as_markdown
 
-CASES = golden.cases()
+
+def _is_half_of_old(name: str, dtype: str, layout: str) -> bool:
+    """Tell whether a case is one of 16-bit numbers in the old layout."""
+    return layout == "old" and dtype.endswith("float16")
+
+
+CASES = [
+    # Halves of the old layout are made by the same formulas of other words: in the long tests.
+    pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] * _is_half_of_old(*case))
+    for case in golden.cases()
+]
 KEPT_STREAMS = np.load(golden.STREAMS)
 KEPT_DRAWS = np.load(golden.DRAWS)
 
@@ -31,7 +41,7 @@ def test_streams_of_both_layouts_have_the_kept_bits() -> None:
             np.testing.assert_array_equal(words, kept, err_msg=name)
 
 
-@pytest.mark.parametrize(("name", "dtype", "layout"), CASES, ids=["-".join(case) for case in CASES])
+@pytest.mark.parametrize(("name", "dtype", "layout"), CASES)
 def test_distributions_agree_with_kept_draws(name: str, dtype: str, layout: str) -> None:
     """As closely as the table says."""
     kept = KEPT_DRAWS[f"{name}-{dtype}-{layout}"]

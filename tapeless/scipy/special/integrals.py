@@ -27,6 +27,11 @@ _EULER = float(np.euler_gamma)
 _EPS = float(np.finfo(np.float64).eps)
 
 
+def _array(x: Any) -> Any:
+    """Return the array of a sequence, which JAX's functions take, and anything else as it is."""
+    return jnp.asarray(x) if isinstance(x, list | tuple) else x
+
+
 def _power_series(
     active: Value,
     x: Value,
@@ -286,7 +291,7 @@ def spence(x: Any) -> Value:
     >>> jax.scipy.special.spence(jnp.array([0.25, 0.5])).round(3)
     Array([0.978, 0.582], dtype=float32)
     """
-    return _spence_function(jnp.asarray(x))
+    return _spence_function(_array(x))
 
 
 def _kummer_series(
@@ -345,7 +350,7 @@ def hyp1f1(
     >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
     Array([1.297, 1.718], dtype=float32)
     """
-    return _hyp1f1_function(*map(jnp.asarray, (a, b, x)))
+    return _hyp1f1_function(*map(_array, (a, b, x)))
 
 
 def _gauss_series(
@@ -428,4 +433,4 @@ def hyp2f1(
     >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
     Array([1.206, 1.545], dtype=float32)
     """
-    return _hyp2f1_function(*map(jnp.asarray, (a, b, c, x)))
+    return _hyp2f1_function(*map(_array, (a, b, c, x)))
