@@ -125,9 +125,9 @@ def unflatten_custom(tag, children):
 register(ours)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def jax():
-    """JAX's functions, with the same types registered."""
+    """JAX's functions, with the same types registered, which is possible once in a process."""
     # The private module has what the public one has, and the makers of messages.
     from jax._src import tree_util
 
