@@ -1,6 +1,7 @@
 """Random trees, compared with JAX."""
 
 import dataclasses
+import functools
 from collections import OrderedDict, defaultdict, namedtuple
 
 import hypothesis
@@ -125,14 +126,20 @@ def unflatten_custom(tag, children):
 register(ours)
 
 
-@pytest.fixture(scope="session")
-def jax():
-    """JAX's functions, with the same types registered, which is possible once in a process."""
+@functools.cache
+def registered():
+    """Return JAX's functions, with the same types registered, which is possible once."""
     # The private module has what the public one has, and the makers of messages.
     from jax._src import tree_util
 
     register(tree_util)
     return tree_util
+
+
+@pytest.fixture(scope="module")
+def jax():
+    """JAX's functions; tests of this file may run with those of others between them."""
+    return registered()
 
 
 names = st.sampled_from(["a", "b", "w", "bias"])
