@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+import tapeless.extend as extend
 from tapeless.core.primitive import Primitive
 from tapeless.runtime.callrecords import CallRecord, load, record_key, save
 from tests.safety.children import run_program
@@ -94,7 +95,7 @@ def test_the_values_of_captured_arrays_are_not_in_the_key() -> None:
 
 def test_operations_of_others_have_no_key() -> None:
     """Their rules may be others tomorrow."""
-    doubled = jax.extend.core.Primitive("doubled_for_records")
+    doubled = extend.core.Primitive("doubled_for_records")
     doubled.def_abstract_eval(lambda x: x)
     assert isinstance(doubled, Primitive)
     assert key_of(lambda x: doubled.bind(x) + 1, X) is None
