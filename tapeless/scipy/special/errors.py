@@ -20,7 +20,7 @@ from tapeless import numpy as jnp
 from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import dtype_of, promote_args_inexact
-from tapeless.scipy.special.wide import horner, wide_function
+from tapeless.scipy.special.wide import array_of_sequence, horner, wide_function
 from tapeless.util import lazy
 
 __all__ = [
@@ -206,7 +206,7 @@ def ndtr(x: Any) -> Value:
     >>> ndtr(1.0)
     Array(0.8413447, dtype=float32)
     """
-    (x,) = promote_args_inexact("ndtr", jnp.asarray(x))
+    (x,) = promote_args_inexact("ndtr", array_of_sequence(x))
     return _ndtr(lax.convert_element_type(x, dtype_of(x)))
 
 
@@ -247,7 +247,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Value:
         raise ValueError("series_order must be non-negative.")
     if series_order > 30:
         raise ValueError("series_order must be <= 30.")
-    return _log_ndtr_function(jnp.asarray(x))
+    return _log_ndtr_function(array_of_sequence(x))
 
 
 def _weideman(n: int) -> tuple[float, list[float]]:

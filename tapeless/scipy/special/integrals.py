@@ -17,7 +17,7 @@ from tapeless.control.igamma import run_masked
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
 from tapeless.scipy.special.gammas import gammaln, gammasgn
-from tapeless.scipy.special.wide import wide_function
+from tapeless.scipy.special.wide import array_of_sequence, wide_function
 from tapeless.util import lazy
 
 __all__ = ["exp1", "expi", "expn", "hyp1f1", "hyp2f1", "sici", "spence"]
@@ -25,11 +25,6 @@ __all__ = ["exp1", "expi", "expn", "hyp1f1", "hyp2f1", "sici", "spence"]
 scipy_special = lazy.load("scipy.special")
 _EULER = float(np.euler_gamma)
 _EPS = float(np.finfo(np.float64).eps)
-
-
-def _array(x: Any) -> Any:
-    """Return the array of a sequence, which JAX's functions take, and anything else as it is."""
-    return jnp.asarray(x) if isinstance(x, list | tuple) else x
 
 
 def _power_series(
@@ -291,7 +286,7 @@ def spence(x: Any) -> Value:
     >>> jax.scipy.special.spence(jnp.array([0.25, 0.5])).round(3)
     Array([0.978, 0.582], dtype=float32)
     """
-    return _spence_function(_array(x))
+    return _spence_function(array_of_sequence(x))
 
 
 def _kummer_series(
@@ -350,7 +345,7 @@ def hyp1f1(
     >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
     Array([1.297, 1.718], dtype=float32)
     """
-    return _hyp1f1_function(*map(_array, (a, b, x)))
+    return _hyp1f1_function(*map(array_of_sequence, (a, b, x)))
 
 
 def _gauss_series(
@@ -433,4 +428,4 @@ def hyp2f1(
     >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
     Array([1.206, 1.545], dtype=float32)
     """
-    return _hyp2f1_function(*map(_array, (a, b, c, x)))
+    return _hyp2f1_function(*map(array_of_sequence, (a, b, c, x)))

@@ -16,12 +16,12 @@ from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_args_inexact, promote_dtypes_complex
+from tapeless.numpy.common import asarray, promote_args_inexact, promote_dtypes_complex
 from tapeless.prims.common import COMPLEX, FLOAT, Avals, Elementwise, shape_of, stretch
 from tapeless.prims.convert import convert
 from tapeless.prims.structural import broadcast_shapes
 
-__all__ = ["WideFunction", "horner", "wide_function"]
+__all__ = ["WideFunction", "array_of_sequence", "horner", "wide_function"]
 
 
 class WideFunction(Elementwise):
@@ -91,6 +91,11 @@ def wide_function(
         return prim.bind(*values)[0]
 
     return apply
+
+
+def array_of_sequence(x: Any) -> Any:
+    """Return the array of a list or tuple, which some functions take, and else what was given."""
+    return asarray(x) if isinstance(x, list | tuple) else x
 
 
 def horner(x: Value, coefficients: Sequence[float]) -> Value:
