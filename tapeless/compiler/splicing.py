@@ -10,7 +10,7 @@ from typing import Any
 
 from tapeless.core.effects import NO_EFFECTS
 from tapeless.core.jaxpr import Eqn, Jaxpr, Var
-from tapeless.prims.structural import copy_p
+from tapeless.prims.identity import copy_p
 
 __all__ = ["spliced"]
 

@@ -36,7 +36,7 @@ from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import names_text, override_source
 from tapeless.core.trace import Tracer
-from tapeless.prims.structural import array_text
+from tapeless.prims.rearrangement import array_text
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.stage import stage_flat
 from tapeless.util.records import record

@@ -13,7 +13,8 @@ from typing import Any
 
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.binary import add, bitwise_or
+from tapeless.prims.binary import add
+from tapeless.prims.bitwise import bitwise_or
 from tapeless.prims.common import scalar_like
 from tapeless.prims.join import concatenate
 from tapeless.prims.slice import pad, slice_in_dim

@@ -14,7 +14,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.jaxpr import Jaxpr, Var
 from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
-from tapeless.prims.binary import bitwise_and
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.check import NamedFault, check
 from tapeless.prims.compare import ge, le, ne
 from tapeless.prims.convert import convert_element_type

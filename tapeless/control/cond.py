@@ -34,8 +34,9 @@ from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim_to
 from tapeless.prims.compare import eq
 from tapeless.prims.create import empty_of
+from tapeless.prims.identity import stop_gradient_p
 from tapeless.prims.select import select_n
-from tapeless.prims.structural import broadcast_in_dim, stop_gradient_p
+from tapeless.prims.structural import broadcast_in_dim
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr

@@ -36,7 +36,7 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import RuleTable
 from tapeless.core.source import override_source
 from tapeless.core.trace import Value, context
-from tapeless.prims.binary import bitwise_and
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.check import Fault, all_hold, check_p
 from tapeless.prims.common import instantiate, zeros
 from tapeless.prims.compare import eq

@@ -27,7 +27,8 @@ from tapeless.control.incomplete_gamma import random_gamma_grad
 from tapeless.control.loops import while_loop
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.binary import add, bitwise_and, bitwise_or, div, max, mul, sub
+from tapeless.prims.binary import add, div, max, mul, sub
+from tapeless.prims.bitwise import bitwise_and, bitwise_or
 from tapeless.prims.common import FLOAT, Elementwise, const, full_like, shape_of, stretch
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.convert import convert

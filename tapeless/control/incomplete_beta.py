@@ -18,7 +18,8 @@ import numpy as np
 from tapeless.control.igamma import in_float64, run_masked, where
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Value
-from tapeless.prims.binary import add, bitwise_and, bitwise_or, div, max, min, mul, sub
+from tapeless.prims.binary import add, div, max, min, mul, sub
+from tapeless.prims.bitwise import bitwise_and, bitwise_or
 from tapeless.prims.common import FLOAT, Elementwise, const, full_like
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.exponential import exp, log, log1p

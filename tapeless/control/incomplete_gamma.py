@@ -23,11 +23,13 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import (
     add,
-    bitwise_and,
-    bitwise_or,
     div,
     mul,
     sub,
+)
+from tapeless.prims.bitwise import (
+    bitwise_and,
+    bitwise_or,
 )
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.create import full_like

@@ -27,7 +27,7 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Tracer, Value
-from tapeless.prims import binary
+from tapeless.prims import binary, bitwise
 from tapeless.prims.common import (
     batch_dim_to,
     instantiate,
@@ -40,6 +40,7 @@ from tapeless.prims.indexing import (
     ScatterDimensionNumbers,
 )
 from tapeless.prims.join import concatenate
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.reduce import (
     check_axes,
     reduce_and,
@@ -53,12 +54,7 @@ from tapeless.prims.reduce import (
 from tapeless.prims.rules import highest, lowest
 from tapeless.prims.scatter import scatter_p
 from tapeless.prims.slice import slice_in_dim
-from tapeless.prims.structural import (
-    array_text,
-    broadcast_in_dim,
-    reshape,
-    squeeze,
-)
+from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.window import (
     Windows,
     batched_window,
@@ -87,9 +83,9 @@ _NAMED: dict[Callable, tuple[Any, Callable]] = {
     binary.mul: (1, reduce_prod),
     binary.max: (lowest, reduce_max),
     binary.min: (highest, reduce_min),
-    binary.bitwise_or: (0, reduce_or),
-    binary.bitwise_and: (_ALL_ONES, reduce_and),
-    binary.bitwise_xor: (0, reduce_xor),
+    bitwise.bitwise_or: (0, reduce_or),
+    bitwise.bitwise_and: (_ALL_ONES, reduce_and),
+    bitwise.bitwise_xor: (0, reduce_xor),
 }
 _NAMED_WINDOWS = {
     binary.add: reduce_window_sum,

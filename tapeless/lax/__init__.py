@@ -26,10 +26,12 @@ from tapeless.control.while_loop import while_p
 from tapeless.lax import linalg as linalg
 from tapeless.prims.accuracy import *
 from tapeless.prims.approx import *
+from tapeless.prims.argextremes import *
 from tapeless.prims.barrier import *
 from tapeless.prims.bessel import *
 from tapeless.prims.binary import *
 from tapeless.prims.bits import *
+from tapeless.prims.bitwise import *
 from tapeless.prims.collective import *
 from tapeless.prims.compare import *
 from tapeless.prims.conv import *
@@ -44,6 +46,7 @@ from tapeless.prims.dynamic_slice import *
 from tapeless.prims.exponential import *
 from tapeless.prims.fft import *
 from tapeless.prims.gather import *
+from tapeless.prims.identity import *
 from tapeless.prims.indexing import *
 from tapeless.prims.inspection import *
 from tapeless.prims.join import *
@@ -61,6 +64,7 @@ from tapeless.prims.sort import *
 from tapeless.prims.special import *
 from tapeless.prims.structural import *
 from tapeless.prims.taking import *
+from tapeless.prims.topk import *
 from tapeless.prims.trig import *
 from tapeless.prims.unary import *
 from tapeless.prims.window import *

@@ -28,7 +28,7 @@ from tapeless.core.trace import Value
 from tapeless.numpy.common import check_arraylike, const, convert, value_of
 from tapeless.numpy.products import result_type_of_product
 from tapeless.prims import structural
-from tapeless.prims.binary import bitwise_and
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.compare import eq
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.dot import dot_general

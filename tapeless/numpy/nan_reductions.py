@@ -31,7 +31,7 @@ from tapeless.numpy.reductions import (
     sum,
     var,
 )
-from tapeless.prims import binary
+from tapeless.prims import binary, bitwise
 from tapeless.prims.compare import ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
@@ -56,7 +56,7 @@ _jit_with_dtype = functools.partial(jit, static_argnames=("axis", "dtype", "keep
 def _is_nan(x: Value) -> Value:
     """Return where NaN is."""
     if is_complex(x):
-        return binary.bitwise_or(ne(real(x), real(x)), ne(imag(x), imag(x)))
+        return bitwise.bitwise_or(ne(real(x), real(x)), ne(imag(x), imag(x)))
     return ne(x, x)
 
 
@@ -191,7 +191,7 @@ def nanvar(
     if not is_inexact(x):
         return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     known = bitwise_not(_is_nan(x))
-    mask = known if where is None else binary.bitwise_and(known, asarray(where))
+    mask = known if where is None else bitwise.bitwise_and(known, asarray(where))
     return var(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 

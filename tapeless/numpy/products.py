@@ -29,7 +29,7 @@ from tapeless.numpy.common import (
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import moveaxis, ravel
 from tapeless.numpy.vectorization import vectorize
-from tapeless.prims import binary, structural
+from tapeless.prims import binary, bitwise, structural
 from tapeless.prims.dot import dot_general
 from tapeless.prims.parts import conj
 
@@ -314,7 +314,7 @@ def outer(a: Any, b: Any, out: None = None) -> Value:
         raise NotImplementedError("The 'out' argument to jnp.outer is not supported.")
     check_arraylike("outer", a, b)
     a, b = (ravel(each) for each in promote_dtypes(value_of(a), value_of(b)))
-    multiply = binary.bitwise_and if typeof(a).dtype == np.bool_ else binary.mul
+    multiply = bitwise.bitwise_and if typeof(a).dtype == np.bool_ else binary.mul
     return multiply(structural.expand_dims(a, (1,)), structural.expand_dims(b, (0,)))
 
 

@@ -27,7 +27,7 @@ from tapeless.numpy.common import (
     promote_args_inexact,
     value_of,
 )
-from tapeless.prims import binary, reduce
+from tapeless.prims import argextremes, binary, bitwise, reduce
 from tapeless.prims.compare import gt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import conj, real
@@ -159,12 +159,12 @@ _OF_BOOLS = {reduce.reduce_sum: reduce.reduce_or, reduce.reduce_prod: reduce.red
 
 def _add(x: Value, y: Value) -> Value:
     """Add, bools by their logic."""
-    return binary.bitwise_or(x, y) if typeof(x).dtype == np.bool_ else binary.add(x, y)
+    return bitwise.bitwise_or(x, y) if typeof(x).dtype == np.bool_ else binary.add(x, y)
 
 
 def _multiply(x: Value, y: Value) -> Value:
     """Multiply, bools by their logic."""
-    return binary.bitwise_and(x, y) if typeof(x).dtype == np.bool_ else binary.mul(x, y)
+    return bitwise.bitwise_and(x, y) if typeof(x).dtype == np.bool_ else binary.mul(x, y)
 
 
 def _add_up(
@@ -597,7 +597,7 @@ def argmax(
     >>> argmax(np.array([1, 7, 7]))
     Array(1, dtype=int32)
     """
-    return _argument("argmax", a, axis, out, keepdims, reduce.argmax)
+    return _argument("argmax", a, axis, out, keepdims, argextremes.argmax)
 
 
 def argmin(
@@ -611,4 +611,4 @@ def argmin(
     >>> argmin(np.array([4, 1, 1]))
     Array(1, dtype=int32)
     """
-    return _argument("argmin", a, axis, out, keepdims, reduce.argmin)
+    return _argument("argmin", a, axis, out, keepdims, argextremes.argmin)

@@ -33,7 +33,7 @@ from tapeless.numpy.creation import ones, zeros
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import ravel, swapaxes
 from tapeless.prims import sort as sorts
-from tapeless.prims import structural, unary
+from tapeless.prims import structural, topk, unary
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.join import concatenate, unstack
 from tapeless.prims.searchsorted import METHODS, search_sorted_p
@@ -220,8 +220,8 @@ def partition(a: Any, kth: int, axis: int = -1) -> Value:
     """
     x, kth, axis = _rank_argument("partition", a, kth, axis)
     last = typeof(x).ndim - 1
-    bottom = _negated(sorts.top_k(_negated(x), kth + 1)[0])
-    top = sorts.top_k(x, typeof(x).shape[-1] - kth - 1)[0]
+    bottom = _negated(topk.top_k(_negated(x), kth + 1)[0])
+    top = topk.top_k(x, typeof(x).shape[-1] - kth - 1)[0]
     return swapaxes(concatenate([bottom, top], last), -1, axis)
 
 
@@ -235,13 +235,13 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Value:
     """
     x, kth, axis = _rank_argument("argpartition", a, kth, axis)
     shape = typeof(x).shape
-    bottom = sorts.top_k(_negated(x), kth + 1)[1]
+    bottom = topk.top_k(_negated(x), kth + 1)[1]
     # Those taken are marked by 0, so that the others are the largest.
     mark = _mark
     for _ in shape[:-1]:
         mark = vmap(mark)
     others = mark(ones(shape), bottom)
-    top = sorts.top_k(others, shape[-1] - kth - 1)[1]
+    top = topk.top_k(others, shape[-1] - kth - 1)[1]
     return swapaxes(concatenate([bottom, top], len(shape) - 1), -1, axis)
 
 
@@ -268,8 +268,8 @@ def top_k(
     x = asarray(a)
     axis = canonicalize_axis(axis, x.ndim)
     if mode == "largest":
-        return sorts.top_k(x, k, axis=axis)
-    values, places = sorts.top_k(_negated(x), k, axis=axis)
+        return topk.top_k(x, k, axis=axis)
+    values, places = topk.top_k(_negated(x), k, axis=axis)
     return _negated(values), places
 
 

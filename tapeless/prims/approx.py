@@ -26,7 +26,7 @@ from tapeless.core.trace import Axis, Value
 from tapeless.errors import JaxRuntimeError
 from tapeless.prims.common import batch_dim
 from tapeless.prims.rules import canonical_axis
-from tapeless.prims.sort import top_k, top_k_p
+from tapeless.prims.topk import top_k, top_k_p
 from tapeless.prims.unary import neg
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p"]

@@ -20,7 +20,7 @@ from tapeless.prims.common import (
     instantiate,
     no_tangents,
 )
-from tapeless.prims.structural import stop_gradient_p
+from tapeless.prims.identity import stop_gradient_p
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 
 __all__ = ["optimization_barrier", "optimization_barrier_p", "stop_gradient"]

@@ -1,7 +1,7 @@
-"""Arithmetic on two operands: add, sub, mul, div, rem, pow, max, min, bitwise operations, shifts.
+"""Arithmetic on two operands: add, sub, mul, div, rem, pow, max, min, atan2, nextafter.
 
 Operands have one dtype; nothing is promoted.  Integer division truncates and is total: x // 0 is -1
-and x % 0 is x; shifts past the width give 0, or the sign.
+and x % 0 is x.  Operations on bits are in `prims/bitwise.py`.
 
 `add`, `sub` and, in each operand, `mul` and, in the first, `div` are linear and have transposes,
 which undo stretching by `unbroadcast`.  `add_any` adds tangents; it differs from `add` by name
@@ -24,7 +24,6 @@ from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import (
     ANY,
-    BITS,
     COUNTABLE,
     FLOAT,
     INEXACT,
@@ -54,12 +53,8 @@ __all__ = [
     "add",
     "add_any_p",
     "add_p",
-    "and_p",
     "atan2",
     "atan2_p",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
     "div",
     "div_p",
     "max",
@@ -68,25 +63,15 @@ __all__ = [
     "min_p",
     "mul",
     "mul_p",
-    "mulhi",
-    "mulhi_p",
     "nextafter",
     "nextafter_p",
-    "or_p",
     "pow",
     "pow_p",
     "rem",
     "rem_p",
     "replace_zero",
-    "shift_left",
-    "shift_left_p",
-    "shift_right_arithmetic",
-    "shift_right_arithmetic_p",
-    "shift_right_logical",
-    "shift_right_logical_p",
     "sub",
     "sub_p",
-    "xor_p",
 ]
 
 
@@ -180,7 +165,11 @@ sub_p = Sub()
 
 
 def sub(x: Value, y: Value) -> Value:
-    """Return x - y, elementwise."""
+    """Return x - y, elementwise.
+
+    >>> lax.sub(jnp.array([5, 7]), 3)
+    Array([2, 4], dtype=int32)
+    """
     return sub_p.bind(x, y)[0]
 
 
@@ -318,7 +307,11 @@ rem_p = Rem()
 
 
 def rem(x: Value, y: Value) -> Value:
-    """Return the remainder of x / y with the sign of x; for integers, x rem 0 is x, elementwise."""
+    """Return the remainder of x / y with the sign of x; for integers, x rem 0 is x, elementwise.
+
+    >>> lax.rem(jnp.array([-7, 7]), 3)
+    Array([-1,  1], dtype=int32)
+    """
     return rem_p.bind(x, y)[0]
 
 
@@ -362,7 +355,11 @@ pow_p = Pow()
 
 
 def pow(x: Value, y: Value) -> Value:
-    """Return x ** y, elementwise; a Python integer y stays an integer."""
+    """Return x ** y, elementwise; a Python integer y stays an integer.
+
+    >>> lax.pow(jnp.array([2.0, 3.0]), 2)
+    Array([4., 9.], dtype=float32)
+    """
     return pow_p.bind(x, y)[0]
 
 
@@ -390,7 +387,11 @@ max_p = Max()
 
 
 def max(x: Value, y: Value) -> Value:
-    """Return the larger of x and y, elementwise; NaN if one of them is."""
+    """Return the larger of x and y, elementwise; NaN if one of them is.
+
+    >>> lax.max(jnp.array([1.0, 5.0, jnp.nan]), 3.0)
+    Array([ 3.,  5., nan], dtype=float32)
+    """
     return max_p.bind(x, y)[0]
 
 
@@ -418,7 +419,11 @@ min_p = Min()
 
 
 def min(x: Value, y: Value) -> Value:
-    """Return the smaller of x and y, elementwise; NaN if one of them is."""
+    """Return the smaller of x and y, elementwise; NaN if one of them is.
+
+    >>> lax.min(jnp.array([1.0, 5.0, jnp.nan]), 3.0)
+    Array([ 1.,  3., nan], dtype=float32)
+    """
     return min_p.bind(x, y)[0]
 
 
@@ -448,7 +453,11 @@ atan2_p = Atan2()
 
 
 def atan2(x: Value, y: Value) -> Value:
-    """Return the angle of the point with ordinate x and abscissa y, elementwise."""
+    """Return the angle of the point with ordinate x and abscissa y, elementwise.
+
+    >>> lax.atan2(jnp.array([1.0, -1.0]), jnp.array([0.0, -1.0]))
+    Array([ 1.5707964, -2.3561945], dtype=float32)
+    """
     return atan2_p.bind(x, y)[0]
 
 
@@ -470,176 +479,12 @@ nextafter_p = NextAfter()
 
 
 def nextafter(x1: Value, x2: Value) -> Value:
-    """Return the representable value that follows x1 in the direction of x2, elementwise."""
+    """Return the representable value that follows x1 in the direction of x2, elementwise.
+
+    >>> lax.nextafter(jnp.float32(1), jnp.float32(2)) - 1
+    Array(1.1920929e-07, dtype=float32)
+    """
     return nextafter_p.bind(x1, x2)[0]
-
-
-# Integers and bits
-
-
-class And(Elementwise):
-    """x & y."""
-
-    name = "and"
-    accepts = (BITS, BITS)
-    partials = (None, None)
-    kernel_name = "and_"
-    hlo_name = "stablehlo.and"
-    numpy = np.bitwise_and
-
-
-and_p = And()
-
-
-def bitwise_and(x: Value, y: Value) -> Value:
-    """Return x & y, elementwise."""
-    return and_p.bind(x, y)[0]
-
-
-class Or(Elementwise):
-    """x | y."""
-
-    name = "or"
-    accepts = (BITS, BITS)
-    partials = (None, None)
-    kernel_name = "or_"
-    hlo_name = "stablehlo.or"
-    numpy = np.bitwise_or
-
-
-or_p = Or()
-
-
-def bitwise_or(x: Value, y: Value) -> Value:
-    """Return x | y, elementwise."""
-    return or_p.bind(x, y)[0]
-
-
-class Xor(Elementwise):
-    """x ^ y."""
-
-    name = "xor"
-    accepts = (BITS, BITS)
-    partials = (None, None)
-    kernel_name = "xor"
-    hlo_name = "stablehlo.xor"
-    numpy = np.bitwise_xor
-
-
-xor_p = Xor()
-
-
-def bitwise_xor(x: Value, y: Value) -> Value:
-    """Return x ^ y, elementwise."""
-    return xor_p.bind(x, y)[0]
-
-
-class Shift(Elementwise):
-    """A shift of x by y bits; counts outside 0 .. width - 1 shift everything out."""
-
-    accepts = (INTEGER, INTEGER)
-    partials = (None, None)
-
-    def shifted(self, x: int, count: int, bits: int) -> int:
-        """Return one shifted integer, before it is reduced to `bits` bits."""
-        raise NotImplementedError
-
-    def reference(self, *arrays: Any, **params: Any) -> tuple:
-        """Shift Python integers."""
-        x, count = np.broadcast_arrays(*arrays)
-        bits = x.dtype.itemsize * 8
-        mask = (1 << bits) - 1
-        word = np.dtype(f"uint{bits}")
-        pairs = zip(x.ravel().tolist(), count.astype(word).ravel().tolist(), strict=True)
-        out = [self.shifted(value, by, bits) & mask for value, by in pairs]
-        return (np.array(out, word).astype(x.dtype).reshape(x.shape),)
-
-
-class ShiftLeft(Shift):
-    """x << y."""
-
-    name = "shift_left"
-    kernel_name = "shift_left"
-    hlo_name = "stablehlo.shift_left"
-
-    def shifted(self, x: int, count: int, bits: int) -> int:
-        """Multiply by a power of two."""
-        return x << count if count < bits else 0
-
-
-shift_left_p = ShiftLeft()
-
-
-def shift_left(x: Value, y: Value) -> Value:
-    """Return x << y, elementwise."""
-    return shift_left_p.bind(x, y)[0]
-
-
-class ShiftRightArithmetic(Shift):
-    """x >> y, filled with the sign bit."""
-
-    name = "shift_right_arithmetic"
-    kernel_name = "shift_right_arithmetic"
-    hlo_name = "stablehlo.shift_right_arithmetic"
-
-    def shifted(self, x: int, count: int, bits: int) -> int:
-        """Divide the number that the bits mean with a sign."""
-        signed = x - (1 << bits) if x >= 1 << (bits - 1) else x
-        return signed >> (count if count < bits else bits)
-
-
-shift_right_arithmetic_p = ShiftRightArithmetic()
-
-
-def shift_right_arithmetic(x: Value, y: Value) -> Value:
-    """Return x >> y, elementwise, filled with copies of the sign bit."""
-    return shift_right_arithmetic_p.bind(x, y)[0]
-
-
-class ShiftRightLogical(Shift):
-    """x >> y, filled with zeros."""
-
-    name = "shift_right_logical"
-    kernel_name = "shift_right_logical"
-    hlo_name = "stablehlo.shift_right_logical"
-
-    def shifted(self, x: int, count: int, bits: int) -> int:
-        """Divide the number that the bits mean without a sign."""
-        return (x & ((1 << bits) - 1)) >> count if count < bits else 0
-
-
-shift_right_logical_p = ShiftRightLogical()
-
-
-def shift_right_logical(x: Value, y: Value) -> Value:
-    """Return x >> y, elementwise, filled with zeros."""
-    return shift_right_logical_p.bind(x, y)[0]
-
-
-class MulHi(Elementwise):
-    """The upper half of the product of x and y in twice their width."""
-
-    name = "mulhi"
-    accepts = (INTEGER, INTEGER)
-    partials = (None, None)
-    kernel_name = "mulhi"
-    hlo_name = "chlo.mulhi"
-
-    def reference(self, *arrays: Any, **params: Any) -> tuple:
-        """Multiply Python integers."""
-        x, y = np.broadcast_arrays(*arrays)
-        bits = x.dtype.itemsize * 8
-        pairs = zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)
-        out = np.array([(a * c) >> bits for a, c in pairs], object)
-        return (out.astype(x.dtype).reshape(x.shape),)
-
-
-mulhi_p = MulHi()
-
-
-def mulhi(x: Value, y: Value, /) -> Value:
-    """Return the upper half of the bits of x * y, elementwise."""
-    return mulhi_p.bind(x, y)[0]
 
 
 # Helpers

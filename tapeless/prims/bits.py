@@ -27,7 +27,7 @@ from tapeless import config, dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import shift_right_logical
+from tapeless.prims.bitwise import shift_right_logical
 from tapeless.prims.common import (
     batch_dim,
     batch_dim_to,

@@ -29,10 +29,11 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.source import Source, current_source
 from tapeless.core.trace import Axis, Value
+from tapeless.prims.argextremes import argmax
 from tapeless.prims.binary import sub
 from tapeless.prims.common import batch_dim_to
 from tapeless.prims.dynamic_slice import dynamic_slice_p
-from tapeless.prims.reduce import argmax, reduce_and
+from tapeless.prims.reduce import reduce_and
 from tapeless.prims.structural import rev, squeeze
 from tapeless.prims.unary import bitwise_not
 from tapeless.util.records import record

@@ -49,7 +49,8 @@ from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
 )
-from tapeless.prims.structural import array_text, pairs_text, rev
+from tapeless.prims.rearrangement import array_text, pairs_text
+from tapeless.prims.structural import rev
 from tapeless.prims.window import (
     dilated,
     padtype_to_pads,

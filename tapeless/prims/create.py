@@ -23,7 +23,8 @@ from tapeless.prims.common import (
     zeros,
 )
 from tapeless.prims.convert import convert
-from tapeless.prims.structural import broadcast, shape_argument
+from tapeless.prims.rearrangement import shape_argument
+from tapeless.prims.structural import broadcast
 
 __all__ = [
     "broadcasted_iota",

@@ -36,10 +36,11 @@ from tapeless.prims.common import (
 from tapeless.prims.compare import eq, gt, lt, ne
 from tapeless.prims.exponential import exp, log1p
 from tapeless.prims.join import concatenate
+from tapeless.prims.rearrangement import array_text, pairs_text
 from tapeless.prims.rules import LinearUnary, highest, lowest
 from tapeless.prims.select import select
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import array_text, pairs_text, rev
+from tapeless.prims.structural import rev
 from tapeless.prims.unary import abs, neg
 
 __all__ = [

@@ -46,14 +46,9 @@ from tapeless.prims.indexing import (
     bounds_are_checked,
 )
 from tapeless.prims.join import concatenate, unstack
+from tapeless.prims.rearrangement import array_text, axis_argument
 from tapeless.prims.select import select_n
-from tapeless.prims.structural import (
-    array_text,
-    axis_argument,
-    broadcast_in_dim,
-    expand_dims,
-    squeeze,
-)
+from tapeless.prims.structural import broadcast_in_dim, expand_dims, squeeze
 
 __all__ = [
     "dynamic_index_in_dim",

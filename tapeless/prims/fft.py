@@ -28,8 +28,9 @@ from tapeless.prims.binary import mul
 from tapeless.prims.common import batch_dim, const, dtype_of, move_dim, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.parts import conj
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.rules import LinearUnary, is_complex
-from tapeless.prims.structural import array_text, reshape
+from tapeless.prims.structural import reshape
 from tapeless.util import lazy
 from tapeless.util.apart import apart
 

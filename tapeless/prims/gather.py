@@ -28,7 +28,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import bitwise_and
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.common import (
     apply,
     batch_dim,
@@ -51,9 +51,10 @@ from tapeless.prims.indexing import (
     window_place,
     window_start,
 )
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.rules import highest, lowest, scalar_program, tangent_of
 from tapeless.prims.select import select_n
-from tapeless.prims.structural import array_text, broadcast_in_dim
+from tapeless.prims.structural import broadcast_in_dim
 
 __all__ = ["gather", "gather_p"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.trace import Tracer, Value
-from tapeless.prims.structural import Identity
+from tapeless.prims.identity import Identity
 from tapeless.tree.flatten import tree_leaves
 
 __all__ = ["after_all", "create_token", "dce_sink", "dtype", "shape_as_value", "stage", "stage_p"]

@@ -34,7 +34,8 @@ from tapeless.prims.common import (
     shape_of,
     zero_cotangents,
 )
-from tapeless.prims.structural import axis_argument, broadcast, expand_dims, squeeze
+from tapeless.prims.rearrangement import axis_argument
+from tapeless.prims.structural import broadcast, expand_dims, squeeze
 
 __all__ = [
     "concatenate",

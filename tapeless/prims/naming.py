@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Value
-from tapeless.prims.structural import Identity
+from tapeless.prims.identity import Identity
 
 __all__ = ["name", "name_p"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.core.trace import Value
-from tapeless.prims.binary import bitwise_and, bitwise_xor, shift_right_arithmetic
+from tapeless.prims.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
 from tapeless.prims.common import Avals, dtype_of
 from tapeless.prims.compare import Comparison, eq, le, lt
 from tapeless.prims.convert import bitcast_convert_type

@@ -16,7 +16,8 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.binary import bitwise_and, sub
+from tapeless.prims.binary import sub
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.common import zeros_like
 from tapeless.prims.compare import ge, lt
 from tapeless.prims.convert import convert

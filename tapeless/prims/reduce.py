@@ -10,9 +10,6 @@ products that halves the axis.  Bitwise reductions have no tangents.
 A reduction lowers to one fold, pulled by its consumers: so a sum that follows elementwise work,
 or is followed by it, costs no pass over memory of its own.  Sums of 16-bit floats accumulate in 32
 bits.
-
-`argmax` and `argmin` fold pairs (value, index).  Of equal values the first one wins; a NaN wins
-over everything, and of NaNs the first one.
 """
 
 from __future__ import annotations
@@ -33,6 +30,7 @@ from tapeless.prims.common import add_tangents, extreme_hlo, move_dim, shape_of
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.create import full
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.rules import (
     WithoutTangent,
     batched_axes,
@@ -42,20 +40,14 @@ from tapeless.prims.rules import (
     tangent_of,
 )
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import (
-    array_text,
-    broadcast_in_dim,
-    reshape,
-    squeeze,
-)
+from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 
 __all__ = [
+    "Axes",
     "Reduction",
-    "argmax",
-    "argmax_p",
-    "argmin",
-    "argmin_p",
     "check_axes",
+    "check_ordered",
+    "index_with",
     "reduce_and",
     "reduce_and_p",
     "reduce_max",
@@ -70,6 +62,7 @@ __all__ = [
     "reduce_sum_p",
     "reduce_xor",
     "reduce_xor_p",
+    "without_axes",
 ]
 
 Axes = Sequence[int]
@@ -86,7 +79,7 @@ def check_axes(aval: ShapedArray, axes: Axes) -> None:
         raise ValueError(text)
 
 
-def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
+def without_axes(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
     """Return the shape that is left when the axes are reduced."""
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
@@ -96,7 +89,7 @@ def _kept(ndim: int, axes: Axes) -> tuple[np.int64, ...]:
     return tuple(np.int64(axis) for axis in range(ndim) if axis not in axes)
 
 
-def _index_with(outer: Sequence[Any], inner: Sequence[Any], axes: Axes, ndim: int) -> list[Any]:
+def index_with(outer: Sequence[Any], inner: Sequence[Any], axes: Axes, ndim: int) -> list[Any]:
     """Merge an index of the result with one along the reduced axes."""
     reduced = dict(zip(axes, inner, strict=True))
     rest = iter(outer)
@@ -143,7 +136,7 @@ class Reduction(Primitive):
     def abstract(self, x: ShapedArray, *, axes: Axes, **params: Any) -> tuple[ShapedArray, ...]:
         self.check_dtype(x.dtype)
         check_axes(x, axes)
-        return (ShapedArray(_without(x.shape, axes), x.dtype, x.weak_type),)
+        return (ShapedArray(without_axes(x.shape, axes), x.dtype, x.weak_type),)
 
     def batch(
         self,
@@ -177,7 +170,7 @@ class Reduction(Primitive):
 
             def element(inner: Sequence[Any]) -> Any:
                 """Pull one of them."""
-                scalar = x.at(*_index_with(index, inner, axes, len(x.shape)))
+                scalar = x.at(*index_with(index, inner, axes, len(x.shape)))
                 return scalar if wide == x.dtype else b.convert(scalar, wide)
 
             total = b.fold(extents, element, self.combining(b, x.dtype), init)
@@ -205,7 +198,7 @@ class Reduction(Primitive):
 
     def reference(self, x: np.ndarray, *, axes: Axes, **params: Any) -> tuple:
         kept = [axis for axis in range(x.ndim) if axis not in axes]
-        rows = x.transpose([*kept, *map(int, axes)]).reshape(_without(x.shape, axes) + (-1,))
+        rows = x.transpose([*kept, *map(int, axes)]).reshape(without_axes(x.shape, axes) + (-1,))
         dtype = np.float64 if x.dtype in _NARROW else x.dtype
         out = np.full(rows.shape[:-1], self.identity(x.dtype), dtype)
         for column in range(rows.shape[-1]):
@@ -268,7 +261,7 @@ class ReduceChoice(Reduction):
 
     def check_dtype(self, dtype: Any) -> None:
         """Raise ValueError for elements that have no order."""
-        _check_ordered(self.combine, dtype)
+        check_ordered(self.combine, dtype)
 
     def combining(self, b: Any, dtype: Any) -> Any:
         """Order complex numbers; the rest is the operation itself."""
@@ -295,7 +288,7 @@ class ReduceChoice(Reduction):
         )
 
 
-def _check_ordered(combine: str, dtype: Any) -> None:
+def check_ordered(combine: str, dtype: Any) -> None:
     """Raise ValueError for elements, such as keys, of which none is the largest."""
     if dtypes.issubdtype(dtype, dtypes.extended):
         raise ValueError(
@@ -373,7 +366,7 @@ def _flatten_axes(x: Value, axes: Axes) -> Value:
     shape = shape_of(x)
     for position, axis in enumerate(sorted(map(int, axes))):
         x = move_dim(x, axis, position)
-    rest = _without(shape, axes)
+    rest = without_axes(shape, axes)
     if len(axes) == 1:
         return x
     size = int(np.prod([shape[axis] for axis in axes], dtype=int))
@@ -454,161 +447,6 @@ def _extreme_text(b: Any, name: str, x: Any, identity: object, axes: Axes, outs:
     return b.op("stablehlo.reduce", operands, outs, dimensions, [region])
 
 
-class ArgChoice(WithoutTangent):
-    """The index of the first extreme element along one axis: (n, m), axes=(0,) -> (m,).
-
-    combine: the operation of the loop language that gives the extreme element.
-    direction: StableHLO's word for what a better element is.
-    worst(dtype): what no element is worse than.
-    """
-
-    combine: str
-    direction: str
-    worst: Callable[[Any], Any]
-
-    def abstract(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> tuple[ShapedArray, ...]:
-        (axis,) = axes
-        if not dtypes.issubdtype(index_dtype, np.integer):
-            name = dtypes.dtype_name(index_dtype)
-            raise TypeError(f"index_dtype must be an integer type, but got {name}")
-        if not 0 <= axis < x.ndim:
-            raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
-        if is_complex(x.dtype):
-            raise TypeError(
-                f"{self.name} does not accept dtype {dtypes.dtype_name(x.dtype)} at position 0. "
-                "Accepted dtypes at position 0 are subtypes of integer, bool, floating."
-            )
-        _check_ordered(self.combine, x.dtype)
-        if x.shape[axis] < 1:
-            raise ValueError(
-                "argmin and argmax require non-empty reduced dimension. "
-                f"operand.shape={x.shape} axis={axis}"
-            )
-        return (ShapedArray(_without(x.shape, axes), index_dtype),)
-
-    def batch(
-        self,
-        axis: Axis,
-        args: Values,
-        dims: Sequence,
-        *,
-        axes: Axes,
-        **params: Any,
-    ) -> tuple:
-        (x,), (dim,) = args, dims
-        outs = self.bind(x, axes=batched_axes(axes, dim), **params)
-        return outs, (dim - sum(reduced < dim for reduced in axes),)
-
-    def lower(
-        self,
-        b: Any,
-        args: Sequence,
-        outs: tuple,
-        *,
-        axes: Axes,
-        **params: Any,
-    ) -> tuple:
-        (x,), (out,) = args, outs
-        extents = (x.shape[axes[0]],)
-        counter = np.dtype(np.int32 if extents[0] < 1 << 31 else np.int64)
-        last = b.const(extents[0] - 1, counter)
-
-        def pull(index: Sequence[Any]) -> Any:
-            """Find the best element, then the first place that has it, or a NaN."""
-
-            def at(inner: Sequence[Any]) -> Any:
-                """Pull one element."""
-                return x.at(*_index_with(index, inner, axes, len(x.shape)))
-
-            # A maximum of the same elements starts there, too, and is then the same node.
-            start = b.const(self.worst(x.dtype), x.dtype)
-            best = b.fold(extents, at, self.combine, start)
-
-            def place(inner: Sequence[Any]) -> Any:
-                """Return the place of an element, or the last place for a worse one."""
-                element = at(inner)
-                hit = b.eq(element, best)
-                if dtypes.issubdtype(x.dtype, np.floating):
-                    hit = b.or_(hit, b.ne(element, element))
-                return b.select(hit, b.convert(b.affine(inner[0]), counter), last)
-
-            return b.convert(b.fold(extents, place, "min", last), out.dtype)
-
-        return (b.virtual(out, pull),)
-
-    def hlo(
-        self,
-        b: Any,
-        args: Sequence,
-        outs: tuple,
-        *,
-        axes: Axes,
-        **params: Any,
-    ) -> tuple:
-        (x,), (out,) = args, outs
-        value, place = x.aval.update(shape=()), out.update(shape=())
-        places = b.iota(x.aval.update(dtype=out.dtype), axes[0])
-
-        def better(p: Any, i: Any, q: Any, j: Any) -> tuple:
-            """Choose the pair that is better, or comes first; a NaN is better than all numbers."""
-            wins = b.op(
-                "stablehlo.or",
-                [
-                    b.compare(self.direction, p, q),
-                    b.compare("NE", p, p),
-                ],
-                [_BOOL],
-            )
-            first = [b.compare("EQ", p, q), b.compare("LT", i, j)]
-            first = b.op(
-                "stablehlo.or",
-                [*wins, *b.op("stablehlo.and", first, [_BOOL])],
-                [_BOOL],
-            )
-            return (
-                *b.op("stablehlo.select", [*wins, p, q], [value]),
-                *b.op("stablehlo.select", [*first, i, j], [place]),
-            )
-
-        region = b.region([value, place, value, place], better)
-        inits = [b.constant(self.worst(value.dtype), value), b.constant(0, place)]
-        kinds = [x.aval.update(shape=out.shape), out]
-        axis = {"dimensions": array_text(axes)}
-        return b.op(
-            "stablehlo.reduce",
-            [x, places, *inits],
-            kinds,
-            axis,
-            [region],
-        )[1:]
-
-
-class ArgMax(ArgChoice):
-    """The index of the first largest element, or of the first NaN."""
-
-    name = "argmax"
-    direction = "GT"
-
-    combine = "max"
-    worst = staticmethod(lowest)
-
-    def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
-        return (np.argmax(x, axes[0]).astype(index_dtype),)
-
-
-class ArgMin(ArgChoice):
-    """The index of the first least element, or of the first NaN."""
-
-    name = "argmin"
-    direction = "LT"
-
-    combine = "min"
-    worst = staticmethod(highest)
-
-    def reference(self, x: np.ndarray, *, axes: Axes, index_dtype: Any) -> tuple:
-        return (np.argmin(x, axes[0]).astype(index_dtype),)
-
-
 reduce_sum_p = ReduceSum()
 reduce_max_p = ReduceMax()
 reduce_min_p = ReduceMin()
@@ -616,8 +454,6 @@ reduce_prod_p = ReduceProd()
 reduce_and_p = ReduceAnd()
 reduce_or_p = ReduceOr()
 reduce_xor_p = ReduceXor()
-argmax_p = ArgMax()
-argmin_p = ArgMin()
 
 
 def reduce_sum(operand: Value, axes: Axes, *, out_sharding: object = None) -> Value:
@@ -675,25 +511,9 @@ def reduce_or(operand: Value, axes: Axes) -> Value:
 
 
 def reduce_xor(operand: Value, axes: Axes) -> Value:
-    """Return the bitwise exclusive disjunction along `axes`: (n, m), (0,) -> (m,)."""
+    """Return the bitwise exclusive disjunction along `axes`: (n, m), (0,) -> (m,).
+
+    >>> lax.reduce_xor(jnp.array([[1, 2], [3, 3]]), (1,))
+    Array([3, 0], dtype=int32)
+    """
     return reduce_xor_p.bind(operand, axes=tuple(axes))[0]
-
-
-def argmax(operand: Value, axis: int, index_dtype: Any) -> Value:
-    """Return the index of the first largest element along `axis`: (n, m), 0 -> (m,).
-
-    >>> lax.argmax(jnp.array([[1, 5, 2], [7, 3, 9]]), 1, "int32")
-    Array([1, 2], dtype=int32)
-    """
-    index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmax")
-    return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]
-
-
-def argmin(operand: Value, axis: int, index_dtype: Any) -> Value:
-    """Return the index of the first least element along `axis`: (n, m), 0 -> (m,).
-
-    >>> lax.argmin(jnp.array([[1, 5, 2], [7, 3, 9]]), 1, "int32")
-    Array([0, 1], dtype=int32)
-    """
-    index_dtype = dtypes.check_user_dtype_supported(index_dtype, "argmin")
-    return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)[0]

@@ -26,8 +26,9 @@ from tapeless.prims.compare import lt
 from tapeless.prims.convert import bitcast_convert_type, convert
 from tapeless.prims.create import iota
 from tapeless.prims.join import concatenate
+from tapeless.prims.rearrangement import shape_argument
 from tapeless.prims.slice import slice_in_dim
-from tapeless.prims.structural import reshape, shape_argument
+from tapeless.prims.structural import reshape
 from tapeless.prims.threefry import U32, U64, ValueWords, threefry, wide
 
 __all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p"]

@@ -26,14 +26,14 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.binary import bitwise_and, bitwise_or
+from tapeless.prims.bitwise import bitwise_and, bitwise_or
 from tapeless.prims.common import batch_dim, move_dim, shape_of
 from tapeless.prims.compare import eq, lt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
 from tapeless.prims.reduce import reduce_sum
 from tapeless.prims.rules import is_complex, require_order
-from tapeless.prims.sort import ordered
+from tapeless.prims.sortloops import ordered
 from tapeless.prims.structural import broadcast_in_dim
 from tapeless.util import lazy
 

@@ -38,15 +38,9 @@ from tapeless.prims.common import (
     strong_zero,
     zero_cotangents,
 )
+from tapeless.prims.rearrangement import Rearrangement, array_text, axis_argument
 from tapeless.prims.select import select_n
-from tapeless.prims.structural import (
-    Rearrangement,
-    array_text,
-    axis_argument,
-    broadcast,
-    broadcast_in_dim,
-    squeeze,
-)
+from tapeless.prims.structural import broadcast, broadcast_in_dim, squeeze
 
 __all__ = [
     "index_in_dim",

@@ -20,7 +20,8 @@ from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.prims.accuracy import Accurate, accuracy_params
-from tapeless.prims.binary import add, bitwise_and, div, mul, pow, sub
+from tapeless.prims.binary import add, div, mul, pow, sub
+from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.common import (
     FLOAT,
     NUMBER,

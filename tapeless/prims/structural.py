@@ -6,10 +6,8 @@
     squeeze            (1, 3) -> (3,)       without axes of extent 1
     rev                (3,) -> (3,)         backwards along some axes
     tile               (3,) -> (6,)         the whole array several times along each axis
-    copy, stop_gradient                     the identity; the latter has no tangent
 
-All are linear.  A `Rearrangement` says with `source` where the element at an index of the result
-comes from; its `lower` is then an index expression that consumers pull: nothing moves in memory.
+All are linear, and are index expressions when they are lowered: see `prims/rearrangement.py`.
 User functions leave the operation out where it would be the identity, as JAX's do.
 """
 
@@ -23,29 +21,29 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
-from tapeless.core.linear import Zero
-from tapeless.core.primitive import Primitive, Values
+from tapeless.core.primitive import Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import (
     Avals,
     Dims,
     Int,
-    Tangents,
     apply,
     as_value,
     batch_dim,
     disagreement,
     inserted,
     move_dim,
-    no_tangents,
     shape_of,
+)
+from tapeless.prims.rearrangement import (
+    Rearrangement,
+    Shape,
+    array_text,
+    axis_argument,
+    shape_argument,
 )
 
 __all__ = [
-    "Identity",
-    "Rearrangement",
-    "array_text",
-    "axis_argument",
     "broadcast",
     "broadcast_in_dim",
     "broadcast_in_dim_p",
@@ -53,67 +51,18 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to_rank",
     "collapse",
-    "copy",
-    "copy_p",
     "expand_dims",
-    "pairs_text",
     "reshape",
     "reshape_p",
     "rev",
     "rev_p",
-    "shape_argument",
     "squeeze",
     "squeeze_p",
-    "stop_gradient_p",
     "tile",
     "tile_p",
     "transpose",
     "transpose_p",
 ]
-
-Shape = tuple[int, ...]
-
-
-class Rearrangement(Primitive):
-    """An operation of one operand and one result whose elements are the operand's, moved."""
-
-    types_follow = True
-
-    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
-        """Check the operand's shape and return the result's."""
-        raise NotImplementedError
-
-    def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
-        """Change the shape only."""
-        (x,) = avals
-        return (ShapedArray(self.out_shape(x.shape, **params), x.dtype, x.weak_type),)
-
-    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
-        """Move the tangents alike."""
-        (out,) = self.bind(*primals, **params)
-        if isinstance(tangents[0], Zero):
-            return (out,), no_tangents((out,))
-        return (out,), self.bind(tangents[0], **params)
-
-    def transpose(self, cotangents: Tangents, args: Sequence, **params: Any) -> tuple:
-        """Move the cotangents back."""
-        (ct,), (x,) = cotangents, args
-        if isinstance(ct, Zero):
-            return (Zero(x.aval),)
-        return (self.back(ct, x.aval, **params),)
-
-    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
-        """Return the cotangent of the operand of type `aval`."""
-        raise NotImplementedError
-
-    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
-        """Return the index in an operand of this shape of the result's element at `index`."""
-        raise NotImplementedError
-
-    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
-        """Pull the operand's element from where it comes from."""
-        (x,) = args
-        return (b.virtual(outs[0], lambda index: x.at(*self.source(b, index, x.shape, **params))),)
 
 
 # broadcast_in_dim
@@ -201,7 +150,12 @@ def broadcast_in_dim(
     *,
     out_sharding: object = None,
 ) -> Value:
-    """Return (n,) repeated to `shape` (n, m); axis k becomes axis `broadcast_dimensions[k]`."""
+    """Return (n,) repeated to `shape` (n, m); axis k becomes axis `broadcast_dimensions[k]`.
+
+    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
+    Array([[1, 1, 1],
+           [2, 2, 2]], dtype=int32)
+    """
     target = shape_argument(shape)
     dims = tuple(broadcast_dimensions)
     if target == shape_of(operand) and dims == tuple(range(len(target))):
@@ -212,7 +166,12 @@ def broadcast_in_dim(
 
 
 def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = None) -> Value:
-    """Return `operand` repeated along new leading axes of these sizes: (n) -> (*sizes, n)."""
+    """Return `operand` repeated along new leading axes of these sizes: (n) -> (*sizes, n).
+
+    >>> lax.broadcast(jnp.array([1, 2]), (2,))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     if len(sizes) == 0:
         return as_value(operand)
     shape = shape_of(operand)
@@ -221,7 +180,11 @@ def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: object = No
 
 
 def broadcast_to_rank(x: Value, rank: int) -> Value:
-    """Return `x` with leading axes of extent 1 up to `rank` axes: (n) -> (1, n)."""
+    """Return `x` with leading axes of extent 1 up to `rank` axes: (n) -> (1, n).
+
+    >>> lax.broadcast_to_rank(jnp.array([1, 2]), 2)
+    Array([[1, 2]], dtype=int32)
+    """
     missing = rank - len(shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: operand has {len(shape_of(x))} axes, wanted {rank}")
@@ -229,13 +192,22 @@ def broadcast_to_rank(x: Value, rank: int) -> Value:
 
 
 def broadcast_like(arr: Value, like_arr: Value) -> Value:
-    """Return `arr` broadcast to the shape of `like_arr`, by NumPy's rules: (n) -> (m, n)."""
+    """Return `arr` broadcast to the shape of `like_arr`, by NumPy's rules: (n) -> (m, n).
+
+    >>> lax.broadcast_like(jnp.array([1, 2]), jnp.zeros((2, 2)))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     shape, target = shape_of(arr), shape_of(like_arr)
     return broadcast_in_dim(arr, target, range(len(target) - len(shape), len(target)))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
-    """Return the shape that arrays of these shapes broadcast to, by NumPy's rules."""
+    """Return the shape that arrays of these shapes broadcast to, by NumPy's rules.
+
+    >>> lax.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     rank = max((len(shape) for shape in shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     out = []
@@ -334,7 +306,12 @@ def reshape(
     *,
     out_sharding: object = None,
 ) -> Value:
-    """Return (n, m), in the order of the axes `dimensions`, as `new_sizes`, e.g. (n * m,)."""
+    """Return (n, m), in the order of the axes `dimensions`, as `new_sizes`, e.g. (n * m,).
+
+    >>> lax.reshape(jnp.arange(4), (2, 2))
+    Array([[0, 1],
+           [2, 3]], dtype=int32)
+    """
     sizes = shape_argument(new_sizes, "reshape new_sizes must all be positive")
     shape = shape_of(operand)
     dims = None if dimensions is None else tuple(map(operator.index, dimensions))
@@ -347,7 +324,11 @@ def reshape(
 
 
 def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = None) -> Value:
-    """Return `operand` with the axes from start to before stop as one: (n, m) -> (n * m)."""
+    """Return `operand` with the axes from start to before stop as one: (n, m) -> (n * m).
+
+    >>> lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
     shape = shape_of(operand)
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
@@ -405,7 +386,12 @@ transpose_p = Transpose()
 
 
 def transpose(operand: Value, permutation: Sequence[int] | np.ndarray) -> Value:
-    """Return `operand` with its axes in the order `permutation`: (n, m) -> (m, n)."""
+    """Return `operand` with its axes in the order `permutation`: (n, m) -> (m, n).
+
+    >>> lax.transpose(jnp.array([[1, 2], [3, 4]]), (1, 0))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     order = tuple(map(operator.index, permutation))
     if order == tuple(range(len(order))) and len(order) == len(shape_of(operand)):
         return as_value(operand)
@@ -455,7 +441,11 @@ squeeze_p = Squeeze()
 
 
 def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
-    """Return `array` without the axes `dimensions`, each of extent 1: (1, n) -> (n)."""
+    """Return `array` without the axes `dimensions`, each of extent 1: (1, n) -> (n).
+
+    >>> lax.squeeze(jnp.array([[1, 2]]), (0,))
+    Array([1, 2], dtype=int32)
+    """
     dims = _axes_argument(dimensions, len(shape_of(array)))
     if not dims:
         return as_value(array)
@@ -529,7 +519,12 @@ rev_p = Rev()
 
 
 def rev(operand: Value, dimensions: Sequence[int]) -> Value:
-    """Return `operand` backwards along the axes `dimensions`: (n) -> (n)."""
+    """Return `operand` backwards along the axes `dimensions`: (n) -> (n).
+
+    >>> lax.rev(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
+    """
     return rev_p.bind(operand, dimensions=tuple(dimensions))[0]
 
 
@@ -588,107 +583,12 @@ tile_p = Tile()
 
 
 def tile(operand: Value, reps: Sequence[int]) -> Value:
-    """Return `operand` repeated `reps[k]` times along axis k: (n) -> (reps * n)."""
+    """Return `operand` repeated `reps[k]` times along axis k: (n) -> (reps * n).
+
+    >>> lax.tile(jnp.array([1, 2]), (2,))
+    Array([1, 2, 1, 2], dtype=int32)
+    """
     return tile_p.bind(operand, reps=tuple(map(operator.index, reps)))[0]
-
-
-# Identities
-
-
-class Identity(Rearrangement):
-    """The operand itself."""
-
-    def out_shape(self, shape: Shape, /, **params: Any) -> Shape:
-        """Return the shape."""
-        return shape
-
-    def back(self, ct: Value, aval: ShapedArray, **params: Any) -> Value:
-        """Apply the identity to the cotangent."""
-        return self.bind(ct, **params)[0]
-
-    def batch(self, axis: Axis, args: Values, dims: Dims, **params: Any) -> tuple:
-        """Leave the batch axis where it is."""
-        return self.bind(*args, **params), tuple(dims)
-
-    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
-        """Do nothing."""
-        return tuple(args)
-
-    def hlo(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
-        """Write nothing."""
-        return tuple(args)
-
-    def reference(self, *arrays: Any, **params: Any) -> tuple:
-        """Copy with NumPy."""
-        return (arrays[0].copy(),)
-
-
-class Copy(Identity):
-    """A new array with the same elements."""
-
-    name = "copy"
-
-
-copy_p = Copy()
-
-
-def copy(x: Value) -> Value:
-    """Return a copy of `x`."""
-    return copy_p.bind(x)[0]
-
-
-class StopGradient(Identity):
-    """The operand as a constant for differentiation."""
-
-    name = "stop_gradient"
-
-    def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
-        """Return a zero tangent."""
-        (out,) = self.bind(*primals)
-        return (out,), no_tangents((out,))
-
-
-stop_gradient_p = StopGradient()
-
-
-# Helpers
-
-
-def array_text(numbers: Sequence[int]) -> str:
-    """Return the StableHLO attribute of a list of integers."""
-    return f"array<i64: {', '.join(map(str, numbers))}>" if len(numbers) else "array<i64>"
-
-
-def pairs_text(pairs: Sequence[Sequence[int]]) -> str:
-    """Return the StableHLO attribute of a list of pairs; one number for all if they are equal."""
-    numbers = [[int(low), int(high)] for low, high in pairs]
-    different = {number for pair in numbers for number in pair}
-    text = numbers if len(different) > 1 else "".join(map(str, different))
-    return f"dense<{text}> : tensor<{len(numbers)}x2xi64>"
-
-
-def axis_argument(axis: int, rank: int) -> int:
-    """Return a user's axis counted from the front, or raise ValueError."""
-    axis = operator.index(axis)
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
-    return axis % rank
-
-
-def shape_argument(
-    shape: Sequence[int] | int,
-    complaint: str = "broadcast_in_dim shape must have every element be nonnegative",
-) -> Shape:
-    """Return a user's shape, or a vector's length, as a tuple of integers, or raise TypeError."""
-    try:
-        sizes = tuple(map(operator.index, (shape,) if isinstance(shape, int) else shape))
-    except TypeError:
-        raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
-        ) from None
-    if any(size < 0 for size in sizes):
-        raise TypeError(f"{complaint}, got {sizes}.")
-    return sizes
 
 
 def _axes_argument(dimensions: Sequence[int], rank: int) -> tuple[int, ...]:

@@ -25,15 +25,13 @@ import numpy as np
 
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.binary import (
-    add,
+from tapeless.prims.binary import add, mul, sub
+from tapeless.prims.bitwise import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
-    mul,
     shift_left,
     shift_right_logical,
-    sub,
 )
 from tapeless.prims.common import full_like
 from tapeless.prims.compare import lt

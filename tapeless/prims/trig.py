@@ -15,8 +15,8 @@ from tapeless.prims.accuracy import Accurate, accuracy_params
 from tapeless.prims.binary import add, div, max, mul, sub
 from tapeless.prims.common import INEXACT, Elementwise, apply, const, full_like
 from tapeless.prims.compare import eq
+from tapeless.prims.identity import stop_gradient_p
 from tapeless.prims.select import clamp, select_n
-from tapeless.prims.structural import stop_gradient_p
 from tapeless.prims.unary import abs, integer_pow, neg, one_minus_square, rsqrt, square
 
 __all__ = [

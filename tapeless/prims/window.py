@@ -25,9 +25,9 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim, batch_dim_to, const, shape_of
 from tapeless.prims.compare import ge_p, le_p
+from tapeless.prims.rearrangement import array_text, pairs_text
 from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
-from tapeless.prims.structural import array_text, pairs_text
 
 __all__ = [
     "Windows",

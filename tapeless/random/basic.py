@@ -21,17 +21,9 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.choice import clip
 from tapeless.numpy.common import asarray, convert
-from tapeless.prims.binary import (
-    add,
-    bitwise_and,
-    bitwise_or,
-    max,
-    mul,
-    rem,
-    shift_right_logical,
-    sub,
-)
+from tapeless.prims.binary import add, max, mul, rem, sub
 from tapeless.prims.bits import random_bits
+from tapeless.prims.bitwise import bitwise_and, bitwise_or, shift_right_logical
 from tapeless.prims.compare import gt, le
 from tapeless.prims.convert import bitcast_convert_type, convert_element_type
 from tapeless.prims.create import full_like

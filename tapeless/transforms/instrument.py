@@ -32,10 +32,10 @@ from tapeless.core.primitive import RuleTable
 from tapeless.core.source import UNKNOWN_SOURCE, current_source, override_source
 from tapeless.core.trace import Value, context, under
 from tapeless.prims import scatter
-from tapeless.prims.binary import (
+from tapeless.prims.argextremes import argmax
+from tapeless.prims.binary import div_p, rem_p
+from tapeless.prims.bitwise import (
     bitwise_and,
-    div_p,
-    rem_p,
     shift_left_p,
     shift_right_arithmetic_p,
     shift_right_logical_p,
@@ -47,7 +47,6 @@ from tapeless.prims.convert import convert_element_type
 from tapeless.prims.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
 from tapeless.prims.gather import gather_p
 from tapeless.prims.indexing import GatherScatterMode, window_sizes
-from tapeless.prims.reduce import argmax
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.unary import abs as magnitude

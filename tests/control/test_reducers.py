@@ -9,7 +9,7 @@ import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.control import reducers
-from tapeless.prims import binary, compare, trig
+from tapeless.prims import binary, bitwise, compare, trig
 from tapeless.prims.indexing import ScatterDimensionNumbers
 from tapeless.prims.select import select
 
@@ -75,7 +75,7 @@ def test_a_function_is_applied_as_often_as_a_window_is_named():
 def test_a_fold_may_use_a_step_of_its_function_twice(n):
     def later(old, new):
         """Return the pair with the larger value, or the old one if its value is NaN."""
-        keep = binary.bitwise_or(compare.gt(old[0], new[0]), compare.ne(old[0], old[0]))
+        keep = bitwise.bitwise_or(compare.gt(old[0], new[0]), compare.ne(old[0], old[0]))
         return tuple(select(keep, x, y) for x, y in zip(old, new, strict=True))
 
     values = np.sin(np.arange(2 * n, dtype=np.float32)).reshape(2, n)

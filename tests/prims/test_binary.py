@@ -146,36 +146,6 @@ RECORDS = [
         {"second": "the slope is constant", "jvp": "a step of one unit is not a slope"},
         differentiable=(0,),
     ),
-    Record(
-        "bitwise_and",
-        binary.bitwise_and,
-        (bits(2, 3), bits(2, 3)),
-        (*INTEGERS, *BOOL),
-        INTEGRAL,
-        errors=(
-            Failure(
-                (np.ones(3, F32),) * 2,
-                TypeError,
-                "and does not accept dtype float32 at position 0. Accepted dtypes at position 0 "
-                "are subtypes of integer, bool.",
-            ),
-        ),
-    ),
-    Record("bitwise_or", binary.bitwise_or, (bits(2, 3), bits(2, 3)), (*INTEGERS, *BOOL), INTEGRAL),
-    Record(
-        "bitwise_xor", binary.bitwise_xor, (bits(2, 3), bits(2, 3)), (*INTEGERS, *BOOL), INTEGRAL
-    ),
-    *(
-        Record(
-            name,
-            getattr(binary, name),
-            (bits(2, 4), fixed([[0, 1, 7, 31], [8, 32, 100, 64]])),
-            INTEGERS,
-            INTEGRAL | {"vmap": "the counts are fixed", "empty": "the counts are fixed"},
-        )
-        for name in ("shift_left", "shift_right_arithmetic", "shift_right_logical")
-    ),
-    Record("mulhi", binary.mulhi, (bits(2, 3), bits(2, 3)), ("int32", "uint32"), INTEGRAL),
 ]
 globals().update(laws(RECORDS))
 

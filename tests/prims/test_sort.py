@@ -7,25 +7,16 @@ import pytest
 
 from tapeless.prims import sort
 from tests.support.harness import laws
-from tests.support.records import FLOATS, INEXACT, INTEGERS, Failure, Record, fixed
+from tests.support.records import FLOATS, INEXACT, INTEGERS, Record, fixed
 
 DISTINCT = fixed([[0.5, -1.5, 2.0], [1.0, 3.0, -0.25], [-3.0, 0.25, 0.375]])
 X = np.ones((3, 4), np.float32)
-NO_HLO = {"hlo": "top_k is an operation of the CHLO dialect"}
 
 RECORDS = [
     Record("columns", lambda x: sort.sort(x, 0), (DISTINCT,), (*INEXACT, *INTEGERS)),
     Record("rows", lambda x: sort.sort(x), (DISTINCT,), FLOATS),
     Record("pair", lambda x, y: sort.sort((x, y), 0), (DISTINCT, DISTINCT), FLOATS),
     Record("two-keys", lambda x, y: sort.sort((x, y), num_keys=2), (DISTINCT, DISTINCT), FLOATS),
-    Record(
-        "top_k",
-        lambda x: sort.top_k(x, 2)[0],
-        (DISTINCT,),
-        (*FLOATS, "int32"),
-        {**NO_HLO, "empty": "its lines have fewer than k elements"},
-        errors=(Failure((np.float32(3.0),), ValueError, "axis -1 is out of bounds"),),
-    ),
 ]
 globals().update(laws(RECORDS))
 
@@ -63,15 +54,6 @@ def test_nans_are_last_and_zeros_are_equal(size):
     np.testing.assert_array_equal(np.signbit(x[expected]), np.signbit(found))
 
 
-@pytest.mark.parametrize("k", [1, 5, 100])
-def test_top_k_takes_the_first_of_equal_elements(k):
-    x = keys(500, "int32").reshape(2, 250)
-    values, places = sort.top_k(x, k)
-    order = np.argsort(-x, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(order, places)
-    np.testing.assert_array_equal(np.take_along_axis(x, order, 1), values)
-
-
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
@@ -79,24 +61,8 @@ def test_top_k_takes_the_first_of_equal_elements(k):
         (lambda: sort.sort(()), TypeError, "Sort requires at least one operand"),
         (lambda: sort.sort((X, X[0])), TypeError, "Arguments to sort must have equal shapes"),
         (lambda: sort.sort((X, X), num_keys=3), ValueError, "num_keys=3 must be between 1 and"),
-        (lambda: sort.top_k(X, 5), ValueError, "k argument to top_k must be no larger than size"),
-        (lambda: sort.top_k(X, -1), ValueError, "k argument to top_k must be nonnegative, got -1"),
-        (lambda: sort.top_k(X + 0j, 1), ValueError, "top_k is not compatible with complex inputs."),
     ],
 )
 def test_wrong_operands_are_refused(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
-
-
-@pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
-@pytest.mark.parametrize("size", [63, 64, 65, 1000])
-def test_top_k_passes_over_no_block_that_has_better_elements(size, order):
-    x = np.random.default_rng(0).normal(size=size).astype(np.float32)
-    x[size // 2] = np.nan
-    if order != "mixed":
-        x = np.sort(x)[:: 1 if order == "rising" else -1]
-    values, places = sort.top_k(x, 7)
-    expected = np.argsort(-np.where(np.isnan(x), np.inf, x), kind="stable")[:7]
-    np.testing.assert_array_equal(expected, places)
-    np.testing.assert_array_equal(x[expected], values)

@@ -113,14 +113,6 @@ RECORDS = [
             np.ones(2, F32),
         ),
     ),
-    case("copy", structural.copy, 2, 3),
-    Record(
-        "stop_gradient",
-        lambda x: structural.stop_gradient_p.bind(x)[0],
-        (normal(2, 3),),
-        MIXED,
-        dict.fromkeys(("jvp", "transpose", "second"), "a constant has no tangent"),
-    ),
     Record(
         "broadcast_like",
         structural.broadcast_like,

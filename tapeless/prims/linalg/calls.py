@@ -23,8 +23,8 @@ import numpy as np
 from tapeless.core.aval import ShapedArray
 from tapeless.prims.blas import BLAS_LETTER
 from tapeless.prims.common import stretched_hlo
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.rules import is_complex
-from tapeless.prims.structural import array_text
 
 __all__ = ["Calls", "identity", "permutation", "upper_triangle"]
 

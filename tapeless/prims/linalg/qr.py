@@ -41,10 +41,10 @@ from tapeless.prims.linalg.matrices import (
 )
 from tapeless.prims.linalg.triangular import triangular_solve
 from tapeless.prims.parts import real
+from tapeless.prims.rearrangement import array_text
 from tapeless.prims.rules import is_complex
 from tapeless.prims.select import select_n
 from tapeless.prims.slice import slice_in_dim
-from tapeless.prims.structural import array_text
 from tapeless.prims.unary import abs, is_finite
 
 __all__ = [

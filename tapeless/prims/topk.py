@@ -1,0 +1,219 @@
+"""The largest elements of every line, and their places.
+
+    top_k[k=3]: (m, n) -> values (m, 3), indices (m, 3)               the largest, largest first
+
+Of equal elements the first ones win; NaNs are larger than all numbers.  Up to `KEPT` elements are
+kept in order while a line is walked once, and blocks without a better one are passed over; for
+larger k the line is sorted downwards by counting digits.  Tangents follow their elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.linear import Zero
+from tapeless.core.primitive import Primitive, Values
+from tapeless.core.trace import Axis, Value
+from tapeless.prims.common import batch_dim, shape_of
+from tapeless.prims.create import broadcasted_iota
+from tapeless.prims.rules import canonical_axis, is_complex, require_order
+from tapeless.prims.slice import slice_in_dim
+from tapeless.prims.sort import follow, sort_p
+from tapeless.prims.sortloops import Counting, in_turn, insert_element, line_index, ordered
+from tapeless.prims.structural import reshape, rev
+
+__all__ = ["top_k", "top_k_p"]
+
+KEPT = 64  # up to this k top_k keeps its candidates in order
+SKIPPED = 64  # elements that are compared with the worst candidate at once
+_I64 = np.dtype(np.int64)
+_I32 = np.dtype(np.int32)
+
+
+class TopK(Primitive):
+    """x (m, n) -> the k largest of every line and their places, largest first."""
+
+    name = "top_k"
+
+    def abstract(
+        self, x: ShapedArray, *, axis: int, is_stable: bool, k: int
+    ) -> tuple[ShapedArray, ...]:
+        if is_complex(x.dtype):
+            raise ValueError("top_k is not compatible with complex inputs.")
+        require_order(x, "top_k")
+        if k < 0:
+            raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+        if k > x.shape[axis]:
+            raise ValueError(
+                "k argument to top_k must be no larger than size along axis; "
+                f"got k={k} with shape={list(x.shape)} and axis={axis}"
+            )
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        return ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _I32)
+
+    def jvp(
+        self,
+        primals: Values,
+        tangents: Sequence[Value | Zero],
+        **params: Any,
+    ) -> tuple:
+        values, places = self.bind(*primals, **params)
+        no_tangent = Zero(typeof(places).tangent())
+        if isinstance(tangents[0], Zero):
+            return (values, places), (
+                Zero(typeof(values).tangent()),
+                no_tangent,
+            )
+        axis, shape = params["axis"], shape_of(places)
+        others = tuple(other for other in range(len(shape)) if other != axis)
+        column = reshape(places, (*shape, 1))
+        return (values, places), (
+            follow(tangents[0], column, axis, others),
+            no_tangent,
+        )
+
+    def batch(
+        self,
+        batch_axis: Axis,
+        args: Values,
+        dims: Sequence[int | None],
+        *,
+        axis: int,
+        **params: Any,
+    ) -> tuple:
+        dim = batch_dim(dims)
+        return self.bind(*args, axis=axis + (dim <= axis), **params), (dim, dim)
+
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axis: int,
+        is_stable: bool,
+        k: int,
+    ) -> tuple:
+        (x,) = args
+        targets = [b.buffer(out) for out in outs]
+        if outs[0].size == 0:
+            return tuple(targets)
+        if k > KEPT:
+            _top_by_sorting(b, b.stored(x), targets, axis, k)
+        else:
+            _top_by_keeping(b, x, targets, axis, k)
+        return tuple(targets)
+
+    def decompose(self, *args: Value, axis: int, k: int, **params: Any) -> tuple:
+        """Sort backwards, so that of equal elements the first comes last, and turn around."""
+        (x,) = args
+        shape = shape_of(x)
+        operands = [rev(z, (axis,)) for z in (x, broadcasted_iota(_I32, shape, axis))]
+        outs = sort_p.bind(*operands, dimension=axis, is_stable=True, num_keys=1)
+        return tuple(slice_in_dim(rev(z, (axis,)), 0, k, axis=axis) for z in outs)
+
+    def reference(self, x: np.ndarray, *, axis: int, is_stable: bool, k: int) -> tuple:
+        flipped = np.flip(x, axis)
+        order = np.flip(np.argsort(flipped, axis, kind="stable"), axis)
+        order = x.shape[axis] - 1 - np.take(order, range(k), axis)
+        return np.take_along_axis(x, order, axis), order.astype(np.int32)
+
+
+def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> None:
+    """Walk every line once, and keep the best k of it in the results, in order.
+
+    Few elements are better than the best k before them, so that most blocks are passed over.
+    """
+    shape = x.shape
+    values = targets[0]
+
+    def run(line: Sequence[Any]) -> None:
+        """Walk one line."""
+
+        def place(j: Any) -> tuple[Any, ...]:
+            """Return the index of position j."""
+            return line_index(line, axis, j)
+
+        def step(i: Any) -> None:
+            """Insert element i if it is better than the worst kept."""
+            element = b.let(x.at(*place(i)))
+            mine = b.let(ordered(b, element))
+
+            def before(j: Any) -> Any:
+                """Tell whether the element is better than the one kept at j."""
+                return b.gt(mine, ordered(b, values.at(*place(j))))
+
+            position = b.convert(i, _I64)
+            last = b.min(position, k - 1)
+
+            def insert() -> None:
+                """Insert it."""
+                pair = (element, b.convert(position, _I32))
+                insert_element(b, targets, place, last, pair, before)
+
+            b.when(b.or_(b.lt(position, k), before(k - 1)), insert)
+
+        def block(number: Any) -> None:
+            """Insert elements of a block, unless none is better than the worst kept."""
+            first = b.imul(number, SKIPPED)
+            worst = b.let(ordered(b, values.at(*place(k - 1))))
+
+            def better(inner: Sequence[Any]) -> Any:
+                """Tell whether an element is better."""
+                return b.gt(ordered(b, x.at(*place(b.iadd(first, inner[0])))), worst)
+
+            some = b.fold((SKIPPED,), better, "or", False)
+            some = b.or_(b.lt(b.convert(first, _I64), k), some)
+            walk = lambda j: step(b.iadd(first, j))  # noqa: E731
+            b.when(some, lambda: b.loop(SKIPPED, walk, independent=False))
+
+        n_blocks = shape[axis] // SKIPPED
+        b.loop(n_blocks, block, independent=False)
+        done = n_blocks * SKIPPED
+        rest = lambda j: step(b.iadd(j, done))  # noqa: E731
+        b.loop(shape[axis] - done, rest, independent=False)
+
+    b.nest((*shape[:axis], *shape[axis + 1 :]), run)
+
+
+def _top_by_sorting(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> None:
+    """Sort every line downwards and keep the first k."""
+    shape = x.shape
+    sorter = Counting(b, shape[axis], True)
+
+    def downwards(element: Any) -> Any:
+        """Return the integer that orders elements downwards."""
+        return b.not_(ordered(b, element))
+
+    def run(line: Sequence[Any]) -> None:
+        """Sort one line."""
+        best = sorter.sort(lambda i: x.at(*line_index(line, axis, i)), downwards, True)
+
+        def finish(i: Any) -> None:
+            """Store one of the k."""
+            at = line_index(line, axis, i)
+            b.store(targets[0], at, best.at(i))
+            b.store(targets[1], at, sorter.positions[0].at(i))
+
+        b.loop(k, finish)
+
+    in_turn(b, (*shape[:axis], *shape[axis + 1 :]), run)
+
+
+top_k_p = TopK()
+
+
+def top_k(operand: Value, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Value]:
+    """Return the k largest elements along `axis`, largest first, and their positions.
+
+    operand: (m, n) -> (m, k), int32 (m, k).  Of equal elements the first ones win.
+
+    >>> lax.top_k(jnp.array([3, 9, 5]), 2)
+    [Array([9, 5], dtype=int32), Array([1, 2], dtype=int32)]
+    """
+    axis = canonical_axis(axis, len(shape_of(operand)))
+    return list(top_k_p.bind(operand, axis=axis, is_stable=is_stable, k=int(k)))
