@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 
 import cloudpickle
@@ -60,6 +61,76 @@ for _ in range(5): in_child()
 going = False
 for thread in threads: thread.join()
 """
+    )
+
+
+def test_a_fork_waits_for_the_compiler() -> None:
+    run_program(
+        USED
+        + FORK
+        + """
+def steps(x):
+    for i in range(400):
+        x = jnp.sin(x) + jnp.cumsum(x * i)
+    return x
+lowered = jax.jit(steps).lower(jnp.ones(10))
+thread = threading.Thread(target=lowered.compile)
+thread.start()
+forks = 0
+while thread.is_alive():
+    time.sleep(0.05)
+    in_child()
+    forks += 1
+assert forks, "the program was compiled too soon"
+"""
+    )
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_a_forked_child_starts_workers_of_its_own() -> None:
+    run_program(
+        """
+def threads():
+    return len(os.listdir("/proc/self/task"))
+f = jax.jit(lambda x: jnp.sin(jnp.sin(x)).sum())
+x = jnp.ones(2_000_000)
+before = threads()
+f(x)
+assert threads() == before + 2, (before, threads())
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        assert threads() == 1
+        f(x)
+        os._exit(threads())
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 3, status
+""",
+        TAPELESS_NUM_THREADS="3",
+    )
+
+
+def test_a_signal_reaches_a_loop_in_a_forked_child() -> None:
+    run_program(
+        """
+f = jax.jit(lambda n: lax.while_loop(lambda i: i != n, lambda i: (i + 3) & 1023, jnp.int32(0)))
+f(6)
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, lambda number, frame: os._exit(7))
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        f(-1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    done.append(pid)
+done = []
+fork()
+thread = threading.Thread(target=fork)  # which is the main thread of the child
+thread.start()
+thread.join()
+assert len(done) == 2
+""",
+        limit=20.0,
     )
 
 

@@ -364,18 +364,21 @@ def slow(x):
 f, x = jax.jit(slow), jnp.ones(50_000)
 f(x)
 signal.signal(signal.SIGALRM, ring)
-caught = 0
+caught = {Alarm: 0, KeyboardInterrupt: 0}
 for number in range(150):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0002 * (number % 50))
         f(x), f(x)
         signal.setitimer(signal.ITIMER_REAL, 0)
-    except (Alarm, KeyboardInterrupt):
-        caught += 1
-print(caught == len(raised), caught > 10)
+    except (Alarm, KeyboardInterrupt) as error:
+        caught[type(error)] += 1
+print(sum(caught.values()) == len(raised), caught[Alarm] > 10)
+# In the few instructions between the look and the first line of the callback, ctypes drops it.
+print(caught[KeyboardInterrupt] * 10 < caught[Alarm])
 """
     ) as child:
         child.expect("True True")
+        child.expect("True")
         assert child.end()[0] == 0
 
 

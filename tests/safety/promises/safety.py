@@ -80,6 +80,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             SIGNALS + "test_an_alarm_raises_the_exception_of_its_handler",
         ),
         Mutation(
+            "signals are looked for as a callback begins",
+            "tapeless/compiler/interrupts.py",
+            "  %status = call i32 @handled()\n  %quiet",
+            "  %status = add i32 0, 0\n  %quiet",
+            SIGNALS + "test_a_signal_just_before_a_callback_is_not_lost",
+        ),
+        Mutation(
             "a handler of SIGTERM ends the program its way",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
@@ -232,6 +239,29 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
                 "        return self"
             ),
             PROCESSES + "test_arrays_and_trees_travel",
+        ),
+    ),
+    "A fork waits for the compiler, and its child has workers and signals of its own": (
+        Mutation(
+            "a lock is held while the process forks",
+            "tapeless/compiler/linker.py",
+            "before=LLVM_LOCK.acquire,",
+            "before=lambda: None,",
+            PROCESSES + "test_a_fork_waits_for_the_compiler",
+        ),
+        Mutation(
+            "the pool is reset in a forked child",
+            "tapeless/compiler/linker.py",
+            "    shared.reset()\n",
+            "",
+            PROCESSES + "test_a_forked_child_starts_workers_of_its_own",
+        ),
+        Mutation(
+            "a forked child handles signals",
+            "tapeless/compiler/linker.py",
+            "    shared.set_main(threading.get_ident())\n",
+            "    shared.set_main(0)\n",
+            PROCESSES + "test_a_signal_reaches_a_loop_in_a_forked_child",
         ),
     ),
     "Eight threads neither hang nor err": (
