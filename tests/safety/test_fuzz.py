@@ -48,6 +48,9 @@ def test_the_fuzzer_sees_crashes_hangs_and_faults(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fuzz, "LIMIT", 1)
     assert "hang" in fuzz.check("[0 for _ in iter(int, 1)]", names)
     assert "fault" in fuzz.check("nothing_of_this_name", names)
+    assert fuzz.check("jit(lambda x: x[...])({})", names) is None
+    looks_up = {"looks_up": lambda: {}[...]}
+    assert "fault" in fuzz.check("looks_up()", {**names, **looks_up})
     monkeypatch.setattr(fuzz, "sys", types.SimpleNamespace(executable="/bin/false"))
     report = fuzz.Report()
     fuzz.fuzz(0, 1, report)
