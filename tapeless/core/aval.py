@@ -126,9 +126,8 @@ class ShapedArray(AbstractValue):
         """Return the type of its tangents: itself for inexact dtypes, else float0."""
         return self if self.is_inexact else ShapedArray(self.shape, dtypes.float0)
 
-    def to_tangent_aval(self) -> ShapedArray:
-        """Return the type of its tangents, under the name that libraries know."""
-        return self.tangent()
+    # The names that libraries know.
+    to_tangent_aval = at_least_vspace = tangent
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """Return the printed form, `float32[3,4]`, or `f32[3,4]` with short dtypes."""
@@ -198,7 +197,7 @@ class AbstractRef(AbstractValue):
         """Return the type of its tangents: a reference to those of the array."""
         return AbstractRef(self.inner_aval.tangent())
 
-    to_tangent_aval = tangent
+    to_tangent_aval = at_least_vspace = tangent
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """Return the printed form, `Ref{float32[3]}`."""
@@ -274,17 +273,17 @@ class ShapeDtypeStruct:
 
 # Each takes values of its type only.
 AvalOf = Callable[[Any], ShapedArray]
-_aval_of_type: dict[type, AvalOf] = {}
+aval_of_type: dict[type, AvalOf] = {}
 
 
 def register_value_type(kind: type, aval_of: AvalOf) -> None:
     """Let values of the type `kind` reach primitives; `aval_of(x)` is their aval."""
-    _aval_of_type[kind] = aval_of
+    aval_of_type[kind] = aval_of
 
 
 def is_value(x: object) -> bool:
     """Tell whether `x` may be an operand of a primitive."""
-    return type(x) in _aval_of_type or _find_base(type(x)) is not None
+    return type(x) in aval_of_type or _find_base(type(x)) is not None
 
 
 def typeof(x: object) -> ShapedArray:
@@ -293,7 +292,7 @@ def typeof(x: object) -> ShapedArray:
     >>> typeof(1.5)
     ShapedArray(float32[], weak_type=True)
     """
-    aval_of = _aval_of_type.get(type(x)) or _find_base(type(x))
+    aval_of = aval_of_type.get(type(x)) or _find_base(type(x))
     if aval_of is None:
         aval = getattr(x, "aval", None)
         if isinstance(aval, ShapedArray):
@@ -305,9 +304,9 @@ def typeof(x: object) -> ShapedArray:
 def _find_base(kind: type) -> AvalOf | None:
     """Find the entry of a base class, and remember it for the subclass."""
     for base in kind.__mro__[1:-1]:
-        if base in _aval_of_type:
-            _aval_of_type[kind] = _aval_of_type[base]
-            return _aval_of_type[base]
+        if base in aval_of_type:
+            aval_of_type[kind] = aval_of_type[base]
+            return aval_of_type[base]
     return None
 
 

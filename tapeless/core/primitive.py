@@ -88,8 +88,9 @@ class Primitive:
     prints_as_bound = False
     # Whether `phrase` writes the text of equations.
     has_phrase = False
-    # What libraries that walk programs ask: `bind` returns a sequence.
+    # What libraries that walk programs ask: `bind` returns a sequence; no operand is a function.
     multiple_results = True
+    call_primitive = map_primitive = False
     # Which rules are not the default ones, for passes that need not call those.
     has_effects = has_split = has_dce = has_stage = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 
-from tapeless.dropin.private import ADDED
+from tapeless.dropin.private import ADDED, ELSEWHERE
 from tapeless.util import lazy
 from tapeless.util.names import public_names
 
@@ -26,6 +26,14 @@ def missing(module: types.ModuleType, name: str) -> AttributeError:
     error = AttributeError(f"module {shown!r} has no attribute {name!r}", name=name, obj=module)
     error.add_note(_NOTE.format(module=shown))
     return error
+
+
+def _found(value: object) -> object:
+    """Return what an entry of a table stands for: `module:attribute`, or the object itself."""
+    if isinstance(value, str) and ":" in value:
+        module, _, attribute = value.partition(":")
+        return getattr(lazy.now(module), attribute)
+    return value
 
 
 class Facade(types.ModuleType):
@@ -52,6 +60,10 @@ class Facade(types.ModuleType):
         """
         if name == "__all__":
             return [name for name in dir(self) if not name.startswith("_")]
+        elsewhere = ELSEWHERE.get(self.__name__, {})
+        if name in elsewhere:
+            value = self.__dict__[name] = _found(elsewhere[name])
+            return value
         if name not in self._public or name.startswith("_src"):
             raise missing(self, name)
         try:
@@ -66,6 +78,7 @@ class Facade(types.ModuleType):
     def __dir__(self) -> list[str]:
         """List the public names that exist."""
         here = {name for name in self._public if hasattr(self._target, name)}
+        here.update(ELSEWHERE.get(self.__name__, ()))
         return sorted(here | {name for name in self.__dict__ if name.startswith("__")})
 
 
@@ -83,11 +96,7 @@ class Table(types.ModuleType):
         """Return an attribute, and keep it."""
         if name not in self._entries:
             raise missing(self, name)
-        value = self._entries[name]
-        if isinstance(value, str) and ":" in value:
-            module, _, attribute = value.partition(":")
-            value = getattr(lazy.now(module), attribute)
-        self.__dict__[name] = value
+        value = self.__dict__[name] = _found(self._entries[name])
         return value
 
     def __dir__(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Names outside JAX's public modules that libraries need, as (module, name) to what stands for it.
 
-What is in `TABLES` is kept to what a library that runs here imports or calls; the libraries stand
-beside the entries.  Values are `module:attribute`, or objects.
+What is in `TABLES` and `ELSEWHERE` is kept to what a library that runs here imports or calls; the
+libraries stand beside the entries.  Values are `module:attribute`, or objects.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ADDED", "TABLES"]
+__all__ = ["ADDED", "ELSEWHERE", "TABLES"]
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -50,6 +50,12 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     # SciPy and scikit-learn
     "jax.numpy": ("__array_api_version__", "__array_namespace_info__"),
     "jax.version": ("__version__", "__version_info__"),
+}
+
+# Attributes of public modules that stand in other modules of this package.
+ELSEWHERE: Mapping[str, Mapping[str, object]] = {
+    # tfp, and with it distrax, rlax and dynamax: they enter a class of their own.
+    "jax.core": {"pytype_aval_mappings": "tapeless.core.aval:aval_of_type"},
 }
 
 TABLES: Mapping[str, Mapping[str, object]] = {

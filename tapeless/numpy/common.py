@@ -15,7 +15,7 @@ arrays: they cost nothing eagerly and are printed in place in programs.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ __all__ = [
     "is_arraylike",
     "is_complex",
     "is_inexact",
+    "listed",
     "narrowed",
     "number_like",
     "ndim",
@@ -162,6 +163,17 @@ def concrete_value(x: Any, context: str) -> Any:
             f"with shape {x.aval.str_short(False)}\n{context}\n{x.origin()}\n"
         )
     return found
+
+
+def listed(x: Any) -> Any:
+    """Return a user's integers as something to go through: an integer alone is a list of one.
+
+    Whatever has places and a length counts as a list: libraries have shapes of their own classes.
+    """
+    if isinstance(x, (tuple, list)):
+        return x
+    has_places = hasattr(type(x), "__getitem__") and not isinstance(x, Mapping)
+    return x if has_places and getattr(x, "ndim", 1) else (x,)
 
 
 def shape_error(shape: Any) -> TypeError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Sequence
 from typing import IO, Any, NoReturn
 
 import numpy as np
@@ -28,6 +27,7 @@ from tapeless.numpy.common import (
     const,
     convert,
     dtype_of,
+    listed,
     number_dtype,
     promote_shapes,
     shape_error,
@@ -67,9 +67,7 @@ __all__ = [
 
 def shape_argument(shape: Any) -> tuple[int, ...]:
     """Return a user's shape, an integer or a sequence of integers, as a tuple."""
-    is_scalar = isinstance(shape, (Tracer, Array, np.ndarray)) and shape.ndim == 0
-    if is_scalar or not isinstance(shape, (tuple, Sequence, np.ndarray, Array, Tracer)):
-        shape = (shape,)
+    shape = listed(shape)
     try:
         sizes = tuple(map(operator.index, shape))
     except TypeError:
@@ -286,8 +284,8 @@ def arange(
     if dtype is not None:
         dtype = number_dtype(dtypes.check_user_dtype_supported(dtype, "arange"), "arange")
     given = {"start": start, "stop": stop, "step": step}
-    if stop is None and step is None:
-        given = {"stop": start}
+    if stop is None:
+        given = {"stop": start, "step": step}
     bounds = {name: _bound(name, value) for name, value in given.items() if value is not None}
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(dtypes.result_type(*bounds.values()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tapeless.numpy.common import (
     concrete_value,
     convert,
     dtype_of,
+    listed,
 )
 from tapeless.numpy.creation import shape_argument
 from tapeless.numpy.joining import take_rows, tile
@@ -195,10 +195,7 @@ def resize(a: Any, new_shape: Any) -> Array:
            [1, 2, 0, 1]], dtype=int32)
     """
     check_arraylike("resize", a)
-    if isinstance(new_shape, Sequence):
-        wanted = tuple(map(operator.index, new_shape))
-    else:
-        wanted = (operator.index(new_shape),)
+    wanted = tuple(map(operator.index, listed(new_shape)))
     if any(size < 0 for size in wanted):
         raise ValueError("all elements of `new_shape` must be non-negative")
     flat = ravel(a)

@@ -21,6 +21,7 @@ from tapeless.numpy.common import (
     const,
     convert,
     dtype_of,
+    listed,
     promote_dtypes,
     value_of,
 )
@@ -397,8 +398,7 @@ def tile(A: Any, reps: Any) -> Array:
     """
     check_arraylike("tile", A)
     x = asarray(A)
-    counts = tuple(reps) if isinstance(reps, (Sequence, np.ndarray, Array)) else (reps,)
-    counts = tuple(operator.index(count) for count in counts)
+    counts = tuple(operator.index(count) for count in listed(reps))
     if any(count < 0 for count in counts):
         raise ValueError(f"tile: reps must not be negative; got {reps}")
     rank = max(len(counts), typeof(x).ndim)

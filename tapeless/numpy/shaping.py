@@ -24,6 +24,7 @@ from tapeless.numpy.common import (
     canonicalize_axis,
     check_arraylike,
     check_broadcastable,
+    listed,
     shape_error,
     value_of,
 )
@@ -93,9 +94,8 @@ def reshape(
 
 def _new_shape(old: Shape, shape: Any) -> Shape:
     """Return the shape asked for, with -1 replaced."""
-    given: Any = shape if isinstance(shape, (tuple, Sequence, np.ndarray, Array)) else [shape]
     try:
-        sizes = tuple(map(operator.index, given))
+        sizes = tuple(map(operator.index, listed(shape)))
     except TypeError:
         raise shape_error(shape) from None
     total = math.prod(old)

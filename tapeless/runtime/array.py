@@ -405,6 +405,8 @@ def as_array(x: Any) -> Array:
             x = _checked_int(x, dtype)
         return array_from_numpy(np.asarray(x, dtype), not isinstance(x, bool))
     aval = typeof(x)  # raises TypeError for what is no value at all
+    if hasattr(x, "__array__"):  # of a type that a library entered
+        return array_from_numpy(np.asarray(x))
     raise TypeError(f"Value {x!r} of type {aval} is not an array")
 
 

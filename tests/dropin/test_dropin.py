@@ -158,3 +158,18 @@ def test_cond_with_an_operand_per_branch():
         "print(f(True), f(False))"
     )
     assert printed == "3.0 10.0\n"
+
+
+def test_a_class_that_a_library_enters_among_the_types_of_values():
+    printed = statements(
+        "import jax, numpy, jax.numpy as jnp\n"
+        "class Variable:\n"
+        "    def __array__(self, dtype=None, copy=None):\n"
+        "        return numpy.float32([1.0, 2.0])\n"
+        "    shape, dtype = (2,), numpy.dtype('float32')\n"
+        "table = jax.core.pytype_aval_mappings\n"
+        "table[Variable] = table[numpy.ndarray]\n"
+        "print(jnp.add(Variable(), 1), jax.jit(lambda x: x * 2)(Variable()))\n"
+        "print('pytype_aval_mappings' in dir(jax.core))"
+    )
+    assert printed == "[2. 3.] [2. 4.]\nTrue\n"

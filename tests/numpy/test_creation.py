@@ -23,6 +23,47 @@ def test_constants(shape):
     same(jax.jit(lambda: jnp.full(shape, 2.5))(), np.full(shape, 2.5, np.float32))
 
 
+class Extents:
+    """A shape of a library's own class."""
+
+    def __init__(self, *sizes):
+        self.sizes = sizes
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def __getitem__(self, place):
+        return self.sizes[place]
+
+
+@pytest.mark.parametrize("sizes", [(), (1,)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        jnp.zeros,
+        lambda shape: jnp.full(shape, 2.0),
+        lambda shape: jnp.broadcast_to(1.0, shape),
+        lambda shape: jnp.reshape(1.0, shape),
+        lambda shape: jnp.ones(()).reshape(shape),
+        lambda shape: jnp.tile(1.0, shape),
+        lambda shape: jnp.resize(1.0, shape),
+    ],
+)
+def test_a_shape_may_be_of_any_class_with_places(make, sizes):
+    assert make(Extents(*sizes)).shape == sizes
+
+
+def test_a_mapping_is_no_shape():
+    with pytest.raises(TypeError, match="1D sequences"):
+        jnp.zeros({0: 1})
+
+
+def test_a_range_with_a_step_but_no_end_counts_to_its_first_number():
+    same(jnp.arange(5, None, 2), np.arange(5, None, 2))
+    with pytest.raises(TypeError):
+        jnp.arange(None, None, 2)
+
+
 def test_full_of_an_array_broadcasts():
     same(jnp.full((2, 3), jnp.arange(3)), np.full((2, 3), np.arange(3)))
 
