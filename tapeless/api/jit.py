@@ -30,7 +30,7 @@ from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
-from tapeless.runtime import fastcall
+from tapeless.runtime import callkeys, fastcall
 from tapeless.runtime.array import Array
 from tapeless.runtime.cache import TraceCache, TracedProgram, log_compilation
 from tapeless.runtime.captures import snapshot
@@ -43,7 +43,7 @@ from tapeless.transforms.references import takes_references
 from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
-from tapeless.tree.treedef import LEAF_TREEDEF, PyTreeDef
+from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events
 from tapeless.util.frames import filter_traceback
 
@@ -217,41 +217,38 @@ class JitFunction:
         traced: TracedProgram,
         executable: Executable,
     ) -> None:
-        """Enter a route for a call of flat arguments; for any other, expect it to come again."""
-        tokens = fastcall.tokens_of(leaves)
+        """Enter a route for a call like this; where there can be none, expect it to come again."""
+        tokens = callkeys.tokens_of(leaves)
         if tokens is None or context.axes or executable.donated:
             return
-        join, single = traced.out_tree.unflatten, traced.out_tree is LEAF_TREEDEF
+        walk = callkeys.Walk()
         key = None
         if traced.captured is None:  # or else each call compares
-            key = self._flat_key(args, kwargs, leaves, tokens)
-        if key is not None:
-            found = fastcall.route(executable, tokens, join, single)
+            key = self._route_key(args, kwargs, walk)
+        if key is not None and walk.has_arguments(leaves):
+            found = fastcall.route(executable, tokens, traced.out_tree, walk.order)
             if found is not None:
                 if len(self.routes) >= _MOST_ROUTES:
                     self.routes.clear()
                 self.routes[key] = found
             return
-        plan = fastcall.plan_for(executable, tokens)
+        plan = fastcall.plan_for(executable, tokens, traced.out_tree)
         if plan is not None:
             _, _, static = self.static.divide(args, kwargs)
             self._recent = _Expected(self.static, static, tree, plan, traced, executable)
 
-    def _flat_key(
-        self, args: tuple, kwargs: dict, leaves: list[Value], tokens: tuple
-    ) -> tuple | None:
-        """Return the key of a route for a call whose arguments are leaves or static."""
+    def _route_key(self, args: tuple, kwargs: dict, walk: callkeys.Walk) -> tuple | None:
+        """Return the key of a route for a call, unless a static argument keeps it from having one.
+
+        The leaves of the arguments join the walk.
+        """
         static = self.static.positions(len(args)) if args and self.is_static else ()
         if self.is_static and (kwargs or not self.mask_is_whole):
             return None
-        given = [x for i, x in enumerate(args) if i not in static] + list(kwargs.values())
-        flat = len(given) == len(leaves) and all(map(operator.is_, given, leaves))
-        if not flat or list(kwargs) != sorted(kwargs):
-            return None
-        rest = iter(tokens)
-        parts = [(type(x), x) if i in static else next(rest) for i, x in enumerate(args)]
+        parts = [(type(x), x) if i in static else walk.argument(x) for i, x in enumerate(args)]
+        named = walk.arguments_by_name(kwargs)
         names = (tuple(kwargs),) if kwargs else ()
-        return (config.trace_context(), *parts, *rest, *names)
+        return (config.trace_context(), *parts, *named, *names)
 
     def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], PyTreeDef, TracedProgram]:
         """Return the leaves of the dynamic arguments, their tree, and the program for them."""
@@ -380,10 +377,10 @@ fastcall.accelerate(StaticJitFunction, "__call__", "call_static")
 
 
 class _Expected:
-    """The last call of a function whose arguments are trees, named or static."""
+    """The last call of a function, where it can have no route."""
 
     __slots__ = (
-        "captured", "divide", "executable", "join", "run", "settings", "static", "tree",
+        "captured", "divide", "executable", "run", "settings", "static", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -400,7 +397,6 @@ class _Expected:
         self.static = static
         self.tree = tree
         self.run = plan.run
-        self.join = traced.out_tree.unflatten
         self.captured = traced.captured
         self.settings = config.trace_context()
         self.executable = (executable, plan)
@@ -420,8 +416,7 @@ class _Expected:
             leaves, tree = tree_flatten(both)
             if tree is not self.tree:
                 return NotImplemented
-        outs = self.run(*leaves)
-        return outs if outs is NotImplemented else self.join(outs)
+        return self.run(*leaves)
 
 
 def _refuse_aliases(function: Callable, traced: TracedProgram, leaves: Sequence[Value]) -> None:

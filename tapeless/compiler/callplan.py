@@ -1,8 +1,8 @@
 """The native call by a plan: arguments to addresses, memory for results, the entry, the results.
 
 This is the middle of the call stub; `callstub.py` has the vocabulary, what both need, and the ways
-in. `execute` is the whole: it answers with a tuple of Arrays or a single one, with null if it
-raised, or with DECLINED, having done nothing, when Python has to do the call.
+in. `execute` is the whole: it answers with the tree of results, with null if it raised, or with
+DECLINED, having done nothing, when Python has to do the call.
 
 The text reads a field of a plan as `FIELD.name` and a Python object as `OBJECT.name`; `with_fields`
 and `callstub.stub_text` put in what these stand for.
@@ -16,10 +16,13 @@ __all__ = ["PLAN", "RUN_TEXT", "SCALARS", "STACK_ARENA", "with_fields"]
 
 # The fields of a plan.  `consts` points to addresses, `kinds` to one number per argument (0: an
 # Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval,
-# place), `sources` to the captured Arrays, `tokens` to the tokens of the arguments.
+# place), `sources` to the captured Arrays, `tokens` to the tokens of the arguments, `order` (null
+# if it is the one of the walk) to the number in the walk of each argument, `steps` to those that
+# put the results together.
 PLAN = (
     "entry", "n_consts", "n_args", "n_blocks", "n_results", "arena", "release", "failed",
-    "consts", "kinds", "sizes", "results", "sources", "tokens", "single",
+    "consts", "kinds", "sizes", "results", "sources", "tokens", "order", "n_steps", "steps",
+    "n_stack",
 )  # fmt: skip
 
 # What a scalar argument is stored as.
@@ -316,36 +319,48 @@ share:
   ret ptr %shared
 }
 
-; Put all results into a tuple.
-define internal ptr @all_results(ptr %plan, ptr %args, ptr %owners, ptr %table) {
+; Write the leaves of a walk in the order of the arguments.
+define internal void @sort(ptr %order, ptr %leaves, i64 %n, ptr %args) {
 entry:
-  %n = load i64, ptr FIELD.n_results
-  %tuple = call ptr @PyTuple_New(i64 %n)
   br label %test
 test:
-  %i = phi i64 [0, %entry], [%next, %put]
+  %i = phi i64 [0, %entry], [%next, %copy]
   %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %done
-one:
-  %x = call ptr @result(ptr %plan, i64 %i, ptr %args, ptr %owners, ptr %table)
-  %none = icmp eq ptr %x, null
-  br i1 %none, label %bad, label %put
-put:
-  %s = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %x)
+  br i1 %more, label %copy, label %done
+copy:
+  %o = getelementptr i64, ptr %order, i64 %i
+  %number = load i64, ptr %o
+  %from = getelementptr ptr, ptr %leaves, i64 %number
+  %x = load ptr, ptr %from
+  %to = getelementptr ptr, ptr %args, i64 %i
+  store ptr %x, ptr %to
   %next = add i64 %i, 1
   br label %test
-bad:
-  call void @Py_DecRef(ptr %tuple)
-  ret ptr null
 done:
-  ret ptr %tuple
+  ret void
 }
 
 ; Call the program: its results, null if it raised, or DECLINED if Python has to do it.
-define internal ptr @execute(ptr %plan, ptr %args, i64 %single) {
+define internal ptr @execute(ptr %plan, ptr %walk) {
 entry:
-  %n_consts = load i64, ptr FIELD.n_consts
   %n_args = load i64, ptr FIELD.n_args
+  %n_leaves = load i64, ptr %walk
+  %leaves = getelementptr %walk_type, ptr %walk, i64 0, i32 2
+  %order = load ptr, ptr FIELD.order
+  %fits = icmp eq i64 %n_args, %n_leaves
+  br i1 %fits, label %look, label %refuse
+refuse:
+  ret ptr DECLINED
+look:
+  %sorted = icmp eq ptr %order, null
+  br i1 %sorted, label %start, label %sort
+sort:
+  %own = alloca ptr, i64 %n_args
+  call void @sort(ptr %order, ptr %leaves, i64 %n_args, ptr %own)
+  br label %start
+start:
+  %args = phi ptr [%leaves, %look], [%own, %sort]
+  %n_consts = load i64, ptr FIELD.n_consts
   %n_blocks = load i64, ptr FIELD.n_blocks
   %before = add i64 %n_consts, %n_args
   %n_table = add i64 %before, %n_blocks
@@ -385,16 +400,10 @@ failed:
   call void @Py_DecRef(ptr %number)
   br label %end
 collect:
-  %one = icmp ne i64 %single, 0
-  br i1 %one, label %first, label %every
-first:
-  %x = call ptr @result(ptr %plan, i64 0, ptr %args, ptr %owners, ptr %table)
-  br label %end
-every:
-  %all = call ptr @all_results(ptr %plan, ptr %args, ptr %owners, ptr %table)
+  %all = call ptr @build(ptr %plan, ptr %args, ptr %owners, ptr %table)
   br label %end
 end:
-  %value = phi ptr [null, %make], [null, %failed], [%x, %first], [%all, %every]
+  %value = phi ptr [null, %make], [null, %failed], [%all, %collect]
   br label %test
 test:
   %i = phi i64 [0, %end], [%next, %drop]

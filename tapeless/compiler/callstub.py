@@ -9,13 +9,14 @@ in for, which does the same for everything.
 The vocabulary:
 
     token    what decides a program of an argument: the aval of an Array, the type of anything else;
-             a NumPy array is made an Array first, which `kept` keeps alive; of a static argument it
-             is (type, value)
+             a NumPy array is made an Array first; of a static argument it is (type, value), of a
+             tree see `callwalk.py`
+    walk     the leaves of the arguments
     key      the tuple (settings, token, ...); for an eager operation (operation, settings, token,
              ..., name, value, ...)
-    route    what a table has under a key: (address of a plan, what keeps the plan alive, function
-             that puts the results together or None)
-    plan     an array of int64 that describes a call: see `callplan.py`
+    route    what a table has under a key: (address of a plan, what keeps the plan alive)
+    plan     an array of int64 that describes a call: see `callplan.py`, and `callbuild.py` for how
+             the results are put together
 
 Small results are `bytes` objects, whose memory is Python's own pool and costs nothing to manage;
 large ones come from `runtime/memory.py`.  The interpreter lock is kept during small programs.
@@ -25,7 +26,9 @@ from __future__ import annotations
 
 import re
 
+from tapeless.compiler.callbuild import BUILD_TEXT
 from tapeless.compiler.callplan import RUN_TEXT, STACK_ARENA, with_fields
+from tapeless.compiler.callwalk import MOST_LEAVES, MOST_LEVELS, WALK_TEXT
 
 __all__ = ["OBJECTS", "stub_text"]
 
@@ -34,10 +37,13 @@ OBJECTS = (
     "array_type", "aval", "place", "block", "current", "values", "epoch", "stamped", "context",
     "trace", "base", "mask", "allocate", "address", "routes", "operations",
     "call_slowly", "process_slowly", "not_implemented", "ndarray", "shape", "dtype", "tobytes",
-    "small_types", "array_of_numbers", "none",
+    "small_types", "array_of_numbers", "none", "dict", "tuple", "list", "str", "containers",
 )  # fmt: skip
 
 _SMALL = 1 << 15
+
+# Of the flags of CPython's types: made by a class statement, subclass of list, tuple, dict.
+_CONTAINER_FLAGS = 1 << 9 | 1 << 25 | 1 << 26 | 1 << 29
 
 _DECLARED = """
 declare ptr @PyObject_Type(ptr)
@@ -60,7 +66,12 @@ declare i64 @PyTuple_Size(ptr)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare ptr @PyList_New(i64)
-declare i32 @PyList_Append(ptr, ptr)
+declare i64 @PyList_Size(ptr)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare ptr @PyList_GetItem(ptr, i64)
+declare i64 @PyType_GetFlags(ptr)
+declare ptr @PyDict_Copy(ptr)
+declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
@@ -129,98 +140,6 @@ nothing:
   ret ptr null
 }
 
-; The Array with the elements of a NumPy array, a new reference; null if it has none.
-define internal ptr @from_numpy(ptr %x) {
-entry:
-  %n_shape = load ptr, ptr OBJECT.shape
-  %n_dtype = load ptr, ptr OBJECT.dtype
-  %shape = call ptr @PyObject_GetAttr(ptr %x, ptr %n_shape)
-  %dtype = call ptr @PyObject_GetAttr(ptr %x, ptr %n_dtype)
-  %key = call ptr @PyTuple_New(i64 2)
-  %k0 = call i32 @PyTuple_SetItem(ptr %key, i64 0, ptr %shape)
-  %k1 = call i32 @PyTuple_SetItem(ptr %key, i64 1, ptr %dtype)
-  %types = load ptr, ptr OBJECT.small_types
-  %aval = call ptr @find(ptr %types, ptr %key)
-  %unknown = icmp eq ptr %aval, null
-  br i1 %unknown, label %ask, label %copy
-copy:
-  %self = alloca ptr
-  store ptr %x, ptr %self
-  %n_tobytes = load ptr, ptr OBJECT.tobytes
-  %data = call ptr @PyObject_VectorcallMethod(ptr %n_tobytes, ptr %self, i64 1, ptr null)
-  %no_data = icmp eq ptr %data, null
-  br i1 %no_data, label %failed, label %wrap
-failed:
-  call void @PyErr_Clear()
-  call void @Py_DecRef(ptr %aval)
-  ret ptr null
-wrap:
-  %start = call ptr @PyBytes_AsString(ptr %data)
-  %place = call ptr @PyLong_FromVoidPtr(ptr %start)
-  %array = call ptr @array(ptr %aval, ptr %data, ptr %place)
-  call void @Py_DecRef(ptr %place)
-  call void @Py_DecRef(ptr %data)
-  call void @Py_DecRef(ptr %aval)
-  ret ptr %array
-ask:
-  %python = load ptr, ptr OBJECT.array_of_numbers
-  %made = call ptr @PyObject_CallOneArg(ptr %python, ptr %x)
-  %raised = icmp eq ptr %made, null
-  br i1 %raised, label %clear, label %look
-clear:
-  call void @PyErr_Clear()
-  ret ptr null
-look:
-  %none = load ptr, ptr OBJECT.none
-  %is_none = icmp eq ptr %made, %none
-  br i1 %is_none, label %nothing, label %done
-nothing:
-  call void @Py_DecRef(ptr %made)
-  ret ptr null
-done:
-  ret ptr %made
-}
-
-; The token of the argument in `slot`, a new reference; null if it has none.  A NumPy array gives
-; its slot to an Array, which goes into the list `kept`.
-define internal ptr @token(ptr %slot, ptr %kept) {
-  %x = load ptr, ptr %slot
-  %type = call ptr @PyObject_Type(ptr %x)
-  %array = load ptr, ptr OBJECT.array_type
-  %is = icmp eq ptr %type, %array
-  br i1 %is, label %typed, label %other
-typed:
-  %y = phi ptr [%x, %0], [%made, %put]
-  call void @Py_DecRef(ptr %type)
-  %name = load ptr, ptr OBJECT.aval
-  %aval = call ptr @attribute(ptr %y, ptr %name)
-  ret ptr %aval
-other:
-  %ndarray = load ptr, ptr OBJECT.ndarray
-  %is_numpy = icmp eq ptr %type, %ndarray
-  br i1 %is_numpy, label %convert, label %done
-done:
-  ret ptr %type
-convert:
-  %made = call ptr @from_numpy(ptr %x)
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %done, label %keep
-keep:
-  %list = load ptr, ptr %kept
-  %first = icmp eq ptr %list, null
-  br i1 %first, label %start, label %put
-start:
-  %new = call ptr @PyList_New(i64 0)
-  store ptr %new, ptr %kept
-  br label %put
-put:
-  %all = phi ptr [%list, %keep], [%new, %start]
-  %a = call i32 @PyList_Append(ptr %all, ptr %made)
-  call void @Py_DecRef(ptr %made)
-  store ptr %made, ptr %slot
-  br label %typed
-}
-
 ; The settings that staging may read, a new reference; null if they may have changed.
 define internal ptr @settings() {
   %current = load ptr, ptr OBJECT.current
@@ -244,53 +163,6 @@ drop:
   ret ptr null
 nothing:
   ret ptr null
-}
-
-; Put the tokens of n arguments into a tuple, from `start` on, and the arguments into `leaves`; what
-; the mask names is static: its token is (type, value), and it is no leaf.
-define internal i1 @put_tokens(ptr %key, i64 %start, ptr %args, i64 %n, i64 %mask, ptr %leaves,
-    ptr %kept) {
-entry:
-  br label %test
-test:
-  %i = phi i64 [0, %entry], [%next, %put]
-  %m = phi i64 [0, %entry], [%m_next, %put]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %good
-one:
-  %where = getelementptr ptr, ptr %args, i64 %i
-  %x = load ptr, ptr %where
-  %short = icmp slt i64 %i, 63
-  %number = select i1 %short, i64 %i, i64 63
-  %shifted = lshr i64 %mask, %number
-  %bit = and i64 %shifted, 1
-  %is_static = icmp ne i64 %bit, 0
-  br i1 %is_static, label %static, label %dynamic
-static:
-  %pair = call ptr @PyTuple_New(i64 2)
-  %type = call ptr @PyObject_Type(ptr %x)
-  %p0 = call i32 @PyTuple_SetItem(ptr %pair, i64 0, ptr %type)
-  call void @Py_IncRef(ptr %x)
-  %p1 = call i32 @PyTuple_SetItem(ptr %pair, i64 1, ptr %x)
-  br label %put
-dynamic:
-  %leaf = getelementptr ptr, ptr %leaves, i64 %m
-  store ptr %x, ptr %leaf
-  %token = call ptr @token(ptr %leaf, ptr %kept)
-  %none = icmp eq ptr %token, null
-  br i1 %none, label %bad, label %put
-put:
-  %part = phi ptr [%pair, %static], [%token, %dynamic]
-  %step = phi i64 [0, %static], [1, %dynamic]
-  %position = add i64 %start, %i
-  %s = call i32 @PyTuple_SetItem(ptr %key, i64 %position, ptr %part)
-  %next = add i64 %i, 1
-  %m_next = add i64 %m, %step
-  br label %test
-good:
-  ret i1 true
-bad:
-  ret i1 false
 }
 
 ; The route under a key, a new reference; null if there is none.  The key's reference is taken.
@@ -318,29 +190,25 @@ define internal ptr @plan_of(ptr %route) {
 """
 
 _DOORS = """
-; A builtin function of the leaves, whose `self` is the address of a plan: a tuple of results, or
+; A builtin function of the leaves, whose `self` is the address of a plan: the results, or
 ; NotImplemented.
 define internal ptr @run(ptr %self, ptr %args, i64 %n) {
 entry:
   %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
   %wanted = load i64, ptr FIELD.n_args
   %tokens = load ptr, ptr FIELD.tokens
-  %kept = alloca ptr
-  store ptr null, ptr %kept
+  %walk = alloca %walk_type
+  call void @begin(ptr %walk)
   %complete = icmp eq i64 %n, %wanted
-  br i1 %complete, label %begin, label %declined
-begin:
-  %leaves = alloca ptr, i64 %n
-  %bytes = mul i64 %n, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %leaves, ptr %args, i64 %bytes, i1 false)
-  br label %test
+  br i1 %complete, label %test, label %declined
 test:
-  %i = phi i64 [0, %begin], [%next, %step]
+  %i = phi i64 [0, %entry], [%next, %step]
   %more = icmp slt i64 %i, %n
   br i1 %more, label %one, label %good
 one:
-  %slot = getelementptr ptr, ptr %leaves, i64 %i
-  %token = call ptr @token(ptr %slot, ptr %kept)
+  %at = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %at
+  %token = call ptr @token(ptr %x, ptr %walk)
   call void @Py_DecRef(ptr %token)
   %t = getelementptr ptr, ptr %tokens, i64 %i
   %expected = load ptr, ptr %t
@@ -350,14 +218,14 @@ step:
   %next = add i64 %i, 1
   br label %test
 good:
-  %value = call ptr @execute(ptr %plan, ptr %leaves, i64 0)
+  %value = call ptr @execute(ptr %plan, ptr %walk)
   %refused = icmp eq ptr %value, DECLINED
   br i1 %refused, label %declined, label %done
 done:
-  call void @release(ptr %kept)
+  call void @release(ptr %walk)
   ret ptr %value
 declined:
-  call void @release(ptr %kept)
+  call void @release(ptr %walk)
   %none = load ptr, ptr OBJECT.not_implemented
   call void @Py_IncRef(ptr %none)
   ret ptr %none
@@ -370,8 +238,8 @@ entry:
   %position = alloca i64
   %name = alloca ptr
   %value = alloca ptr
-  %kept = alloca ptr
-  store ptr null, ptr %kept
+  %walk = alloca %walk_type
+  call void @begin(ptr %walk)
   store ptr %self, ptr %all
   %rest = getelementptr ptr, ptr %all, i64 1
   %three = icmp eq i64 %n, 3
@@ -399,7 +267,6 @@ open:
   br i1 %unknown, label %slow, label %key
 key:
   %operand_array = alloca ptr, i64 %n_operands
-  %xs = alloca ptr, i64 %n_operands
   %n_params = call i64 @PyDict_Size(ptr %params)
   %double = mul i64 %n_params, 2
   %front = add i64 %n_operands, 2
@@ -421,7 +288,7 @@ copy_one:
   br label %copy
 tokens:
   %typed = call i1 @put_tokens(ptr %k, i64 2, ptr %operand_array, i64 %n_operands, i64 0,
-    ptr %xs, ptr %kept)
+    ptr %walk)
   br i1 %typed, label %named, label %drop
 drop:
   call void @Py_DecRef(ptr %k)
@@ -451,15 +318,15 @@ look:
   br i1 %unrouted, label %slow, label %call
 call:
   %plan = call ptr @plan_of(ptr %route)
-  %out = call ptr @execute(ptr %plan, ptr %xs, i64 0)
+  %out = call ptr @execute(ptr %plan, ptr %walk)
   call void @Py_DecRef(ptr %route)
   %refused = icmp eq ptr %out, DECLINED
   br i1 %refused, label %slow, label %done
 done:
-  call void @release(ptr %kept)
+  call void @release(ptr %walk)
   ret ptr %out
 slow:
-  call void @release(ptr %kept)
+  call void @release(ptr %walk)
   %fallback = load ptr, ptr OBJECT.process_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 4, ptr null)
   ret ptr %slowly
@@ -484,9 +351,8 @@ define internal ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 %mas
 entry:
   %n_names = call i64 @count(ptr %names)
   %n_values = add i64 %n, %n_names
-  %leaves = alloca ptr, i64 %n_values
-  %kept = alloca ptr
-  store ptr null, ptr %kept
+  %walk = alloca %walk_type
+  call void @begin(ptr %walk)
   %here = load ptr, ptr OBJECT.context
   %n_trace = load ptr, ptr OBJECT.trace
   %base = load ptr, ptr OBJECT.base
@@ -509,8 +375,7 @@ add_names:
   %k1 = call i32 @PyTuple_SetItem(ptr %k, i64 %front, ptr %names)
   br label %tokens
 tokens:
-  %typed = call i1 @put_tokens(ptr %k, i64 1, ptr %args, i64 %n_values, i64 %mask, ptr %leaves,
-    ptr %kept)
+  %typed = call i1 @put_tokens(ptr %k, i64 1, ptr %args, i64 %n_values, i64 %mask, ptr %walk)
   br i1 %typed, label %look, label %drop
 drop:
   call void @Py_DecRef(ptr %k)
@@ -524,30 +389,15 @@ look:
   br i1 %unrouted, label %slow, label %call
 call:
   %plan = call ptr @plan_of(ptr %route)
-  %single = load i64, ptr FIELD.single
-  %out = call ptr @execute(ptr %plan, ptr %leaves, i64 %single)
+  %out = call ptr @execute(ptr %plan, ptr %walk)
+  call void @Py_DecRef(ptr %route)
   %refused = icmp eq ptr %out, DECLINED
-  br i1 %refused, label %forget, label %whole
-forget:
-  call void @Py_DecRef(ptr %route)
-  br label %slow
-whole:
-  %raised = icmp eq ptr %out, null
-  %is_single = icmp ne i64 %single, 0
-  %ready = or i1 %raised, %is_single
-  br i1 %ready, label %done, label %join
-join:
-  %joiner = call ptr @PyTuple_GetItem(ptr %route, i64 2)
-  %joined = call ptr @PyObject_CallOneArg(ptr %joiner, ptr %out)
-  call void @Py_DecRef(ptr %out)
-  br label %done
+  br i1 %refused, label %slow, label %done
 done:
-  %value = phi ptr [%out, %whole], [%joined, %join]
-  call void @release(ptr %kept)
-  call void @Py_DecRef(ptr %route)
-  ret ptr %value
+  call void @release(ptr %walk)
+  ret ptr %out
 slow:
-  call void @release(ptr %kept)
+  call void @release(ptr %walk)
   %n_all = add i64 %n_values, 1
   %all = alloca ptr, i64 %n_all
   store ptr %self, ptr %all
@@ -558,13 +408,6 @@ slow:
   %fallback = load ptr, ptr OBJECT.call_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
   ret ptr %slowly
-}
-
-; Drop the Arrays that were made of NumPy arrays.
-define internal void @release(ptr %kept) {
-  %list = load ptr, ptr %kept
-  call void @Py_DecRef(ptr %list)
-  ret void
 }
 
 define internal i64 @count(ptr %names) {
@@ -585,6 +428,9 @@ _WORDS = {
     "STACK": str(STACK_ARENA),
     "NO_MEMORY": "-2",
     "DECLINED": "inttoptr (i64 1 to ptr)",
+    "MOST_LEAVES": str(MOST_LEAVES),
+    "MOST_LEVELS": str(MOST_LEVELS),
+    "CONTAINER_FLAGS": str(_CONTAINER_FLAGS),
 }
 
 
@@ -594,7 +440,7 @@ def stub_text() -> str:
     Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a
     builtin function, and `process`, `call` and `call_static`, of methods.
     """
-    text = _DECLARED + with_fields(RUN_TEXT + _DOORS)
+    text = _DECLARED + WALK_TEXT + with_fields(RUN_TEXT + BUILD_TEXT + _DOORS)
     table = f"getelementptr ([{len(OBJECTS)} x ptr], ptr @objects, i64 0, i64 "
 
     def object_place(found: re.Match) -> str:

@@ -20,21 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes
-from tapeless.core.aval import ShapedArray, typeof
+from tapeless import config
+from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Context, context
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, array_of_numbers, small_types
+from tapeless.runtime.callkeys import Steps, Token, containers, tokens_of
+from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable
 
 __all__ = [
     "Plan", "accelerate", "install", "operations", "plan_for", "route", "route_operation",
-    "switched_off", "tokens_of",
+    "switched_off",
 ]  # fmt: skip
 
 callplan = lazy.load("tapeless.compiler.callplan")
 callstub = lazy.load("tapeless.compiler.callstub")
+callwalk = lazy.load("tapeless.compiler.callwalk")
 emit = lazy.load("tapeless.compiler.emit")
 engine = lazy.load("tapeless.compiler.engine")
 target = lazy.load("tapeless.compiler.target")
@@ -42,13 +45,7 @@ target = lazy.load("tapeless.compiler.target")
 # The functions of the stub, with METH_FASTCALL, and some with METH_KEYWORDS.
 _DOORS = {"run": 0x80, "process": 0x80, "call": 0x82, "call_static": 0x82}
 _PATIENCE = 32  # calls before the stub is worth its linking
-_MOST_ARGUMENTS = 2000
-_PLAIN = frozenset(
-    (bool, int, float, np.bool_, np.int32, np.int64, np.float32, np.float64)
-)  # scalars that the stub can read
-
-Token = ShapedArray | type
-Route = tuple[int, Any, Callable | None]
+Route = tuple[int, Any]
 
 operations = BoundedTable(4096)
 
@@ -146,6 +143,11 @@ def _objects() -> ctypes.Array:
         "small_types": small_types,
         "array_of_numbers": array_of_numbers,
         "none": None,
+        "dict": dict,
+        "tuple": tuple,
+        "list": list,
+        "str": str,
+        "containers": containers,
     }
     listed = [objects.get(name, sys.intern(name)) for name in callstub.OBJECTS]
     _kept.append(listed)
@@ -166,36 +168,22 @@ def switched_off() -> Generator[None, None, None]:
             method.put(bool(_run_def) and not _off)
 
 
-def token_of(x: Any) -> Token | None:
-    """Return what decides a program of an argument; None if it can have no route."""
-    if type(x) is Array:
-        return x.aval
-    if type(x) is np.ndarray:
-        return typeof(x) if dtypes.is_supported(x.dtype) else None
-    return type(x) if type(x) in _PLAIN else None
-
-
-def tokens_of(args: Sequence[Any]) -> tuple[Token, ...] | None:
-    """Return the tokens of arguments; None if one has none."""
-    tokens = []
-    for x in args:
-        token = token_of(x)
-        if token is None:
-            return None
-        tokens.append(token)
-    return tuple(tokens)
-
-
 class Plan:
     """How to call an executable with arguments of given tokens; `run` is that call.
 
-    run: a builtin function of the leaves that returns a tuple of results, or NotImplemented.
+    run: a builtin function of the leaves that returns the tree of results, or NotImplemented.
     """
 
-    __slots__ = ("_arrays", "_executable", "address", "run")
+    __slots__ = ("_arrays", "_kept", "address", "run")
 
-    def __init__(self, executable: Any, tokens: tuple[Token, ...], single: bool) -> None:
-        """executable: see `runtime/executable.py`; single: whether a route gives one result."""
+    def __init__(
+        self,
+        executable: Any,
+        tokens: tuple[Token, ...],
+        tree: PyTreeDef | None,
+        order: Sequence[int],
+    ) -> None:
+        """executable: see `runtime/executable.py`; tree: of results; order: see `callkeys.py`."""
         avals = executable.in_avals
         kinds = [
             0 if isinstance(token, ShapedArray) else callplan.SCALARS[aval.dtype.name]
@@ -206,6 +194,7 @@ class Plan:
             for aval, place in zip(executable.out_avals, executable.results, strict=True)
             for number in (id(aval), place)
         ]
+        steps = Steps(tree, len(executable.results))
         self._arrays = {
             "consts": _numbers(executable.const_addresses),
             "kinds": _numbers(kinds),
@@ -213,9 +202,11 @@ class Plan:
             "results": _numbers(results),
             "sources": _numbers([id(x) for x in executable.consts]),
             "tokens": _numbers([id(token) for token in tokens]),
+            "order": _numbers(order),
+            "steps": _numbers(steps.numbers),
         }
         failed = executable.failed
-        numbers: Mapping[str, int] = {
+        numbers = {
             "entry": executable.native.address,
             "n_consts": len(executable.consts),
             "n_args": len(avals),
@@ -224,11 +215,14 @@ class Plan:
             "arena": executable.temp_bytes,
             "release": int(executable.is_long),
             "failed": id(failed),
-            "single": int(single),
+            "n_steps": len(steps.kept),
+            "n_stack": steps.n_stack,
             **{name: ctypes.addressof(array) for name, array in self._arrays.items()},
         }
+        if list(order) == sorted(order):
+            numbers["order"] = 0
         self._arrays["plan"] = _numbers([numbers[name] for name in callplan.PLAN])
-        self._executable = (executable, tokens, failed)
+        self._kept = (executable, tokens, failed, steps)
         self.address = ctypes.addressof(self._arrays["plan"])
         self.run = _builtin(self.address)
 
@@ -245,26 +239,29 @@ def _numbers(values: Sequence[int]) -> ctypes.Array:
     return (ctypes.c_int64 * len(values))(*values)
 
 
-def plan_for(executable: Any, tokens: tuple[Token, ...], single: bool = False) -> Plan | None:
+def plan_for(
+    executable: Any,
+    tokens: tuple[Token, ...],
+    tree: PyTreeDef | None = None,
+    order: Sequence[int] = (),
+) -> Plan | None:
     """Return the plan of a call; None where only Python code is right."""
     if not _is_ready() or executable.donated or executable.is_apart:
         return None
-    if len(tokens) > _MOST_ARGUMENTS:
+    if len(tokens) > callwalk.MOST_LEAVES:
         return None
     if any(place < 0 for place in executable.results):
         return None
     for token, aval in zip(tokens, executable.in_avals, strict=True):
         if isinstance(token, type) and aval.dtype.name not in callplan.SCALARS:
             return None
-    return Plan(executable, tokens, single)
+    return Plan(executable, tokens, tree, order)
 
 
-def route(
-    executable: Any, tokens: tuple[Token, ...], joiner: Callable | None = None, single: bool = True
-) -> Route | None:
-    """Return the route of a call; `joiner` puts results together unless there is a `single` one."""
-    plan = plan_for(executable, tokens, single)
-    return None if plan is None else (plan.address, plan, joiner)
+def route(executable: Any, tokens: tuple[Token, ...], *parts: Any) -> Route | None:
+    """Return the route of a call; parts: what `plan_for` takes beside."""
+    plan = plan_for(executable, tokens, *parts)
+    return None if plan is None else (plan.address, plan)
 
 
 def route_operation(prim: Any, args: Sequence[Any], params: Mapping, executable: Any) -> None:
@@ -272,7 +269,7 @@ def route_operation(prim: Any, args: Sequence[Any], params: Mapping, executable:
     tokens = tokens_of(args)
     if tokens is None or type(args) is not tuple:
         return
-    found = route(executable, tokens, single=False)
+    found = route(executable, tokens)
     if found is None:
         return
     named = [part for item in params.items() for part in item]
