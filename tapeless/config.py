@@ -231,7 +231,7 @@ _EFFECTIVE = (
     Flag("jax_embedded_constants_max_bytes", 32, "compiler.stablehlo", "int"),
     Flag("jax_num_cpu_devices", -1, "runtime.topology", "int"),
     # Our own. Their environment variables have no JAX prefix: TAPELESS_SHOW and so on.
-    Flag("tapeless_num_threads", None, "compiler.threads", "int"),
+    Flag("tapeless_num_threads", None, "util.processors", "int"),
     Flag("tapeless_cache_dir", None, "compiler.engine", "str"),
     Flag("tapeless_show", "", "every pass", "words", _STAGES),
     Flag("tapeless_backend", "native", "runtime.eager", "choice", ("native", "xla"), True),

@@ -3,8 +3,8 @@
 A program may call a host function: a callback of the user's, or a routine of a library that has no
 C entry (the transform of a signal, a special function).  The native code passes the addresses of
 the
-operands and of the results; the function here wraps them as NumPy arrays without copying, calls the
-Python function, and copies what it returns into the results.
+operands and of the results; the function here wraps them as NumPy arrays without copying, and calls
+the Python function, which writes the results.
 
 An exception ends the program: it is kept for the thread, the native code returns the status
 `RAISED` from wherever it is, and the caller raises it.
@@ -38,7 +38,7 @@ _pending = _Pending()
 class HostCall:
     """A Python function and the memory that it works on.
 
-    function: takes NumPy arrays, the operands, and returns one array-like per result.
+    function: takes NumPy arrays, the operands and then the results, and writes the results.
     operands, results: their buffers.
     """
 
@@ -59,10 +59,8 @@ class HostCall:
             arrays = [_array(b, a) for b, a in zip(self.operands, addresses[:n], strict=True)]
             for array in arrays:
                 array.flags.writeable = False
-            values = self.function(*arrays)
-            for buffer, address, value in zip(self.results, addresses[n:], values, strict=True):
-                target = _array(buffer, address)
-                target[...] = np.asarray(value).reshape(target.shape)
+            targets = [_array(b, a) for b, a in zip(self.results, addresses[n:], strict=True)]
+            self.function(*arrays, *targets)
         except BaseException as error:  # noqa: BLE001 - it is raised again by the caller
             _pending.error = error
             return RAISED

@@ -34,7 +34,8 @@ from tapeless.compiler.interrupts import poll_text
 from tapeless.compiler.libraries import calm_blas, routine_address
 from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.target import Target, host_target
-from tapeless.compiler.threads import pool_text, thread_count
+from tapeless.compiler.threads import pool_text
+from tapeless.util.processors import thread_count
 from tapeless.util.records import record
 
 __all__ = ["LLVM_LOCK", "Linked", "Runtime", "is_full", "link", "machine", "runtime"]

@@ -22,10 +22,7 @@ waits for `active` to be 0. Either the worker sees the pool closed, or the calle
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-__all__ = ["pool_text", "thread_count"]
+__all__ = ["pool_text"]
 
 _SPINS = 400
 
@@ -263,35 +260,3 @@ def pool_text(triple: str) -> str:
     block = "1" if "darwin" in triple or "apple" in triple else "0"
     text = _POOL.replace("PAUSE", pause).replace("SIG_BLOCK", block)
     return f"{text.replace('SPINS', str(_SPINS))}declare {declared}\n"
-
-
-def thread_count() -> int:
-    """Return how many threads to use: TAPELESS_NUM_THREADS, or the processors we may use."""
-    wanted = os.environ.get("TAPELESS_NUM_THREADS")
-    if wanted:
-        if not wanted.isdecimal() or int(wanted) < 1:
-            raise ValueError(f"TAPELESS_NUM_THREADS must be a positive integer, got {wanted!r}")
-        return int(wanted)
-    if hasattr(os, "sched_getaffinity"):
-        allowed = len(os.sched_getaffinity(0))
-    else:
-        allowed = os.cpu_count() or 1
-    quota = _cgroup_quota()
-    return max(1, min(allowed, quota) if quota else allowed)
-
-
-def _cgroup_quota() -> int | None:
-    """Return the processors that the control group grants, rounded up; None without a limit."""
-    root = Path("/sys/fs/cgroup")
-    try:
-        found = (root / "cpu.max").read_text().split()
-    except OSError:
-        try:
-            quota = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return None
-        found = [quota, period]
-    if len(found) != 2 or not found[0].isdecimal() or not found[1].isdecimal():
-        return None
-    return -(-int(found[0]) // int(found[1])) or None

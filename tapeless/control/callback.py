@@ -110,9 +110,12 @@ class Callback(Primitive):
                 results = callback(*map(base.array, numbers, avals))
                 return list(map(_parts, _checked(results, outs)))
 
-        def ask(*arrays: np.ndarray) -> list[np.ndarray]:
-            """Call where the user's program runs."""
-            return in_waiting_thread(lambda: call(*arrays))
+        def ask(*arrays: np.ndarray) -> None:
+            """Call where the user's program runs, and write what comes back."""
+            given, targets = arrays[: len(avals)], arrays[len(avals) :]
+            results = in_waiting_thread(lambda: call(*given))
+            for target, result in zip(targets, results, strict=True):
+                target[...] = np.asarray(result).reshape(target.shape)
 
         return b.host_call(ask, args, outs)
 

@@ -407,7 +407,7 @@ class KernelBuilder(WatchNodes):
     def host_call(
         self, function: Callable, args: Sequence[KernelValue], outs: Sequence[ShapedArray]
     ) -> tuple[KernelValue, ...]:
-        """Call a Python function of NumPy arrays, which returns one array per result."""
+        """Call a Python function of NumPy arrays, operands and results, that writes the results."""
         operands = [self.stored(arg) for arg in args]
         results = [self.buffer(aval) for aval in outs]
         return self._host_call(f"host:{len(self.host_calls)}", function, operands, results)

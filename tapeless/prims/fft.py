@@ -8,13 +8,16 @@ All are linear.  The matrix of fft is symmetric, so that fft and ifft transpose 
 keeps half of a spectrum that is its own mirror image; its transpose is an irfft in which the
 elements that stand for two count half, and the other way round.
 
-The transforms are SciPy's, called on the arrays in memory.
+The transforms are SciPy's, called on the arrays in memory.  The compiler lets fft and ifft take
+real numbers, whose spectrum is computed by halves.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +36,15 @@ from tapeless.prims.rules import LinearUnary, is_complex
 from tapeless.prims.structural import reshape
 from tapeless.util import lazy
 from tapeless.util.apart import apart
+from tapeless.util.processors import thread_count
 
 __all__ = ["FftType", "fft", "fft_p"]
 
 _transforms = lazy.load("scipy.fft")
 _LONG = 1 << 20  # elements of a transform that takes tenths of a second
+_PIECE = 1 << 18  # elements of a call: what stays in the cache, for some threads
+_VECTORS = 32  # rows that fill vectors of any machine, for one thread
+_SHARED = 1 << 15  # elements that are worth the start of threads
 
 
 class FftType(enum.IntEnum):
@@ -58,30 +65,99 @@ def _copied(x: np.ndarray) -> np.ndarray:
     return copy
 
 
-def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray], tuple[np.ndarray]]:
-    """Return the NumPy function of a transform over the last axes.
+def _as_complex(x: np.ndarray) -> np.ndarray:
+    """View the memory of complex numbers, a last axis of two, as complex numbers."""
+    return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
 
-    It takes and gives arrays as they are in memory: complex numbers are a last axis of two.
+
+def _function(fft_type: int, lengths: Sequence[int]) -> Callable[[np.ndarray, np.ndarray], None]:
+    """Return the function that transforms an array over its last axes, into another one.
+
+    It takes arrays as they are in memory: complex numbers are a last axis of two.
     """
-    axes = tuple(range(-len(lengths), 0))
     kind = FftType(fft_type)
-    name = f"{kind.name.lower()}n"
+    whole = "ifft" if kind in (FftType.IFFT, FftType.IRFFT) else "fft"
+    others = range(-len(lengths), -1)
+    along = partial(_along, thread_count())
 
-    def transform(x: np.ndarray) -> tuple[np.ndarray]:
-        """Transform one array."""
-        if kind is not FftType.RFFT:
-            x = x.view(np.result_type(x.dtype, np.complex64))[..., 0]
-        run = getattr(_transforms, name)
-        if x.size < _LONG:
-            out = run(x, s=tuple(lengths), axes=axes)
+    def transform(x: np.ndarray, out: np.ndarray) -> None:
+        """Transform one array, axis by axis, where the result lies if it can be there."""
+        if kind is FftType.RFFT:
+            target = _as_complex(out)
+            along(-1, "rfft", lengths[-1], x, target)
+        elif kind is FftType.IRFFT:
+            target = _copied(_as_complex(x)) if others else _as_complex(x)
         else:
-            own = _copied(x)  # the memory of x may be gone before a call that was left ends
-            out = apart(lambda: run(own, s=tuple(lengths), axes=axes))
-        if kind is not FftType.IRFFT:
-            out = out[..., np.newaxis].view(out.real.dtype)
-        return (out,)
+            target = _as_complex(out)
+            along(-1, whole, lengths[-1], x if x.ndim < out.ndim else _as_complex(x), target)
+        for axis in others:
+            along(axis, whole, lengths[axis], target, target)
+        if kind is FftType.IRFFT:
+            along(-1, "irfft", lengths[-1], target, out)
 
     return transform
+
+
+def _along(
+    most_threads: int,
+    axis: int,
+    name: str,
+    length: int,
+    source: np.ndarray,
+    target: np.ndarray,
+) -> None:
+    """Transform one axis, in pieces that stay in the cache.
+
+    source: (..., m, ...), target: (..., n, ...), in memory without gaps, or the same array.
+    """
+    run, in_place = getattr(_transforms, name), source is target
+    before, after = source.shape[:axis], source.shape[axis:][1:]
+    outer, inner = math.prod(before), math.prod(after)
+    source, target = (x.reshape(outer, x.shape[axis], inner) for x in (source, target))
+    if inner == 1:
+        source, target = source[..., 0], target[..., 0]
+    if outer == inner == 1:  # SciPy is quicker without a second axis
+        return _transform(run, source[0], length, 0, 1, target[0])
+    cut = 0 if outer >= inner else 2
+    count = max(outer, inner)
+    for start, stop, workers in _pieces(count, source.size // count, most_threads):
+        place = (*(slice(None),) * cut, slice(start, stop))
+        other = target[place]
+        one = other if in_place else source[place]
+        _transform(run, one, length, 1, workers, other)
+
+
+def _transform(
+    run: Callable, x: np.ndarray, length: int, axis: int, workers: int, target: np.ndarray
+) -> None:
+    """Transform one array into another one, or in place."""
+    if x.size >= _LONG:
+        own = _copied(x)  # the memory of x may be gone before a call that was left ends
+        result = apart(lambda: run(own, length, axis, overwrite_x=True, workers=workers))
+    elif x.dtype == target.dtype:
+        if x is not target:
+            target[...] = x
+        result = run(target, length, axis, overwrite_x=True, workers=workers)
+    else:
+        result = run(x, length, axis, workers=workers)
+    if not np.may_share_memory(result, target):
+        target[...] = result
+
+
+def _pieces(count: int, size: int, most_threads: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the starts and ends of pieces of rows, and how many threads are to transform each.
+
+    A row may have other bits if it is not beside others in a vector, so that threads share whole
+    vectors alone: the same rows are by themselves for any number of threads.
+    """
+    n_threads = most_threads if count * size >= _SHARED else 1
+    unit = _VECTORS * n_threads
+    step = unit * max(1, _PIECE // (unit * size))
+    whole = count // unit * unit
+    for start in range(0, whole, step):
+        yield start, min(start + step, whole), n_threads
+    if whole < count:
+        yield whole, count, 1
 
 
 class FFT(LinearUnary):
@@ -116,7 +192,7 @@ class FFT(LinearUnary):
         if fft_type == FftType.IRFFT:
             real = np.float32 if x.dtype == np.complex64 else np.float64
             return (ShapedArray(batch + lengths, real),)
-        return (x,)
+        return (x.update(dtype=np.result_type(x.dtype, np.complex64)),)
 
     def transpose(
         self,

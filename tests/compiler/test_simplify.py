@@ -195,3 +195,19 @@ def test_gradients_by_weights_are_not_transposed() -> None:
         return (tapeless.numpy.tanh(x @ w) ** 2).sum()
 
     assert "transpose" not in str(simplify(tapeless.make_jaxpr(tapeless.grad(loss))(w).jaxpr))
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "fft2"])
+def test_transforms_take_real_numbers_as_such(name: str) -> None:
+    x = np.random.default_rng(0).normal(size=(6, 10)).astype(np.float32)
+    f = getattr(tapeless.numpy.fft, name)
+    (eqn,) = [e for e in simplify(tapeless.make_jaxpr(f)(x)).eqns if e.primitive.name == "fft"]
+    assert eqn.invars[0].aval.dtype == np.float32
+    np.testing.assert_allclose(tapeless.jit(f)(x), getattr(np.fft, name)(x), rtol=0, atol=1e-5)
+
+
+def test_halves_of_spectra_stay_complex() -> None:
+    x = np.arange(6, dtype=np.float32)
+    program = simplify(tapeless.make_jaxpr(lambda x: tapeless.numpy.fft.irfft(x, 10))(x))
+    (eqn,) = [e for e in program.eqns if e.primitive.name == "fft"]
+    assert eqn.invars[0].aval.dtype == np.complex64

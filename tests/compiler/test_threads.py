@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -13,8 +12,8 @@ import pytest
 
 from tapeless.compiler.linker import runtime
 from tapeless.compiler.target import host_target
-from tapeless.compiler.threads import thread_count
 from tapeless.kernel.ir import Loop
+from tapeless.util.processors import thread_count
 from tests.compiler.native import F32, Work
 from tests.compiler.test_emit import numbers
 
@@ -138,13 +137,3 @@ assert np.array_equal(work.run()[0], source - source.max())
 def test_a_forked_child_computes_with_its_own_workers() -> None:
     script = FORK.format(root=str(Path(__file__).parents[2]))
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
-
-
-def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAPELESS_NUM_THREADS", "3")
-    assert thread_count() == 3
-    monkeypatch.setenv("TAPELESS_NUM_THREADS", "none")
-    with pytest.raises(ValueError, match="positive integer"):
-        thread_count()
-    monkeypatch.delenv("TAPELESS_NUM_THREADS")
-    assert 1 <= thread_count() <= (os.cpu_count() or 1)

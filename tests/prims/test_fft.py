@@ -67,3 +67,33 @@ def jax_vjp(function, x, ct) -> np.ndarray:
 def test_wrong_calls_are_refused(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
+@pytest.mark.parametrize("shape", [(1, 4096), (33, 1000), (203, 257), (70, 96, 64), (5, 300, 40)])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_the_number_of_threads_changes_no_bit(
+    kind: str, shape: tuple[int, ...], rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=shape).astype(np.float32)
+    lengths = x.shape[-rank:]
+    if kind != "rfft":
+        x = np.stack([x, x[..., ::-1]], axis=-1)
+    if kind == "irfft":
+        lengths = (*lengths[:-1], 2 * lengths[-1] - 1)
+    last = {"rfft": (lengths[-1] // 2 + 1, 2), "irfft": lengths[-1:]}.get(kind, (lengths[-1], 2))
+    results = []
+    for count in ("1", "2", "3", "5"):
+        monkeypatch.setenv("TAPELESS_NUM_THREADS", count)
+        out = np.full((*shape[:-1], *last), np.nan, np.float32)
+        fft._function(fft.FftType[kind.upper()], lengths)(x, out)
+        results.append(out)
+    assert all(np.array_equal(results[0], other) for other in results)
+    given = x if kind == "rfft" else x[..., 0] + 1j * x[..., 1]
+    axes = tuple(range(-rank, 0))
+    expected = getattr(np.fft, f"{kind}n")(given.astype(given.dtype), s=lengths, axes=axes)
+    if kind != "irfft":
+        expected = np.stack([expected.real, expected.imag], axis=-1)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(results[0] / scale, expected / scale, rtol=0, atol=2e-6)
