@@ -431,7 +431,7 @@ def describe(plan: Plan) -> str:
     lines = []
     for var, reason in plan.reasons.items():
         if not isinstance(var, Literal):
-            line = f"store {var.aval.str_short()}: {reason}"
+            line = f"store {var.aval.str_short(True)}: {reason}"
             if var in makers:
                 line += f"  # {makers[var].primitive} {makers[var].source.summary()}"
             lines.append(line)

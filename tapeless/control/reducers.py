@@ -123,8 +123,8 @@ def _program(computation: Callable, avals: Sequence[ShapedArray], several: bool)
         raise NotImplementedError("Reduction computations can't close over Tracers.")
     found = [(out.shape, out.dtype) for out in jaxpr.out_avals]
     if found != [((), aval.dtype) for aval in avals]:
-        wanted = ", ".join(aval.update(shape=()).str_short() for aval in avals)
-        given = ", ".join(out.str_short() for out in jaxpr.out_avals)
+        wanted = ", ".join(aval.update(shape=()).str_short(True) for aval in avals)
+        given = ", ".join(out.str_short(True) for out in jaxpr.out_avals)
         raise ValueError(
             "the function of a reduction must return a scalar of each operand's dtype, "
             f"({wanted}), but it returned ({given}). Convert its results."

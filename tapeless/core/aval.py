@@ -129,7 +129,7 @@ class ShapedArray(AbstractValue):
     # The names that libraries know.
     to_tangent_aval = at_least_vspace = tangent
 
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def str_short(self, short_dtypes: bool = False) -> str:
         """Return the printed form, `float32[3,4]`, or `f32[3,4]` with short dtypes."""
         name = (
             dtypes.short_dtype_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
@@ -199,7 +199,7 @@ class AbstractRef(AbstractValue):
 
     to_tangent_aval = at_least_vspace = tangent
 
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def str_short(self, short_dtypes: bool = False) -> str:
         """Return the printed form, `Ref{float32[3]}`."""
         return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
 

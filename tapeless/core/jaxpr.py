@@ -56,7 +56,7 @@ class Var:
 
     def __repr__(self) -> str:
         """Return `Var:f32[3]`."""
-        return f"Var:{self.aval.str_short()}"
+        return f"Var:{self.aval.str_short(True)}"
 
 
 _TYPED_BY_MODE = (int, float, complex, np.int64, np.uint64)
@@ -81,7 +81,7 @@ class Literal:
 
     def __repr__(self) -> str:
         """Return `2.0:f32[]`."""
-        return f"{self.val}:{self.aval.str_short()}"
+        return f"{self.val}:{self.aval.str_short(True)}"
 
 
 Atom = Var | Literal

@@ -242,7 +242,7 @@ def _binders(variables: Iterable[Var], names: Names) -> Document:
     for var in variables:
         item = text(names.of(var))
         if names.settings.print_shapes:
-            item += style(":" + var.aval.str_short(), "magenta")
+            item += style(":" + var.aval.str_short(True), "magenta")
         items.append(item)
     return _fill(items, "")
 
@@ -260,7 +260,7 @@ def _atoms(atoms: Iterable[Atom], names: Names) -> list[Document]:
             value = atom.val
             if type(value) not in (float, complex):  # these are shown as they were written
                 value = np.asarray(value, atom.aval.dtype).item()
-            items.append(text(f"{value}:{atom.aval.str_short()}"))
+            items.append(text(f"{value}:{atom.aval.str_short(True)}"))
         else:
             items.append(text(names.of(atom)))
     return items

@@ -98,7 +98,7 @@ class KernelValue:
     def __repr__(self) -> str:
         """Return the type and where it is."""
         where = "virtual" if self.buffer is None else self.buffer.name or self.buffer.space
-        return f"KernelValue({self.aval.str_short()}, {where})"
+        return f"KernelValue({self.aval.str_short(True)}, {where})"
 
     def at(self, *index: IndexLike) -> Element:
         """Return the element at `index`: one int64 scalar or integer per axis."""

@@ -216,7 +216,8 @@ def _known_mask(mask: Any) -> np.ndarray:
         known = mask.concrete()
         if known is None:
             raise errors.NonConcreteBooleanIndexError(
-                f"Array boolean indices must be concrete; got {mask.aval.str_short()}. How many "
+                "Array boolean indices must be concrete; got "
+                f"{mask.aval.str_short(True)}. How many "
                 "entries they select is not known; choose entry by entry: jnp.where(mask, x, 0).\n"
             )
         mask = known

@@ -286,7 +286,7 @@ def _checked(entry: Any, length: int) -> Any:
         return entry
     if isinstance(entry, (AnyArray, np.ndarray)) and entry.dtype == np.bool_:
         raise errors.NonConcreteBooleanIndexError(
-            f"Array boolean indices must be concrete; got {typeof(entry).str_short()}"
+            f"Array boolean indices must be concrete; got {typeof(entry).str_short(True)}"
         )
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, (bool, np.bool_)):
         if not -length <= entry < length:

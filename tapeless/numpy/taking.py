@@ -24,6 +24,8 @@ from tapeless.numpy.common import (
     const,
     convert,
     dtype_of,
+    listed,
+    number_like,
     value_of,
 )
 from tapeless.numpy.joining import take_rows, tile
@@ -464,17 +466,21 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
     kind = dtype_of(rest)
     if not dtypes.issubdtype(kind, np.integer):
         raise TypeError(f"unravel_index: indices must be integers; got {kind}")
-    sizes = tuple(shape) if isinstance(shape, Sequence) else tuple(np.atleast_1d(shape).tolist())
+    sizes = tuple(map(operator.index, listed(shape)))
+
+    def like(number: int) -> Value:
+        """Return a number of the indices' type: one beyond it wraps, as in JAX."""
+        return number_like(rest, np.asarray(number).astype(kind).item())
+
     places = []
     for extent in reversed(sizes):
-        rest, inner = arithmetic.divmod(rest, kind.type(extent))
+        rest, inner = arithmetic.divmod(rest, like(extent))
         places.append(inner)
-    too_large = lax.gt(rest, kind.type(0))
-    too_small = lax.lt(rest, kind.type(-1))
     out = []
     for inner, extent in zip(places, reversed(sizes), strict=True):
-        clipped = where(too_small, kind.type(0), inner)
-        out.append(where(too_large, kind.type(extent - 1), clipped))
+        if dtypes.issubdtype(kind, np.signedinteger):
+            inner = where(lax.lt(rest, like(-1)), like(0), inner)
+        out.append(where(lax.gt(rest, like(0)), like(extent - 1), inner))
     return tuple(out[::-1])
 
 

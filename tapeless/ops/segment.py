@@ -103,14 +103,15 @@ def _segment_count(ids: Value, num_segments: Any) -> int:
         if isinstance(num_segments, Tracer) and num_segments.concrete() is None:
             raise errors.ConcretizationTypeError(
                 f"segment ops need a static number of segments: num_segments is a traced array of "
-                f"type {typeof(num_segments).str_short()}. {num_segments.origin()} Pass a number."
+                f"type {typeof(num_segments).str_short(True)}. {num_segments.origin()} "
+                "Pass a number."
             )
         return operator.index(num_segments)
     if isinstance(ids, Tracer) and ids.concrete() is None:
         raise errors.ConcretizationTypeError(
             f"segment ops need a static number of segments: segment_ids is a traced array of type "
-            f"{typeof(ids).str_short()}, and num_segments was not given. The shape of the result "
-            f"would depend on its values. {ids.origin()} Pass `num_segments`."
+            f"{typeof(ids).str_short(True)}, and num_segments was not given. The shape of the "
+            f"result would depend on its values. {ids.origin()} Pass `num_segments`."
         )
     values = np.asarray(ids.concrete() if isinstance(ids, Tracer) else ids)
     return int(values.max()) + 1 if values.size else 0

@@ -44,7 +44,7 @@ class RandomGamma(Primitive):
         partitionable: bool = True,
     ) -> tuple:
         if a.shape[: len(keys.shape)] != keys.shape:
-            raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short()}")
+            raise TypeError(f"random_gamma got keys of shape {keys.shape} for {a.str_short(True)}")
         return (ShapedArray(a.shape, a.dtype),)
 
     def jvp(

@@ -88,4 +88,4 @@ def _static_text(static: tuple) -> str:
 
 def _type_text(aval: ShapedArray) -> str:
     """Return a type with its weak bit, the usual reason for types that look the same."""
-    return aval.str_short() + ("{weak_type=True}" if aval.weak_type else "")
+    return aval.str_short(True) + ("{weak_type=True}" if aval.weak_type else "")

@@ -72,16 +72,17 @@ class Loaded:
                 known = dtypes.canonicalize_dtype(aval.dtype) == aval.dtype
                 hint = "" if known else " Arrays of 64 bits need `jax.enable_x64(True)`."
                 raise TypeError(
-                    f"argument {number} of {self.__name__} must be {aval.str_short()}, got "
-                    f"{found.str_short()}. Convert it; the module is for these types only.{hint}"
+                    f"argument {number} of {self.__name__} must be {aval.str_short(True)}, got "
+                    f"{found.str_short(True)}. Convert it; the module is for these types "
+                    f"only.{hint}"
                 )
             values.append(arg)
         return values
 
     def __repr__(self) -> str:
         """Print name and types."""
-        ins = ", ".join(aval.str_short() for aval in self.in_avals)
-        outs = ", ".join(aval.str_short() for aval in self.out_avals)
+        ins = ", ".join(aval.str_short(True) for aval in self.in_avals)
+        outs = ", ".join(aval.str_short(True) for aval in self.out_avals)
         return f"<StableHLO module {self.__name__}: ({ins}) -> ({outs})>"
 
 

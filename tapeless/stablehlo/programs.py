@@ -209,5 +209,5 @@ def _check_types(
             place.fail(f"{what}: an array is wanted, got a tuple")
         found = typeof(value)
         if found.shape != aval.shape or found.dtype != aval.dtype:
-            text = f"{aval.str_short()} is declared, but there is {found.strong().str_short()}"
-            place.fail(f"{what}: {text}")
+            there = found.strong().str_short(True)
+            place.fail(f"{what}: {aval.str_short(True)} is declared, but there is {there}")

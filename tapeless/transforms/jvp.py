@@ -46,7 +46,7 @@ class JVPTracer(Tracer):
     def __repr__(self) -> str:
         """Return JAX's form; under reverse mode the tangent is a variable, known by its type."""
         if isinstance(self.tangent, StageTracer):
-            kind = typeof(self.tangent).str_short()
+            kind = typeof(self.tangent).str_short(True)
             return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 

@@ -47,7 +47,7 @@ def test_the_record_tells_what_failed_first(name: str) -> None:
     jaxpr = jax.make_jaxpr(PROGRAMS[name])(jnp.float32(1))
     layout = layout_of(jaxpr, lambda fault: True)
     assert layout.faults == (LOW, HIGH)
-    assert [aval.str_short() for aval in layout.slots] == ["f32[]", "i32[]"]
+    assert [aval.str_short(True) for aval in layout.slots] == ["f32[]", "i32[]"]
     assert layout.places == ((0,), (0, 1))
     program = discharge(jaxpr, layout)
     check_jaxpr(program)

@@ -79,7 +79,7 @@ def test_tangents_of_integers_are_float0():
 def test_texts():
     assert repr(ROW.update(weak_type=True)) == "ShapedArray(float32[3], weak_type=True)"
     assert str(ROW) == "float32[3]"
-    assert ROW.str_short() == "f32[3]"
+    assert ROW.str_short(True) == "f32[3]"
     assert repr(ShapeDtypeStruct((2,), np.int8)) == "ShapeDtypeStruct(shape=(2,), dtype=int8)"
     placed = ShapeDtypeStruct((2,), np.int8, sharding="there")
     assert repr(placed) == "ShapeDtypeStruct(shape=(2,), dtype=int8, sharding=there)"
@@ -109,3 +109,8 @@ def test_scalars_of_64_bits_are_typed_as_the_mode_says(value):
         wide = typeof(value)
     assert (narrow.dtype.itemsize, wide.dtype.itemsize) in [(4, 8), (8, 16)]
     assert narrow.weak_type == wide.weak_type == (type(value) in (int, float, complex))
+
+
+def test_printed_forms_are_long_unless_asked_to_be_short():
+    assert ROW.str_short() == "float32[3]"
+    assert ROW.str_short(True) == "f32[3]"

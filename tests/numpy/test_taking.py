@@ -109,6 +109,15 @@ def test_multi_indices():
         jnp.ravel_multi_index(places, (3, 4))
 
 
+@pytest.mark.parametrize("kind", ["uint8", "int8", "uint32", "int32"])
+def test_unravel_index_of_every_width(kind):
+    found = jnp.unravel_index(jnp.arange(8).astype(kind), (2, 3))
+    clipped = np.minimum(np.arange(8), 5)
+    np.testing.assert_array_equal(found, np.unravel_index(clipped, (2, 3)))
+    assert {x.dtype for x in found} == {np.dtype(kind)}
+    assert [x.weak_type for x in jnp.unravel_index(4, (2, 3))] == [True, True]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
