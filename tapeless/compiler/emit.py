@@ -71,13 +71,14 @@ class Emitted:
     """The LLVM text of a program, and the external symbols that it calls.
 
     extras: for those that are modules of ours, how to make their text.
-    has_register_loops: whether the optimiser's loop passes have something to find.
+    rewards_effort: whether the optimiser has something to find: loops over registers, or scalars
+    in loops that belong into lanes.
     """
 
     text: str
     needs: tuple[str, ...]
     extras: Mapping[str, Callable[[], str]]
-    has_register_loops: bool = False
+    rewards_effort: bool = False
 
 
 def emit_program(program: Program, target: Target) -> Emitted:
@@ -95,7 +96,7 @@ def emit_program(program: Program, target: Target) -> Emitted:
             leave_unless_zero(root, root.emit(call))
         _finish(root, "entry")
     needs = tuple(name for name in module.declared if not name.startswith("llvm."))
-    return Emitted(module.text(), needs, module.extras, module.has_register_loops)
+    return Emitted(module.text(), needs, module.extras, module.rewards_effort)
 
 
 def _write_function(emitter: _Emitter, program: Program, name: str, body: Block) -> None:
@@ -157,7 +158,8 @@ class _Emitter:
         """Compute recipes of the stores that come first together; return how many stores."""
         stores = leading_stores(block)
         if len(stores) > 1:
-            pack_recipes(self._values, call_recipe, region, stores)
+            packed = pack_recipes(self._values, call_recipe, region, stores)
+            self.module.rewards_effort |= packed
         return len(stores)
 
     def _interleaved(self, region: Region, block: Block) -> tuple[Store, ...]:
@@ -460,7 +462,7 @@ class _Emitter:
         region.do(f"br label %{label}")
         region.code.lines.extend(header.code.lines)
         region.code.start_block(after)
-        self.module.has_register_loops |= over_registers
+        self.module.rewards_effort |= over_registers
 
     def _call(self, region: Region, call: Call) -> None:
         """Emit a call of a foreign routine."""

@@ -72,13 +72,16 @@ def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
     """Parse a module and run the passes on it.
 
     effort: 0 for what is needed, 1 for the short list, 2 for LLVM's own list instead, which finds
-    the trip counts of loops over registers and turns them into vector code or formulas.
+    the trip counts of loops over registers and turns them into vector code or formulas, and puts
+    neighbouring scalars into lanes.
     """
     aim = machine(target, effort)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = target.triple
     module.data_layout = str(aim.target_data)
-    builder = llvm.create_pass_builder(aim, llvm.create_pipeline_tuning_options(1))
+    options = llvm.create_pipeline_tuning_options(1)
+    options.slp_vectorization = True
+    builder = llvm.create_pass_builder(aim, options)
     if effort > 1:
         builder.getModulePassManager().run(module, builder)
         return module
@@ -139,7 +142,7 @@ def link_emitted(
 
     name: the program's, for those who ask to see its text.
     """
-    if effort and emitted.has_register_loops:
+    if effort and emitted.rewards_effort and len(emitted.text) < _LONG_TEXT:
         effort = 2
     key = object_key(emitted.text, target, effort)
     found = _linked.get(key) if not given else None

@@ -9,6 +9,9 @@ lanes, and the results taken out. The register is no wider than needed, since th
 
 Recipes that stand on others' results come later: calls are packed by how many recipes they stand
 on. A call is packed only where it would be made in any case, and its bits are the same.
+
+What surrounds the calls in a loop, the sums and products and the carry, goes into lanes as well:
+that is left to the optimiser, which is asked for more than usual (`rewards_effort`).
 """
 
 from __future__ import annotations
@@ -46,8 +49,12 @@ def pack_recipes(
     recipe: Recipe,
     region: Region,
     stores: Sequence[Store],
-) -> None:
-    """Compute recipes that stores in a region without lanes need, several with each call."""
+) -> bool:
+    """Compute recipes that stores in a region without lanes need, several with each call.
+
+    Returns whether there are such calls in a loop.
+    """
+    is_repeated = False
     groups: dict[tuple, list[Op]] = {}
     for node, depth in _early(values, region, stores).items():
         sources = tuple(arg.dtype for arg in node.args)
@@ -62,6 +69,8 @@ def pack_recipes(
             if len(packed) >= _FEWEST:
                 lanes = 1 << (len(packed) - 1).bit_length()
                 _call(values, recipe, home, packed, lanes)
+                is_repeated |= home.is_repeated
+    return is_repeated
 
 
 def _early(

@@ -50,7 +50,7 @@ class Module:
         self.functions: dict[str, tuple[str, str]] = {}
         self.extras: dict[str, Callable[[], str]] = {}
         self.uses: dict[str, int] = {}
-        self.has_register_loops = False
+        self.rewards_effort = False
 
     def declare(self, name: str, signature: str) -> None:
         """Note the use of an external function; the signature is `ret (args)`."""
@@ -219,6 +219,14 @@ class Region:
         while region.parent is not None:
             region = region.parent
         return region
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the region is in a loop of its function."""
+        region: Region | None = self
+        while region is not None and region.kind != "loop":
+            region = region.parent
+        return region is not None
 
     @property
     def lane_var(self) -> Index:

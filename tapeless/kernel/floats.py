@@ -69,7 +69,11 @@ class Format:
 
     def parts(self, value: str, count: int) -> tuple[float, ...]:
         """Split a constant, given in decimal, into a sum of `count` numbers of this format."""
-        return _split(value, count, self.mantissa + 1)
+        return _split(value, count, self.mantissa + 1, 1)
+
+    def parts_of_one_sign(self, value: str, count: int) -> tuple[float, ...]:
+        """Split a constant as `parts` does, but round each part toward zero."""
+        return _split(value, count, self.mantissa + 1, 0)
 
 
 FLOAT32 = Format(np.dtype(np.float32), np.dtype(np.int32), 23, 127)
@@ -83,13 +87,16 @@ def format_of(x: Scalar) -> Format:
 
 
 @cache
-def _split(value: str, count: int, bits: int) -> tuple[float, ...]:
-    """Split a decimal number into a sum of floats of `bits` significant bits."""
+def _split(value: str, count: int, bits: int, halves: int) -> tuple[float, ...]:
+    """Split a decimal number into a sum of floats of `bits` significant bits.
+
+    halves: 1 to round to the nearest, 0 to round toward zero.
+    """
     whole, _, fraction = value.partition(".")
     numerator, denominator = int(whole + fraction), 10 ** len(fraction)
     result = []
     for _ in range(count):
-        part = _nearest(numerator, denominator, bits)
+        part = _rounded(numerator, denominator, bits, halves)
         result.append(part)
         top, bottom = part.as_integer_ratio()
         numerator = numerator * bottom - top * denominator
@@ -97,8 +104,8 @@ def _split(value: str, count: int, bits: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-def _nearest(numerator: int, denominator: int, bits: int) -> float:
-    """Round a ratio to a float of `bits` significant bits."""
+def _rounded(numerator: int, denominator: int, bits: int, halves: int) -> float:
+    """Round a ratio to a float of `bits` significant bits; `halves` is as in `_split`."""
     if numerator == 0:
         return 0.0
     exponent = abs(numerator).bit_length() - denominator.bit_length() - bits
@@ -106,9 +113,9 @@ def _nearest(numerator: int, denominator: int, bits: int) -> float:
         denominator <<= exponent
     else:
         numerator <<= -exponent
-    quotient = (2 * numerator + denominator) // (2 * denominator)
+    quotient = (2 * numerator + halves * denominator) // (2 * denominator)
     if abs(quotient) >> bits:
-        quotient, exponent = (quotient + 1) // 2, exponent + 1
+        quotient, exponent = (quotient + halves) // 2, exponent + 1
     return quotient * 2.0**exponent
 
 

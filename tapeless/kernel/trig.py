@@ -2,7 +2,9 @@
 
 sin and cos: x = n pi / 2 + r with |r| <= pi / 4; n modulo 4 chooses sin r or cos r, and the sign.
 n pi / 2 is subtracted in three parts by fused operations; the first difference is exact, and the
-result is good while |x| is below a bound that covers nearly all use.  Larger arguments take the
+result is good while |x| is below a bound that covers nearly all use.  All parts are positive, so
+that -0 stays -0.  Terms with powers of r are computed from the second difference, while the third
+one is made: a loop that waits for its sines waits the less.  Larger arguments take the
 rare path of Payne and Hanek: x = m 2**e with an integer m, and only the bits of 1 / pi matter that
 m 2**e moves next to the binary point.  That window is selected out of a table of constants by a
 binary tree of selects, multiplied by m in integers, and gives x / pi modulo 2 in fixed point.
@@ -224,21 +226,21 @@ _ASIN = {
 
 def sin(b: Nodes, x: Scalar) -> Scalar:
     """The sine of x radians."""
-    r, quadrant = _reduce(b, x)
-    fast = b.select(b.eq(x, 0.0), x, _quarter_wave(b, r, quadrant))
+    r, rough, quadrant = _reduce(b, x)
+    fast = _quarter_wave(b, r, rough, quadrant)
     size = b.abs(x)
     r, r_low, quadrant = _reduce_huge(b, size)
-    slow = b.mul(b.convert(_quarter_wave(b, r, quadrant, r_low), x.dtype), b.copysign(1.0, x))
+    slow = b.mul(b.convert(_quarter_wave(b, r, r, quadrant, r_low), x.dtype), b.copysign(1.0, x))
     return b.rare(b.gt(size, _LARGE[x.dtype]), slow, fast)
 
 
 def cos(b: Nodes, x: Scalar) -> Scalar:
     """The cosine of x radians."""
-    r, quadrant = _reduce(b, x)
-    fast = _quarter_wave(b, r, b.add(quadrant, 1))
+    r, rough, quadrant = _reduce(b, x)
+    fast = _quarter_wave(b, r, rough, b.add(quadrant, 1))
     size = b.abs(x)
     r, r_low, quadrant = _reduce_huge(b, size)
-    slow = b.convert(_quarter_wave(b, r, b.add(quadrant, 1), r_low), x.dtype)
+    slow = b.convert(_quarter_wave(b, r, r, b.add(quadrant, 1), r_low), x.dtype)
     return b.rare(b.gt(size, _LARGE[x.dtype]), slow, fast)
 
 
@@ -255,7 +257,7 @@ def tan(b: Nodes, x: Scalar) -> Scalar:
 def sin_pi(b: Nodes, x: Scalar) -> Scalar:
     """sin(pi x) for |x| < 2**21 (float32) or 2**50, exactly 0 at integers."""
     r, r_low, quadrant = _reduce_turns(b, x)
-    return _quarter_wave(b, r, quadrant, r_low)
+    return _quarter_wave(b, r, r, quadrant, r_low)
 
 
 def cot_pi(b: Nodes, x: Scalar) -> Scalar:
@@ -274,16 +276,18 @@ def _reduce_turns(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return r, b.fma(fraction, low, r_low), b.bitcast(shifted, form.bits)
 
 
-def _reduce(b: Nodes, x: Scalar) -> Pair:
-    """x - n pi / 2 for the nearest integer n, and n in the low bits; |x| below `_LARGE`."""
+def _reduce(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """x - n pi / 2 for the nearest integer n, and n in the low bits; |x| below `_LARGE`.
+
+    Between the two is the difference without its last correction.
+    """
     form = format_of(x)
     (inverse,) = form.parts(_TWO_INVERSE_PI, 1)
     shifted = b.fma(x, inverse, form.magic)
     n = b.sub(shifted, form.magic)
-    r = x
-    for part in form.parts(_HALF_PI, 3):
-        r = b.fma(n, -part, r)
-    return r, b.bitcast(shifted, form.bits)
+    high, middle, low = form.parts_of_one_sign(_HALF_PI, 3)
+    rough = b.fma(n, -middle, b.fma(n, -high, x))
+    return b.fma(n, -low, rough), rough, b.bitcast(shifted, form.bits)
 
 
 def _reduce_twice(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -299,22 +303,31 @@ def _reduce_twice(b: Nodes, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return *fast_two_sum(b, r, error), b.bitcast(shifted, form.bits)
 
 
-def _quarter_wave(b: Nodes, r: Scalar, quadrant: Scalar, r_low: Scalar | None = None) -> Scalar:
-    """sin(r + quadrant pi / 2), for |r| <= pi / 4; the quadrant counts modulo 4."""
+def _quarter_wave(
+    b: Nodes, r: Scalar, rough: Scalar, quadrant: Scalar, r_low: Scalar | None = None
+) -> Scalar:
+    """sin(r + quadrant pi / 2), for |r| <= pi / 4; the quadrant counts modulo 4.
+
+    rough: r, or nearly so, for its square and cube.  r_low: a second word of r.
+    """
     form = format_of(r)
-    square = b.mul(r, r)
-    tail = b.mul(b.mul(r, square), polynomial(b, square, _SIN[r.dtype]))
+    square = b.mul(rough, rough)
+    cube, cubic = b.mul(rough, square), polynomial(b, square, _SIN[r.dtype])
     cosine = b.fma(square, -0.5, 1.0)
     curve = b.mul(square, square)
     quartic = polynomial(b, square, _COS[r.dtype])
-    if r_low is not None:
-        tail = b.fma(r_low, cosine, tail)
+    if r_low is None:
+        sine = b.fma(cube, cubic, r)
+    else:
+        sine = b.add(r, b.fma(r_low, cosine, b.mul(cube, cubic)))
         cosine = b.fma(b.neg(r), r_low, cosine)
     cosine = b.fma(curve, quartic, cosine)
     odd = b.ne(b.and_(quadrant, 1), 0)
-    wave = b.select(odd, cosine, b.add(r, tail))
-    sign = b.shift_left(b.and_(quadrant, 2), 8 * form.dtype.itemsize - 2)
-    return b.bitcast(b.xor(b.bitcast(wave, form.bits), sign), form.dtype)
+    wave = b.select(odd, cosine, sine)
+    # the sign is set, not only changed, because a sine of -0 is -0
+    sign = b.shift_left(quadrant, 8 * form.dtype.itemsize - 2)
+    sign = b.xor(b.select(odd, 0, b.bitcast(r, form.bits)), sign)
+    return b.copysign(wave, b.bitcast(sign, form.dtype))
 
 
 def _tan_reduced(b: Nodes, r: Scalar, r_low: Scalar, quadrant: Scalar) -> Scalar:

@@ -10,6 +10,7 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler.emit import emit_program
+from tapeless.compiler.engine import optimise
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import named_target
 
@@ -21,10 +22,15 @@ def turned(function, carry):
     return tuple(0.9 * a + function(b) for a, b in zip(carry, carry[1:] + carry[:1], strict=True))
 
 
+def emitted(function, *args):
+    """Return the emitted program of a function, for a machine with AVX2."""
+    program = lower_jaxpr(jax.make_jaxpr(function)(*args))
+    return emit_program(program, named_target("x86-64-v3"))
+
+
 def calls(function, *args):
     """Return the names of the recipes that a program calls in its entry, on a machine with AVX2."""
-    program = lower_jaxpr(jax.make_jaxpr(function)(*args))
-    text = emit_program(program, named_target("x86-64-v3")).text
+    text = emitted(function, *args).text
     entry = text[text.index("@entry(") :]
     return re.findall(r'call [^@]*@"([a-z0-9]+\.[a-z0-9]+\.\d+)"', entry[: entry.index("\n}")])
 
@@ -83,6 +89,32 @@ def test_what_a_store_changes_is_not_read_before():
         for k in range(6):
             want[k + 1] = jnp.sin(want[k]) + want[k + 1]
     np.testing.assert_array_equal(found, want)
+
+
+def test_what_surrounds_packed_calls_in_a_loop_goes_into_lanes():
+    """The sums, the products and the carry of eight numbers are one register each."""
+    found = emitted(loop(jnp.sin), *start()[:8])
+    assert found.rewards_effort
+    text = str(optimise(found.text, named_target("x86-64-v3"), 2))
+    assert "phi <8 x float>" in text
+    assert "fmul <8 x float>" in text
+    assert "= extractelement" not in text[text.index("phi <8 x") : text.index("fadd <8 x")]
+
+
+def test_packed_calls_outside_loops_ask_for_no_more():
+    assert not emitted(lambda *c: turned(jnp.sin, c), *start()[:8]).rewards_effort
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_loop_in_lanes_has_the_bits_of_one_in_scalars(dtype):
+    """Steps called one by one, whose numbers are scalars, agree with a loop that is optimised."""
+    with jax.enable_x64(dtype == "float64"):
+        numbers = start(dtype)[:8]
+        found = jax.jit(loop(jnp.sin))(*numbers)
+        step = jax.jit(lambda *c: turned(jnp.sin, c))
+        for _ in range(50):
+            numbers = step(*numbers)
+    np.testing.assert_array_equal(np.stack(found), np.stack(numbers))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -26,7 +26,7 @@ def emitted(function, *args):
 def test_counting_is_vector_code():
     """The optimiser turns the counter into lanes."""
     found = emitted(count, np.int32(5))
-    assert found.has_register_loops
+    assert found.rewards_effort
     text = str(optimise(found.text, named_target("x86-64-v3"), 2))
     assert "vector.body" in text
     assert "tapeless_poll" in text
@@ -41,7 +41,7 @@ def test_loop_over_memory_keeps_the_short_list():
         body = lambda i, x: x.at[i].set(lax.convert_element_type(i, np.float32))  # noqa: E731
         return lax.fori_loop(0, 100, body, x)
 
-    assert not emitted(fill, x).has_register_loops
+    assert not emitted(fill, x).rewards_effort
 
 
 def test_rows_of_three_are_lanes():
