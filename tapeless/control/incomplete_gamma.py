@@ -37,7 +37,7 @@ from tapeless.prims.exponential import log
 from tapeless.prims.reduce import reduce_or
 from tapeless.prims.select import select_n
 from tapeless.prims.special import digamma, lgamma
-from tapeless.prims.structural import broadcast_in_dim
+from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
 from tapeless.prims.unary import abs, bitwise_not, neg
 
 __all__ = ["random_gamma_grad"]
@@ -50,6 +50,7 @@ def random_gamma_grad(a: Value, x: Value) -> Value:
     Array([0.903, 0.498], dtype=float32)
     """
     aval = typeof(x)
+    broadcast_shapes(typeof(a).shape, aval.shape)  # raises JAX's error
     one, zero = (aval.dtype.type(value) for value in (1, 0))
     is_nan = bitwise_or(ne(a, a), ne(x, x))
     is_zero = eq(x, zero)

@@ -97,3 +97,8 @@ def test_batched_shapes():
     values = jax.vmap(lax.igamma, (0, None))(A[1:4].astype("float32"), np.float32(2))
     assert values.shape == (3,)
     np.testing.assert_allclose(values, special.gammainc(A[1:4], 2), rtol=1e-6)
+
+
+def test_the_gradient_of_gamma_samples_refuses_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
+        lax.random_gamma_grad(np.ones((4, 4), np.float32), np.ones((3, 4), np.float32))

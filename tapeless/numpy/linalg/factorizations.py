@@ -211,7 +211,9 @@ def _eig_operand(name: str, a: Any) -> Value:
     """Return a checked operand of square matrices."""
     x = inexact(name, a)
     shape = typeof(x).shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
+    if len(shape) < 2:
+        raise TypeError(f"Input 0 to eig must have rank at least 2, but got shape={shape}")
+    if shape[-1] != shape[-2]:
         raise ValueError(f"The input to eig must be a square matrix. Got shape {shape}.")
     return x
 

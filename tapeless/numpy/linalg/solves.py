@@ -145,6 +145,8 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
            [0. , 0. ]], dtype=float32)
     """
     x = inexact("jnp.linalg.pinv", a)
+    if typeof(x).ndim < 2:
+        raise ValueError(f"pinv wants matrices, of shape [..., n, m]; got shape {typeof(x).shape}.")
     return _pinv(x, rtol if rcond is None else rcond, hermitian)
 
 

@@ -94,3 +94,6 @@ def test_rank():
 def test_only_square_matrices(name):
     with pytest.raises(ValueError, match="square|n, n"):
         getattr(jnp.linalg, name)(jnp.ones((3, 4)))
+    of_vectors = TypeError if name in ("eig", "eigvals") else ValueError
+    with pytest.raises(of_vectors, match=r"rank at least 2, but got shape=\(3,\)|n, n"):
+        getattr(jnp.linalg, name)(jnp.ones(3))

@@ -43,6 +43,11 @@ def test_pinv(shape, dtype):
     check("linalg.pinv", normal(*shape, dtype=dtype), tolerance=1e-3)
 
 
+def test_pinv_of_a_vector_says_what_it_wants():
+    with pytest.raises(ValueError, match=r"pinv wants matrices.*got shape \(3,\)"):
+        jnp.linalg.pinv(jnp.ones(3))
+
+
 def test_pinv_leaves_small_singular_values_out():
     a = np.diag([1, 1e-3]).astype("float32")
     np.testing.assert_allclose(jnp.linalg.pinv(a, rtol=1e-2), np.diag([1, 0]), atol=1e-6)
