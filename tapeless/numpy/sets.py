@@ -136,14 +136,22 @@ def _at(x: Value, places: Value, size: int | None) -> Value:
     return get_item(x, places)
 
 
+def _positions(x: Value) -> Value:
+    """Return positions or counts as integers of the default width."""
+    return convert(x, dtypes.default_int_dtype())
+
+
 def _filled(values: Value, mask: Value, size: int | None, fill: Any) -> Value:
-    """Put `fill` where selected values were missing; without it they repeat the first."""
+    """Put `fill` where selected values were missing; without it they repeat the first.
+
+    The result has the dtype that values, which are not weak, and `fill` promote to.
+    """
     if size is None or fill is None:
         return values
     missing = arithmetic.greater_equal(broadcasted_iota(_I32, (size,), 0), _count(mask))
     extra = tuple(range(1, typeof(values).ndim))
     missing = missing if not extra else reshape(missing, (size, *(1 for _ in extra)))
-    return where(missing, convert(value_of(fill), typeof(values).dtype), values)
+    return where(missing, value_of(fill), convert(values, typeof(values).dtype))
 
 
 def _count(mask: Value) -> Value:
@@ -215,15 +223,17 @@ def unique(
         first = chosen
     else:
         chosen = _selected(mask, size)
-        values = _filled(_at(line, chosen, size), mask, size, fill_value)
+        fill = None if fill_value is None else convert(value_of(fill_value), line.dtype)
+        values = _filled(_at(line, chosen, size), mask, size, fill)
         first = _at(places, chosen, size)
     results = [moveaxis(values, 0, axis)]
     if return_index:
-        results.append(first)
+        results.append(_positions(first))
     if return_inverse:
-        results.append(reshape(_numbers(mask, places), shape))
+        results.append(_positions(reshape(_numbers(mask, places), shape)))
     if return_counts:
-        results.append(_counts(mask, chosen) if size is None else _sized_counts(mask, size))
+        counts = _counts(mask, chosen) if size is None else _sized_counts(mask, size)
+        results.append(_positions(counts))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -363,7 +373,7 @@ def intersect1d(
     n, m = typeof(x).shape[0], typeof(y).shape[0]
     if 0 in (n, m):
         values = full(size or 0, 0 if fill_value is None else fill_value, typeof(x).dtype)
-        outside = (full(size or 0, each, _I32) for each in (n, m))
+        outside = (_positions(full(size or 0, each, _I32)) for each in (n, m))
         return (values, *outside) if return_indices else values
     chosen = _first_repeated(_selected(mask, size), mask, size)
     values = _at(line, chosen, size)
@@ -371,8 +381,9 @@ def intersect1d(
     if return_indices:
         other, _, other_places = _unique_sorted_mask(y, 0)
         second = arithmetic.minimum(searchsorted(other, values), m - 1)
-        results.append(_filled(_at(places, chosen, size), mask, size, n))
-        results.append(_filled(_at(other_places, second, size), mask, size, m))
+        first = _filled(_at(places, chosen, size), mask, size, n)
+        second = _filled(_at(other_places, second, size), mask, size, m)
+        results += [_positions(first), _positions(second)]
     return tuple(results) if return_indices else results[0]
 
 
@@ -408,7 +419,9 @@ def setdiff1d(
     if typeof(line).shape[0] == 0:
         return full(size or 0, 0 if fill_value is None else fill_value, typeof(line).dtype)
     values = _at(line, _selected(mask, size), size)
-    return _filled(values, mask, size, 0 if fill_value is None else fill_value)
+    kind = typeof(line)
+    fill = convert(value_of(0 if fill_value is None else fill_value), kind.dtype)
+    return convert(_filled(values, mask, size, fill), kind.dtype, kind.weak_type)
 
 
 def setxor1d(
@@ -429,7 +442,7 @@ def setxor1d(
     """
     del assume_unique  # sorting is needed anyway
     check_arraylike("setxor1d", ar1, ar2)
-    _known("setxor1d", size, ar1, ar2)
+    _known("setxor1d", size, *(each for each in (ar1, ar2) if typeof(value_of(each)).size))
     x, y = (ravel(each) for each in promote_dtypes(value_of(ar1), value_of(ar2)))
     line, new, _ = _unique_sorted_mask(concatenate([x, y]), 0)
     in_both = arithmetic.bitwise_and(isin(line, x), isin(line, y))
