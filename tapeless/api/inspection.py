@@ -182,14 +182,15 @@ def _places(lines: list[Line]) -> str:
 
 
 def inspect(
-    fun: Callable, *, static_argnums: int | Sequence[int] | None = None
+    fun: Callable, *misplaced: Any, static_argnums: int | Sequence[int] | None = None
 ) -> Callable[..., Inspection]:
     """Return a function that compiles `fun` for its arguments, runs it, and reports on it.
 
     fun: a function as for `jit`, or one that `jit` has made. Its effects happen in each of the
     calls that are measured, of which there are three or more.
 
-    Raises TypeError inside of `jit`, `grad` or `vmap`, where there is nothing to run yet.
+    Raises TypeError inside of `jit`, `grad` or `vmap`, where there is nothing to run yet, and for
+    arguments that are given to `inspect` itself.
 
     >>> import tapeless as jax
     >>> report = inspect(lambda x: (x @ x).sum())(jax.numpy.ones((64, 64)))
@@ -198,6 +199,12 @@ def inspect(
     >>> report.kernels[0].kernel.flops == 2 * 64**3
     True
     """
+    if misplaced:
+        raise TypeError(
+            f"inspect() wants the function alone, got {len(misplaced)} more argument"
+            f"{'s' * (len(misplaced) > 1)}. Call what it returns with the function's arguments: "
+            "inspect(f)(x)."
+        )
     wrapped: Any = fun if isinstance(fun, JitFunction) else jit(fun, static_argnums=static_argnums)
 
     @functools.wraps(fun)

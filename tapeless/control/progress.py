@@ -140,7 +140,7 @@ def _tell(bar: _Bar, method: Callable, *numbers: np.ndarray) -> tuple:
 def progress(fun: Callable, *, total: int, description: str = "", **options: Any) -> Callable:
     """Return `fun`, the body of a loop, such that its calls move a progress bar.
 
-    total: how many iterations the loop has, at least 1. description: stands before the bar.
+    total: how many iterations the loop has; 0 makes no bar. description: stands before the bar.
     options: further ones for tqdm, such as `file`, `ncols` or `disable`.
 
     The body may be that of `scan`, `fori_loop`, `while_loop` or `map`, inside `jit`, `grad` and
@@ -174,8 +174,10 @@ def progress(fun: Callable, *, total: int, description: str = "", **options: Any
             f"progress() wants the number of iterations as an integer, got {total!r}. It must be "
             "known when the loop is traced; for a while loop give the most that it may run."
         ) from None
-    if total < 1:
-        raise ValueError(f"progress() wants a total of at least 1, got {total}")
+    if total < 0:
+        raise ValueError(f"progress() wants the number of iterations, got {total}; give 0 or more")
+    if total == 0:
+        return fun
     bar = _Bar(total, {"desc": description or None, **options})
 
     @functools.wraps(fun)

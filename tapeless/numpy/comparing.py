@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tapeless.numpy.common import (
 from tapeless.numpy.floats import isfinite
 from tapeless.numpy.ufuncs import imag
 from tapeless.runtime.array import Array
+from tapeless.util.elements import ExtendedDtype
 
 __all__ = [
     "allclose",
@@ -221,6 +223,7 @@ def result_type(*args: Any) -> Any:
     >>> jnp.result_type(1, jnp.ones(2, "float16"))
     dtype('float16')
     """
+    _check_no_key_dtypes("result_type", args, "Cannot determine dtype of {}")
     return dtypes.result_type(*args)
 
 
@@ -233,7 +236,18 @@ def promote_types(a: Any, b: Any) -> Any:
     >>> jnp.promote_types("int32", "float16")
     dtype('float16')
     """
+    _check_no_key_dtypes("promote_types", (a, b), "Cannot interpret '{}' as a data type")
     return dtypes.promote_types(a, b)
+
+
+def _check_no_key_dtypes(name: str, args: Sequence[Any], sentence: str) -> None:
+    """Raise TypeError if an argument is a dtype of keys."""
+    for x in args:
+        if isinstance(x, ExtendedDtype):
+            raise TypeError(
+                f"{sentence.format(repr(x))}: {name} wants dtypes of numbers, and keys promote to "
+                f"none. Use the numbers of keys, jax.random.key_data(key), or compare dtypes by ==."
+            )
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:

@@ -218,7 +218,7 @@ def _filter_one(error: BaseException) -> None:
 def _tell_call(error: BaseException, frames: Sequence[types.FrameType]) -> None:
     """Add a note on the function that failed and its arguments, unless the message tells them."""
     inside = next(filter(_is_of_a_library, frames), None)
-    frame = inside or next((x for x in frames if x.f_globals.get("__name__") == _COMPILED), None)
+    frame = inside or next(filter(_is_compiled, frames), None)
     if frame is None:
         return
     # What a function inside of this one said of its own arguments is no news to its user.
@@ -245,6 +245,11 @@ def _is_of_a_library(frame: types.FrameType) -> bool:
     module = frame.f_globals.get("__name__", "")
     name = frame.f_code.co_name
     return module.startswith(_CALLED) and (name == "__call__" or not name.startswith(("_", "<")))
+
+
+def _is_compiled(frame: types.FrameType) -> bool:
+    """Tell whether a frame is the call of a compiled function."""
+    return frame.f_globals.get("__name__") == _COMPILED and frame.f_code.co_name == "__call__"
 
 
 def _kind(x: object) -> str:

@@ -116,6 +116,16 @@ def test_traced_values_are_refused(transform):
         transform(lambda x: jax.inspect(jnp.sin)(x))(X)
 
 
+def test_arguments_in_the_wrong_place_are_refused():
+    with pytest.raises(
+        TypeError, match=r"function alone, got 1 more argument\. .* inspect\(f\)\(x\)"
+    ):
+        jax.inspect(jnp.sin, X)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'") as caught:
+        jax.inspect(lambda x, y: x + y)(X)
+    assert not hasattr(caught.value, "__notes__")
+
+
 def test_types_alone_are_refused():
     with pytest.raises(TypeError, match="wants arrays"):
         jax.inspect(jnp.sin)(jax.ShapeDtypeStruct((3,), np.float32))

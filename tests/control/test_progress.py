@@ -198,13 +198,20 @@ def test_python_is_called_a_hundred_times_at_most(bars):
     ("args", "options", "error", "message"),
     [
         ((3,), {"total": 5}, TypeError, "wants the body of a loop, a function, got int"),
-        ((step,), {"total": 0}, ValueError, "a total of at least 1, got 0"),
+        ((step,), {"total": -1}, ValueError, "number of iterations, got -1; give 0 or more"),
         ((step,), {"total": 2.5}, TypeError, "as an integer, got 2.5"),
     ],
 )
 def test_bad_arguments_are_refused(args, options, error, message):
     with pytest.raises(error, match=message):
         jax.progress(*args, **options)
+
+
+def test_a_loop_without_iterations_has_no_bar():
+    none = XS[:0]
+    body = jax.progress(step, total=len(none))
+    assert lax.scan(body, 0.0, none)[0] == 0
+    assert body is step
 
 
 def test_programs_with_bars_are_printed(bars):

@@ -41,6 +41,16 @@ def test_kinds_of_objects():
     assert jnp.iterable(z) and not jnp.iterable(3)
 
 
+def test_dtypes_of_keys_promote_to_none():
+    key = jax.random.key(0)
+    for args in ((key.dtype, "float32"), ("float32", key.dtype), (key.dtype, key.dtype)):
+        with pytest.raises(TypeError, match="Cannot interpret 'key<fry>' as a data type"):
+            jnp.promote_types(*args)
+        with pytest.raises(TypeError, match="Cannot determine dtype of key<fry>"):
+            jnp.result_type(*args)
+    assert jnp.result_type(key) == key.dtype
+
+
 def test_dtypes():
     assert jnp.result_type(1, np.ones(2, "float16")) == np.float16
     assert jnp.promote_types("int32", "float16") == np.float16
