@@ -78,7 +78,7 @@ TABLES: Mapping[str, Mapping[str, object]] = {
         "trace_state_clean": "tapeless.core.trace:trace_state_clean",
     },
     # lineax
-    "jax._src.ad_util": {"stop_gradient_p": "tapeless.prims.structural:stop_gradient_p"},
+    "jax._src.ad_util": {"stop_gradient_p": "tapeless.prims.identity:stop_gradient_p"},
     # equinox
     "jax._src.dispatch": {"wait_for_tokens": _nothing},
     "jax._src.literals": {},

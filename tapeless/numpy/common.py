@@ -25,7 +25,7 @@ from tapeless.core.aval import is_value, typeof
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
-from tapeless.prims import join, structural
+from tapeless.prims import identity, join, structural
 from tapeless.prims.common import const, disagreement, scalar_like
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
@@ -511,7 +511,7 @@ def _array_of(x: Any, dtype: Any, copy: bool) -> Value:
     if is_ref(x):
         check_arraylike("jnp.asarray", x)
     if isinstance(x, (Array, Tracer)):
-        x = structural.copy(x) if copy else x
+        x = identity.copy(x) if copy else x
         return x if dtype is None else convert(x, dtype)
     if isinstance(x, _PYTHON_SCALARS) and not isinstance(x, np.generic):
         return _scalar_array(x, dtype)
