@@ -6,6 +6,10 @@ text. A buffer that is touched inside a loop and outside of it is live during th
 that is touched only inside is live there from its first to its last use, since every iteration
 writes it anew before reading it.
 
+A loop that threads may share runs several iterations at a time. What has a part for each of them is
+live during the whole loop; what every iteration writes anew, each thread needs for itself. If it is
+large there is a *slice* of the arena for each thread (`slices.py`), planned in the same way.
+
 Offsets are found by first fit, in the order in which lives begin. Local buffers are stack slots,
 inputs and outputs belong to the caller.
 """
@@ -17,8 +21,12 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapeless.compiler.host import HostCall, native_callbacks
-from tapeless.compiler.program import Program
+from tapeless.compiler.plan import Costs
+from tapeless.compiler.program import Program, Slices
+from tapeless.compiler.slices import is_cut, n_slices, plan_slices
 from tapeless.kernel.graph import children, walk
 from tapeless.kernel.ir import (
     Alloc,
@@ -26,6 +34,7 @@ from tapeless.kernel.ir import (
     Buffer,
     Call,
     If,
+    Index,
     Load,
     Loop,
     Scalar,
@@ -39,6 +48,7 @@ __all__ = ["Memory", "assemble", "describe", "memory"]
 
 ALIGNMENT = 64
 _ENDLESS = 1 << 100
+_BYTE = np.dtype(np.uint8)
 
 
 @record
@@ -67,14 +77,8 @@ def assemble(
     """Return the program with its temporaries placed."""
     lives = _Lives()
     lives.block(body, ())
-    outside = {*inputs, *outputs}
-    intervals = [
-        (start, end, buffer)
-        for buffer, (start, end) in lives.intervals().items()
-        if buffer not in outside and buffer.space != "local"
-    ]
-    offsets, size = _first_fit(sorted(intervals, key=lambda item: item[:2]))
-    temps = tuple(offsets.items())
+    given = frozenset((*inputs, *outputs))
+    offsets, size, slices = _placed(body, lives, given)
     symbols, kept = native_callbacks(
         {name: HostCall(*call) for name, call in (host_calls or {}).items()}
     )
@@ -82,14 +86,38 @@ def assemble(
         name,
         tuple(inputs),
         tuple(outputs),
-        temps,
+        tuple(offsets.items()),
         size,
         body,
         symbols=symbols,
         consts=consts,
         results=results,
         kept=tuple(kept),
+        slices=slices,
     )
+
+
+def _placed(
+    body: Block, lives: _Lives, given: frozenset[Buffer]
+) -> tuple[dict[Buffer, int], int, dict[Loop, Slices]]:
+    """Return the offsets of the temporaries, the arena's size, and the loops with slices."""
+    costs, slices = Costs(), {}
+    intervals = {
+        buffer: interval
+        for buffer, interval in lives.intervals(costs).items()
+        if buffer not in given and buffer.space != "local"
+    }
+    within: dict[Buffer, dict[Buffer, int]] = {}
+    for loop, own in plan_slices(body, lives.inside(), given, costs).items():
+        places, size = _first_fit([(*intervals.pop(buffer), buffer) for buffer in own])
+        slices[loop] = Slices(own, size, n_slices(loop, size, costs))
+        whole = Buffer((slices[loop].count * size,), _BYTE, "temp", "slices")
+        intervals[whole], within[whole] = lives.span(loop), places
+    offsets, size = _first_fit([(*interval, buffer) for buffer, interval in intervals.items()])
+    for whole, places in within.items():
+        start = offsets.pop(whole)
+        offsets.update({buffer: start + place for buffer, place in places.items()})
+    return offsets, size, slices
 
 
 def memory(program: Program) -> Memory:
@@ -130,14 +158,17 @@ class _Lives:
     """Collects the statements that touch each buffer.
 
     A touch is the statement's number and the path of the loops around it, each named by its first
-    number; `loop_ends` gives the last ones.
+    number; `loop_ends` gives the last ones.  varying: the variables by which stores to a buffer
+    choose their places.
     """
 
     def __init__(self) -> None:
         """Start before the first statement."""
         self.clock = 0
         self.touches: dict[Buffer, list[tuple[int, tuple[int, ...]]]] = {}
+        self.loops: dict[int, Loop] = {}
         self.loop_ends: dict[int, int] = {}
+        self.varying: dict[Buffer, set[Index]] = {}
         self._known: dict[Scalar, frozenset[Buffer]] = {}
 
     def block(self, block: Block, path: tuple[int, ...]) -> None:
@@ -147,6 +178,7 @@ class _Lives:
             start = self.clock
             if isinstance(statement, Loop):
                 self._touch(self._reads([statement.extent]), path)
+                self.loops[start] = statement
                 self._loop([statement.body], (*path, start))
             elif isinstance(statement, While):
                 inner = (*path, start)
@@ -159,11 +191,11 @@ class _Lives:
             else:
                 self._touch(self._operands(statement), path)
 
-    def intervals(self) -> Mapping[Buffer, tuple[int, int]]:
+    def intervals(self, costs: Costs) -> dict[Buffer, tuple[int, int]]:
         """Return the first and last number at which each buffer is live."""
         result = {}
         for buffer, touches in self.touches.items():
-            shared = _common_prefix([path for _, path in touches])
+            shared = self._around(buffer, costs)
             start = min(number for number, _ in touches)
             end = max(number for number, _ in touches)
             for _, path in touches:
@@ -173,6 +205,32 @@ class _Lives:
                     end = max(end, self.loop_ends[outermost])
             result[buffer] = (start, end)
         return result
+
+    def _around(self, buffer: Buffer, costs: Costs) -> int:
+        """Return how many of the loops around all touches have one iteration of it at a time."""
+        path = self.touches[buffer][0][1]
+        shared = _common_prefix([path for _, path in self.touches[buffer]])
+        varying = self.varying.get(buffer, ())
+        for depth, number in enumerate(path[:shared]):
+            loop = self.loops.get(number)
+            if loop is not None and loop.var in varying and is_cut(loop, costs):
+                return depth
+        return shared
+
+    def inside(self) -> dict[Loop, frozenset[Buffer]]:
+        """Return for each loop the buffers that are touched in it and nowhere else."""
+        found: dict[Loop, set[Buffer]] = {}
+        for buffer, touches in self.touches.items():
+            shared = _common_prefix([path for _, path in touches])
+            for number in touches[0][1][:shared]:
+                if number in self.loops:
+                    found.setdefault(self.loops[number], set()).add(buffer)
+        return {loop: frozenset(buffers) for loop, buffers in found.items()}
+
+    def span(self, loop: Loop) -> tuple[int, int]:
+        """Return the first and the last number of a loop."""
+        start = next(number for number, other in self.loops.items() if other is loop)
+        return start, self.loop_ends[start]
 
     def _loop(self, blocks: Sequence[Block], path: tuple[int, ...]) -> None:
         """Walk the blocks of a loop and note where it ends."""
@@ -189,6 +247,7 @@ class _Lives:
     def _operands(self, statement: Statement) -> set[Buffer]:
         """Return the buffers that a simple statement touches."""
         if isinstance(statement, Store):
+            self.varying.setdefault(statement.buffer, set()).update(statement.index.free)
             return {statement.buffer} | self._reads(
                 [statement.index, statement.value, statement.guard]
             )
@@ -231,17 +290,17 @@ def _common_prefix(paths: Sequence[tuple[int, ...]]) -> int:
 
 
 def _first_fit(
-    intervals: Sequence[tuple[int, int, Buffer]],
+    intervals: Iterable[tuple[int, int, Buffer]],
 ) -> tuple[dict[Buffer, int], int]:
     """Give each buffer the lowest offset that is free during its life; return the arena's size.
 
-    intervals: first and last number and buffer, in the order of the first numbers.
+    intervals: first and last number, and buffer.
     """
     offsets: dict[Buffer, int] = {}
     active: list[tuple[int, int, int]] = []  # a heap: (last number, offset, offset after it)
     gaps = [(0, _ENDLESS)]  # by offset; no two of them touch
     size = 0
-    for start, end, buffer in intervals:
+    for start, end, buffer in sorted(intervals, key=lambda item: item[:2]):
         while active and active[0][0] < start:
             _free(gaps, *heapq.heappop(active)[1:])
         length = max(-(-n_bytes(buffer) // ALIGNMENT), 1) * ALIGNMENT

@@ -29,14 +29,15 @@ from tapeless.compiler.interrupts import (
 from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.matrixtiles import PRODUCT, product_text
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
-from tapeless.compiler.program import Program
+from tapeless.compiler.program import Program, Slices
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
+from tapeless.compiler.slices import chunk_length, private_buffers
 from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import Target
-from tapeless.compiler.tasks import chunk_length, close_task, open_task, private_buffers
+from tapeless.compiler.tasks import close_task, open_slice, open_task, taken_chunks
 from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import (
@@ -136,6 +137,7 @@ class _Emitter:
         self.module = module
         self._body = program.body
         self._given = frozenset((*program.inputs, *program.outputs))
+        self._slices = program.slices
         self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
 
@@ -360,10 +362,14 @@ class _Emitter:
         unit = tile.size if tile else lanes
         extent = plan.static_extent(loop)
         length = chunk_length(extent, self._costs.statement(loop), unit)
-        private = None if length is None else self._private(loop)
-        if length is None or private is None:
+        local = None if length is None else self._local(loop)
+        if length is None or local is None:
             return False
-        root = open_task(region, plan.writes(loop.body), private)
+        slices = self._slices.get(loop)
+        if slices is not None:
+            self._share_slices(region, loop, length, local, slices)
+            return True
+        root = open_task(region, plan.writes(loop.body), local)
         if lanes > 1 and extent % lanes and _block_weight(loop.body) <= _WRITTEN_ONCE:
             self._share_parts(region, root, loop, length, lanes)
             return True
@@ -402,11 +408,38 @@ class _Emitter:
         root.code.start_block(after)
         close_task(region, root, n_chunks + 1)
 
-    def _private(self, loop: Loop) -> frozenset[Buffer] | None:
-        """Return what each chunk of a loop must have for itself; None if it cannot be shared."""
+    def _share_slices(
+        self,
+        region: Region,
+        loop: Loop,
+        length: int,
+        local: frozenset[Buffer],
+        slices: Slices,
+    ) -> None:
+        """Emit a task for each slice of the arena, which takes chunks until there are no more."""
+        extent = plan.static_extent(loop)
+        root = open_task(region, plan.writes(loop.body), local)
+        ordered = sorted(slices.buffers, key=lambda buffer: buffer.name)
+        open_slice(root, slices, {b: self._values.base(region, b) for b in ordered})
+        with taken_chunks(region, root, -(-extent // length)) as (body, number):
+            start = body.emit(f"mul i64 {number}, {length}")
+            stop = body.emit(f"add i64 {start}, {length}")
+            self._plain_loop(body, loop, start, minimum(body, stop, str(extent)))
+        close_task(region, root, slices.count)
+
+    def _local(self, loop: Loop) -> frozenset[Buffer] | None:
+        """Return what each thread must have on its stack; None if a loop cannot be shared.
+
+        What else it must have for itself has to be in its slice.
+        """
         written = [b for b in plan.writes(loop.body) if b.space in ("local", "temp")]
         outside = plan.buffers_of(_without(self._body, loop)) if written else set()
-        return private_buffers(loop, self._given.union(outside))
+        private = private_buffers(loop, self._given.union(outside))
+        if private is None:
+            return None
+        slices = self._slices.get(loop)
+        own = private - slices.buffers if slices is not None else private
+        return own if all(buffer.space == "local" for buffer in own) else None
 
     # Control
 

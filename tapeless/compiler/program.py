@@ -21,12 +21,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tapeless.kernel.ir import Block, Buffer
+from tapeless.kernel.ir import Block, Buffer, Loop
+from tapeless.util.records import record
 
-__all__ = ["INTERRUPTED", "LEFT", "Program"]
+__all__ = ["INTERRUPTED", "LEFT", "Program", "Slices"]
 
 INTERRUPTED = -1
 LEFT = -3  # -2 says that there is no memory; see `runtime/executable.py`
+
+
+@record
+class Slices:
+    """The memory of a loop's threads: `count` slices of `size` bytes, one after the other.
+
+    buffers: what is in each of them; `Program.temps` has their places in the first one.
+    """
+
+    buffers: frozenset[Buffer]
+    size: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +51,7 @@ class Program:
     results: for each result of the jaxpr, its position among the inputs and outputs together; an
     input there is forwarded, or, if it was donated, overwritten. -1 for float0: no memory.
     kept: what must live as long as the program, such as the callbacks behind `symbols`.
+    slices: of loops whose threads have parts of the arena.
     """
 
     name: str
@@ -50,3 +64,4 @@ class Program:
     consts: tuple[object, ...] = ()
     results: tuple[int, ...] = ()
     kept: tuple[object, ...] = ()
+    slices: Mapping[Loop, Slices] = field(default_factory=dict)

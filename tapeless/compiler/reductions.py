@@ -25,7 +25,8 @@ from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.ordered import from_ordered, ordered_format, to_ordered
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
 from tapeless.compiler.regions import Counter, Region, Value
-from tapeless.compiler.tasks import chunk_length, close_task, open_task
+from tapeless.compiler.slices import chunk_length
+from tapeless.compiler.tasks import close_task, open_task
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Load, Op, Reduce, Scalar
 

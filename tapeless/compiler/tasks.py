@@ -5,76 +5,30 @@ are placed and found as if it were inline: what does not depend on the chunk is 
 caller and captured. `open_task` gives the region to write to, with the chunk's number as `%chunk`;
 `close_task` stores what was captured and calls the pool.
 
-Temporaries that every iteration writes anew, in one place, are *private*: each chunk has them on
-its stack, if they are not too large.
-
-How many chunks there are depends on the program only. Chunks are small enough to balance a few
-threads, and large enough to make the price of handing them out invisible.
+Private buffers (`slices.py`) are in a slice of the arena, local ones on the stack. With slices,
+what the pool hands out is not a chunk but a slice, and who has one takes chunks from a counter
+until there are no more (`open_slice`, `taken_chunks`): so a slice has one user at a time, whoever
+runs the task, and however many threads there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.interrupts import leave_unless_zero
+from tapeless.compiler.program import Slices
 from tapeless.compiler.regions import Code, Function, Region, Value
-from tapeless.kernel.ir import Buffer, Call, If, Loop, Statement, Store, While
+from tapeless.kernel.ir import Buffer
 
-__all__ = ["SHARED_COST", "chunk_length", "close_task", "open_task", "private_buffers"]
-
-SHARED_COST = 1 << 20
-_CHUNK_COST = 1 << 18
-_MOST_CHUNKS = 64
-_MOST_PRIVATE = 1 << 17  # bytes of stack
-
-
-def chunk_length(extent: int, cost: float, unit: int) -> int | None:
-    """Return how many iterations form a chunk, a multiple of `unit`; None to keep the loop whole.
-
-    cost: of all iterations, in about the number of operations on elements.
-    """
-    if cost < SHARED_COST or extent < 2 * unit:
-        return None
-    n_chunks = max(2, min(_MOST_CHUNKS, int(cost) // _CHUNK_COST))
-    length = -(-extent // n_chunks)
-    length = -(-length // unit) * unit
-    return length if length < extent else None
-
-
-def private_buffers(loop: Loop, outside: frozenset[Buffer]) -> frozenset[Buffer] | None:
-    """Return the buffers that each chunk of a loop must have for itself; None if it cannot.
-
-    outside: those that the rest of the program uses.
-    """
-    private: set[Buffer] = set()
-    stack: list[Statement] = list(loop.body)
-    while stack:
-        statement = stack.pop()
-        if isinstance(statement, Store):
-            buffer = statement.buffer
-            if buffer.space == "local" or loop.var not in statement.index.free:
-                private.add(buffer)
-        elif isinstance(statement, Call):
-            if statement.symbol.startswith("host:"):
-                return None
-            private.update(statement.writes)
-        elif isinstance(statement, Loop):
-            stack.extend(statement.body)
-        elif isinstance(statement, If):
-            stack.extend(inner for branch in statement.branches for inner in branch)
-        elif isinstance(statement, While):
-            stack.extend((*statement.before, *statement.body))
-    private = {buffer for buffer in private if buffer.space in ("local", "temp")}
-    if any(buffer.space == "local" and buffer in outside for buffer in private):
-        return None
-    private -= outside
-    size = sum(buffer.size * buffer.dtype.itemsize for buffer in private)
-    return frozenset(private) if size <= _MOST_PRIVATE else None
+__all__ = ["close_task", "open_slice", "open_task", "taken_chunks"]
 
 
 def open_task(
     region: Region, writes: frozenset[Buffer], private: frozenset[Buffer] = frozenset()
 ) -> Region:
-    """Start a task inside `region`, which writes `writes`, of which `private` are its own."""
+    """Start a task inside `region`, which writes `writes`; `private` are on its stack."""
     function = Function(region.function.module, region.function)
     root = Region(None, function, "function", Code("entry"), writes=writes, outer=region)
     root.private = private
@@ -83,6 +37,43 @@ def open_task(
         slot = function.slot(f"[{max(buffer.size, 1)} x {memory}]")
         root.cache[buffer] = Value(slot, 1, "ptr")
     return root
+
+
+def open_slice(root: Region, slices: Slices, first: Mapping[Buffer, str]) -> None:
+    """Give a task that the pool calls with the number of a slice the buffers in it.
+
+    first: where they are in the first slice, as the function around knows it.
+    """
+    offset = root.emit(f"mul i64 %chunk, {slices.size}")
+    for buffer, place in first.items():
+        start = root.function.capture(place, "ptr")
+        own = root.emit(f"getelementptr i8, ptr {start}, i64 {offset}")
+        root.cache[buffer] = Value(own, 1, "ptr")
+    root.private |= slices.buffers
+
+
+@contextmanager
+def taken_chunks(
+    region: Region, root: Region, n_chunks: int
+) -> Generator[tuple[Region, str], None, None]:
+    """Write what a task does with each chunk that it takes: the region, and the chunk's number."""
+    function = root.function
+    place = region.function.slot("i64")
+    region.do(f"store i64 0, ptr {place}")
+    counter = function.capture(place, "ptr")
+    take, after = function.label(), function.label()
+    header = Region(root, function, "loop", Code(take), writes=root.writes)
+    header.code.start_block(take)
+    number = header.emit(f"atomicrmw add ptr {counter}, i64 1 monotonic")
+    more = header.emit(f"icmp slt i64 {number}, {n_chunks}")
+    body = header.branch("body")
+    header.do(f"br i1 {more}, label %{body.code.label}, label %{after}")
+    body.writes = root.writes
+    yield body, number
+    header.close_branch(body, take)
+    root.do(f"br label %{take}")
+    root.code.lines.extend(header.code.lines)
+    root.code.start_block(after)
 
 
 def close_task(region: Region, root: Region, n_chunks: int) -> None:

@@ -6,10 +6,11 @@ which objects to link and how to call them, so that a second process neither low
 does not even load the modules that would.
 
 The key of a record has whatever decides the code: the program's structure in a form that does not
-depend on the process, donation, effort, the settings that staging reads, the processor, all
-versions, and the state of this package's own files, so that who works on the compiler never gets
-the code of yesterday's.  Programs with operations of other packages, or with parameters that are
-not plain data, have no key; those that call into the process (callbacks) get no record.
+depend on the process, donation, effort, the settings that staging reads, the processor, how many
+threads may run, all versions, and the state of this package's own files, so that who works on the
+compiler never gets the code of yesterday's.  Programs with operations of other packages, or with
+parameters that are not plain data, have no key; those that call into the process (callbacks) get no
+record.
 
 A record holds no address and no value of a captured array, only their numbers.  It lies among the
 objects, under the same care: private, atomic, with a checksum.
@@ -34,6 +35,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
 from tapeless.runtime.structure import structure_of
 from tapeless.util import lazy
+from tapeless.util.processors import thread_count
 from tapeless.util.records import record
 
 __all__ = ["CallRecord", "load", "record_key", "save"]
@@ -84,7 +86,8 @@ def record_key(
     found = structure_of(jaxpr)
     if found is None:
         return None
-    settings = (config.trace_context().values, donated, effort, _state_of_package())
+    machine = (thread_count(), _state_of_package())
+    settings = (config.trace_context().values, donated, effort, *machine)
     try:
         text = _text((found[0], settings))
     except _NoKeyError:

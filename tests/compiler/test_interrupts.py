@@ -9,8 +9,11 @@ import time
 import numpy as np
 import pytest
 
+import tapeless as jax
+from tapeless import numpy as jnp
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Loop, Store, While
+from tapeless.runtime import memory
 from tests.compiler.native import F32, I64, Work
 
 
@@ -140,3 +143,24 @@ def test_short_loops_do_not_poll() -> None:
     y = work.output((50,), I64)
     work.body.append(Loop(i, 50, (work.put(y, (i,), work.affine(i)),), independent=False))
     assert "tapeless_poll" not in work.emit(host_target()).needs
+
+
+def test_rows_with_slices_stop_in_every_thread_and_give_their_memory_back(alarm: object) -> None:
+    """What was taken for a call that is interrupted serves the next one."""
+
+    def row(x: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(0, 5000, lambda i, y: jnp.sort(y) * 0.9 + x[::-1], x)
+
+    xs = np.ones((40, 50_000), np.float32)
+    rows = jax.jit(lambda xs: jax.lax.map(row, xs)).lower(xs).compile()
+    size = rows.memory_analysis().temp_size_in_bytes
+    assert size > 200_000
+    memory.trim()
+    for _ in range(4):
+        alarm(0.1)
+        start = time.monotonic()
+        with pytest.raises(Alarm):
+            rows(xs)
+        assert time.monotonic() - start < 5.0
+    memory.allocate(64)  # finds what has died
+    assert size + xs.nbytes <= memory.pooled_bytes() < 3 * (size + xs.nbytes)

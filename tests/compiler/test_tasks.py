@@ -1,82 +1,61 @@
-"""Tasks: how loops are cut into chunks."""
+"""Tasks: pieces of programs that the worker pool runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import threading
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tapeless as jax
-from tapeless import lax
 from tapeless import numpy as jnp
-from tapeless.compiler.emit import emit_program
-from tapeless.compiler.lower import lower_jaxpr
-from tapeless.compiler.target import host_target
-from tapeless.compiler.tasks import SHARED_COST, chunk_length
+from tapeless.compiler.buffers import assemble
+from tapeless.compiler.engine import compile_program
+from tapeless.compiler.linker import runtime
+from tapeless.kernel.ir import Call, Loop
+from tapeless.util.processors import thread_count
+from tests.compiler.native import F64, Work
+from tests.compiler.test_slices import is_shared, program_of
 
 
-@pytest.mark.parametrize("extent", [2, 3, 64, 1000, 12345, 1 << 22])
-@pytest.mark.parametrize("unit", [1, 16, 100])
-def test_chunks_cover_the_loop_and_are_whole_units(extent: int, unit: int) -> None:
-    length = chunk_length(extent, 1e9, unit)
-    if extent < 2 * unit:
-        assert length is None
-        return
-    assert length % unit == 0
-    assert 2 <= -(-extent // length) <= 64
+def test_two_threads_take_rows_each_with_a_slice_of_its_own(monkeypatch) -> None:
+    """Each row writes the number of its thread to its temporary, waits, and reads it."""
+    monkeypatch.setenv("TAPELESS_NUM_THREADS", "2")
+    work, extent = Work(), 40
+    y, scratch = work.output((extent,), F64), work.temp((5000,), F64)
+    i, j = work.index("i", extent), work.index("j", 5000)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
+    @callback
+    def note(place: int) -> None:
+        """Write who is there, and let the other one run."""
+        ctypes.c_double.from_address(place).value = threading.get_native_id()
+        time.sleep(0.002)
 
-def test_cheap_loops_are_not_cut() -> None:
-    assert chunk_length(1 << 20, SHARED_COST - 1, 16) is None
-    assert chunk_length(1 << 20, SHARED_COST, 16) is not None
-
-
-def test_a_chunk_is_worth_handing_out() -> None:
-    length = chunk_length(1 << 20, float(1 << 20), 1)
-    assert length >= 1 << 18
-
-
-def shared(function: Callable, *args: np.ndarray) -> bool:
-    """Tell whether the worker pool runs a loop of a program."""
-    program = lower_jaxpr(jax.make_jaxpr(function)(*args).jaxpr)
-    return "tapeless_parallel" in emit_program(program, host_target()).text
-
-
-def mapped(row: Callable) -> Callable:
-    """Return the map of a function over rows, one after the other."""
-    return lambda xs: lax.map(row, xs)
-
-
-def sorting(x: jax.Array) -> jax.Array:
-    """Take many steps that need a temporary."""
-    return lax.fori_loop(0, 50, lambda i, y: jnp.sort(y) * 0.9 + x[::-1], x)
-
-
-def test_rows_of_a_map_are_shared_with_temporaries_of_their_own() -> None:
-    xs = np.random.default_rng(0).normal(size=(3000, 20)).astype(np.float32)
-    assert shared(mapped(sorting), xs)
-    found = np.asarray(jax.jit(mapped(sorting))(xs))
-    for _ in range(50):
-        assert np.array_equal(np.asarray(jax.jit(mapped(sorting))(xs)), found)
-    one = jax.jit(sorting)
-    expected = np.stack([np.asarray(one(x)) for x in xs[::100]])
-    np.testing.assert_allclose(found[::100], expected, rtol=1e-5, atol=1e-6)
-
-
-def test_rows_that_call_back_or_have_large_temporaries_are_not_shared() -> None:
-    def calling(x: jax.Array) -> jax.Array:
-        return jax.pure_callback(np.sort, jax.ShapeDtypeStruct(x.shape, x.dtype), sorting(x))
-
-    xs = np.ones((3000, 20), np.float32)
-    assert not shared(mapped(calling), xs)
-    assert not shared(mapped(sorting), np.ones((40, 100_000), np.float32))
-
-
-def test_a_carry_keeps_a_loop_on_one_core() -> None:
-    xs = np.ones((3000, 20), np.float32)
-    running = lambda xs: lax.scan(lambda c, x: (c + sorting(x), c), xs[0], xs)[1]  # noqa: E731
-    assert not shared(running, xs)
+    clear = Loop(j, 5000, (work.put(scratch, (j,), work.const(0.0, F64)),))
+    body = (
+        clear,
+        Call("note", (scratch,), (), (scratch,)),
+        work.put(y, (i,), work.get(scratch, 0)),
+    )
+    program = assemble("test", (), (y,), (Loop(i, extent, body),))
+    (slices,) = program.slices.values()
+    assert (slices.count, slices.size) == (2, 40_000)
+    assert program.arena_size == 80_000
+    symbols = {"note": ctypes.cast(note, ctypes.c_void_p).value}
+    native = compile_program(replace(program, symbols=symbols))
+    try:
+        runtime().limit(1)
+        native.run([work.arrays[y].ctypes.data])
+        assert len(set(work.arrays[y])) == 2
+        runtime().limit(0)
+        native.run([work.arrays[y].ctypes.data])
+        assert set(work.arrays[y]) == {threading.get_native_id()}
+    finally:
+        runtime().limit(thread_count() - 1)
 
 
 @pytest.mark.parametrize("sizes", [(8, 32, 8192), (1, 64, 65536), (1, 512, 512)])
@@ -85,7 +64,7 @@ def test_results_that_library_calls_write_are_no_temporaries(sizes: tuple[int, .
     rng = np.random.default_rng(0)
     x = rng.normal(size=(count, n, k)).astype(np.float32)
     y = rng.normal(size=(count, k, n)).astype(np.float32)
-    assert shared(lambda x, y: x @ y, x, y)
+    assert is_shared(program_of(lambda x, y: x @ y, x, y))
     np.testing.assert_allclose(jax.jit(lambda x, y: x @ y)(x, y), x @ y, rtol=1e-3, atol=1e-2)
 
 
