@@ -2,8 +2,10 @@
 
     cumsum[axis=0 reverse=False]: (n, m) -> (n, m)        y[i, j] = x[0, j] + ... + x[i, j]
 
-They lower to one pass in index order with the running value in a register; lines along other axes
-are independent.
+They lower to one pass in index order; lines along other axes are independent.  Whatever the axis,
+the running values of neighbouring lines are lanes: lines across rows are combined row by row, and
+rows are transposed by squares and back again.  A line alone has its running value in a register.
+Every line keeps its order, so that all of these give the same bits.
 
 cumsum is linear; transposed it runs the other way.  The others are differentiated as a tree: with
 a combination of pairs (value, tangent), prefixes are computed by combining neighbours, solving the
@@ -37,7 +39,7 @@ from tapeless.prims.compare import eq, gt, lt, ne
 from tapeless.prims.exponential import exp, log1p
 from tapeless.prims.join import concatenate
 from tapeless.prims.rearrangement import array_text, pairs_text
-from tapeless.prims.rules import LinearUnary, highest, lowest
+from tapeless.prims.rules import LinearUnary, highest, is_complex, lowest
 from tapeless.prims.select import select
 from tapeless.prims.slice import pad, slice_in_dim
 from tapeless.prims.structural import rev
@@ -57,6 +59,7 @@ __all__ = [
 ]
 
 Pair = tuple[Value, Value]
+SQUARE = 16  # elements a side: of 32 bits a line of the cache
 
 
 class Cumulative(Primitive):
@@ -137,6 +140,8 @@ class Cumulative(Primitive):
         lines = _Lines(b, self, x, target, axis, reverse)
         if lines.wide == out.dtype and lines.inner_size > 1:
             b.nest(out.shape[:axis], lines.across)
+        elif lines.are_rows():
+            lines.all_rows()
         else:
             b.nest(
                 (*out.shape[:axis], *out.shape[axis + 1 :]),
@@ -229,6 +234,79 @@ class _Lines:
             )
 
         b.loop(self.extent, step, independent=False)
+
+    def are_rows(self) -> bool:
+        """Tell whether the lines are rows of matrices that have squares of elements."""
+        shape = self.target.shape
+        if self.wide != self.target.dtype or is_complex(self.wide) or len(shape) < 2:
+            return False
+        return self.axis == len(shape) - 1 and all(size >= SQUARE for size in shape[-2:])
+
+    def all_rows(self) -> None:
+        """Go along all rows, by blocks of `SQUARE`, and along the rest one by one."""
+        b, (*outer, n_rows, _) = self.b, self.target.shape
+        blocks = n_rows // SQUARE
+        done = blocks * SQUARE
+        b.nest((*outer, blocks), self.turned)
+        b.nest(
+            (*outer, n_rows - done),
+            lambda line: self.along((*line[:-1], b.iadd(line[-1], done))),
+        )
+
+    def turned(self, block: Sequence[Any]) -> None:
+        """Go along `SQUARE` rows at a time, by squares that are transposed and back again.
+
+        Then the running values of the rows are lanes, and each still has its own order.
+        """
+        b, combine = self.b, self.prim.combine
+        *outer, number = block
+        first = b.imul(number, SQUARE)
+        # Row 0 has the running values, and each row below it one element of every line.
+        square = b.buffer(ShapedArray((SQUARE + 1, SQUARE), self.wide))
+        begin = b.const(self.prim.start(self.wide), self.wide)
+        b.loop(SQUARE, lambda line: b.store(square, (0, line), begin))
+
+        def elements(start: Any, count: int) -> None:
+            """Go `count` elements along all lines, of which `start` are done."""
+            low = b.iadd(self.place(start), 1 - count) if self.reverse else start
+
+            def index(line: Any, j: Any) -> tuple[Any, ...]:
+                """Return where element j of these is."""
+                return (*outer, b.iadd(first, line), b.iadd(low, j))
+
+            def row(j: Any) -> Any:
+                """Return the row of the square for element j."""
+                return b.iadd(b.imul(j, -1), count) if self.reverse else b.iadd(j, 1)
+
+            def load(at: Sequence[Any]) -> None:
+                """Put an element into the square."""
+                j, line = at
+                b.store(square, (row(j), line), self.x.at(*index(line, j)))
+
+            def step(at: Sequence[Any]) -> None:
+                """Combine an element with what is above it."""
+                i, line = at
+                below = (b.iadd(i, 1), line)
+                b.store(square, below, combine(b, square.at(i, line), square.at(*below)))
+
+            def save(at: Sequence[Any]) -> None:
+                """Put an element into the result."""
+                line, j = at
+                b.store(self.target, index(line, j), square.at(row(j), line))
+
+            b.nest((count, SQUARE), load)
+            b.loop(
+                count,
+                lambda i: b.loop(SQUARE, lambda line: step((i, line))),
+                independent=False,
+            )
+            b.nest((SQUARE, count), save)
+            b.loop(SQUARE, lambda line: b.store(square, (0, line), square.at(count, line)))
+
+        n_squares = self.extent // SQUARE
+        b.loop(n_squares, lambda k: elements(b.imul(k, SQUARE), SQUARE), independent=False)
+        if rest := self.extent % SQUARE:
+            elements(n_squares * SQUARE, rest)
 
     def across(self, outer: Sequence[Any]) -> None:
         """Combine whole rows, each with the row before it in the result."""

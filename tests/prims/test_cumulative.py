@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
 from tapeless.prims import cumulative
 from tests.support.harness import laws
 from tests.support.records import FLOATS, INEXACT, INTEGERS, Failure, Record, between, fixed, normal
@@ -61,3 +62,26 @@ def test_infinities_do_not_spoil_logsumexp():
 def test_logsumexp_of_integers_is_an_overflow(shape):
     with pytest.raises(OverflowError, match="cannot convert float infinity"):
         cumulative.cumlogsumexp(np.ones(shape, np.int32))
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (37, 53), (3, 40, 100), (16, 15), (2, 20, 16)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+def test_rows_keep_their_order_in_squares(shape, reverse, dtype):
+    x = (9 * np.random.default_rng(0).normal(size=shape)).astype(dtype)
+    axis, way = len(shape) - 1, slice(None, None, -1 if reverse else 1)
+    pairs = [
+        (cumulative.cumsum, np.add),
+        (cumulative.cumprod, np.multiply),
+        (cumulative.cummax, np.maximum),
+    ]
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        for function, ufunc in pairs:
+            expected = ufunc.accumulate(x[..., way], axis, dtype=dtype)[..., way]
+            np.testing.assert_array_equal(expected, function(x, axis, reverse))
+
+
+def test_rows_in_squares_have_the_bits_of_single_rows():
+    x = np.random.default_rng(1).normal(size=(33, 70)).astype(np.float32)
+    rows = [cumulative.cumlogsumexp(row) for row in x]
+    np.testing.assert_array_equal(rows, cumulative.cumlogsumexp(x, 1))
