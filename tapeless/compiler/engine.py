@@ -26,8 +26,16 @@ import llvmlite.binding as llvm
 
 from tapeless.compiler.host import take_exception
 from tapeless.compiler.interrupts import mark_left, raise_interruption
-from tapeless.compiler.linker import LLVM_LOCK, Linked, link, machine, runtime
+from tapeless.compiler.linker import (
+    LLVM_LOCK,
+    Linked,
+    link,
+    machine,
+    refuse_if_full,
+    runtime,
+)
 from tapeless.compiler.objects import object_key, objects
+from tapeless.compiler.ondemand import cell_address
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 from tapeless.core.forms import show
@@ -46,7 +54,9 @@ __all__ = [
     "optimise",
 ]
 
-emit = lazy.load("tapeless.compiler.emit")  # a program whose objects are known is not emitted
+# A program whose objects are known is not emitted.
+emit = lazy.load("tapeless.compiler.emit")
+recipes = lazy.load("tapeless.compiler.recipes")
 
 _LONG_TEXT = 100_000  # characters, about 50 milliseconds
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -172,6 +182,16 @@ def _extra_key(symbol: str, text: Callable[[], str], target: Target, effort: int
     return key
 
 
+def _slow_way(symbol: str) -> int:
+    """Return the address of a recipe's slow way, which is compiled if need be."""
+    target = host_target()
+    text = recipes.slow_text(symbol, target)
+    key = object_key(text, target, 1)
+    code = _object(key, text, target, 1)
+    extra = _extras[key] = link(code, symbol, (), {})
+    return extra.address(symbol)
+
+
 def link_parts(parts: Parts, given: Mapping[str, int]) -> Linked | None:
     """Link a program whose objects are in the cache; None if one is missing.
 
@@ -180,7 +200,11 @@ def link_parts(parts: Parts, given: Mapping[str, int]) -> Linked | None:
     found = _linked.get(parts.key) if not given else None
     if found is not None:
         return found
-    known = dict(given)
+    refuse_if_full()
+    known = {
+        **given,
+        **{name: cell_address(name, _slow_way) for name in parts.needs if name.startswith("slow:")},
+    }
     for symbol, key in parts.extras:
         extra = _extras.get(key)
         if extra is None:

@@ -9,7 +9,7 @@ Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy
 process (libc, libm, Python).
 
 Each linked program takes two mappings of memory, of which the system gives a process a limited
-number. Well before they run out linking is refused, since LLVM would end the process; the callers
+number. Well before they run out programs are refused, since LLVM would end the process; the callers
 that cache programs ask `is_full` first.
 
 LLVM is not safe to fork in the middle of: a lock is held around all use of it, and a fork waits
@@ -33,12 +33,22 @@ import llvmlite.binding as llvm
 from tapeless.compiler.interrupts import poll_text
 from tapeless.compiler.libraries import calm_blas, routine_address
 from tapeless.compiler.objects import object_key, objects
+from tapeless.compiler.ondemand import door_text
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text
 from tapeless.util.processors import thread_count
 from tapeless.util.records import record
 
-__all__ = ["LLVM_LOCK", "Linked", "Runtime", "is_full", "link", "machine", "runtime"]
+__all__ = [
+    "LLVM_LOCK",
+    "Linked",
+    "Runtime",
+    "is_full",
+    "link",
+    "machine",
+    "refuse_if_full",
+    "runtime",
+]
 
 LLVM_LOCK = threading.RLock()
 _serial = itertools.count()
@@ -156,14 +166,18 @@ def _resolve(symbol: str, given: Mapping[str, int]) -> int | None:
     return None
 
 
-def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
-    """Link an object file that exports `name` and needs the symbols `needs`."""
+def refuse_if_full() -> None:
+    """Raise MemoryError where one more program should not be linked."""
     if is_full():
         raise MemoryError(
             f"out of memory for programs: {len(_live)} compiled programs are alive, and the system "
             "has no more mappings of memory for them. Drop compiled functions that are not needed "
             "any more, or call jax.clear_caches()."
         )
+
+
+def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
+    """Link an object file that exports `name` and needs the symbols `needs`."""
     shared = runtime()
     known = {**shared.symbols, **given}
     with LLVM_LOCK:
@@ -196,7 +210,7 @@ def _start() -> Runtime:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     jit = llvm.create_lljit_compiler(aim, use_jit_link=True)
-    text = poll_text(target.triple) + pool_text(target.triple)
+    text = poll_text(target.triple) + pool_text(target.triple) + door_text()
     key = object_key(text, target, 1)
     code = objects().load(key)
     if code is None:
@@ -206,7 +220,7 @@ def _start() -> Runtime:
         objects().save(key, code)
     library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()
-    called = ("poll", "parallel", "enter_python", "leave_python")
+    called = ("poll", "parallel", "enter_python", "leave_python", "door")
     names = (*called, "exception", "left", "set_main", "pool_reset", "pool_limit")
     for name in names:
         library.export_symbol(f"tapeless_{name}")

@@ -5,8 +5,8 @@ function per dtype and number of lanes, called wherever the operation occurs; a 
 calls is inlined.
 
 Some recipes end in a rarely needed slow way (a sine of 1e30) that is many times longer than the
-usual one. It is not part of the module: it is a module of its own, an *extra*, compiled once per
-process and called by its address, so that programs do not pay for compiling what they will not
+usual one. It is not part of the module: it is a module of its own, compiled once per process when a
+program first takes it (`ondemand.py`), so that programs do not pay for compiling what they will not
 run.
 
 Texts are kept per process: a recipe is written once for a target, not once per program.
@@ -14,8 +14,8 @@ Texts are kept per process: a recipe is written once for a target, not once per 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import OF_BITS, recipe
 from tapeless.util.records import record, replace
 
-__all__ = ["call_recipe"]
+__all__ = ["call_recipe", "slow_text"]
 
 _FLOAT32 = np.dtype(np.float32)
 _SLOW = "slow:"
@@ -36,12 +36,11 @@ _SLOW = "slow:"
 
 @record
 class _Text:
-    """Parts of a module: functions, how often they are called, what they call, and extras."""
+    """Parts of a module: functions, how often they are called, and what they call."""
 
     functions: Mapping[str, tuple[str, str]]
     uses: Mapping[str, int]
     declared: Mapping[str, str]
-    extras: Mapping[str, Callable[[], str]]
 
 
 @record
@@ -73,15 +72,17 @@ def call_recipe(region: Region, scalar: Op, args: Sequence[str], lanes: int) -> 
     sources = tuple(arg.dtype for arg in scalar.args)
     signature = _Signature(scalar.name, scalar.dtype, sources, lanes, module.target)
     symbol, kinds = signature.symbol(), signature.parameters()
+    function = f'@"{symbol}"'
     if scalar.name.startswith(_SLOW):
-        region.declare(symbol, f"{signature.result()} ({', '.join(kinds)})")
-        module.extras[symbol] = partial(_slow_module, signature)
+        region.declare(symbol, "void ()")
+        region.declare("tapeless_door", "ptr (ptr)")
+        function = region.emit(f'call ptr @tapeless_door(ptr @"{symbol}")')
     else:
         if symbol not in module.functions:
             _include(module, _recipe_text(signature))
         module.uses[symbol] = module.uses.get(symbol, 0) + 1
     passed = ", ".join(f"{kind} {arg}" for kind, arg in zip(kinds, args, strict=True))
-    return region.emit(f'call {signature.result()} @"{symbol}"({passed})')
+    return region.emit(f"call {signature.result()} {function}({passed})")
 
 
 def _include(module: Module, text: _Text) -> None:
@@ -92,7 +93,6 @@ def _include(module: Module, text: _Text) -> None:
         module.uses[name] = module.uses.get(name, 0) + uses
     for name, kind in text.declared.items():
         module.declare(name, kind)
-    module.extras.update(text.extras)
 
 
 @cache
@@ -106,13 +106,15 @@ def _recipe_text(signature: _Signature) -> _Text:
     return _function(signature, body, entry)
 
 
-def _slow_module(signature: _Signature) -> str:
-    """Write the module of a recipe's slow way.
+def slow_text(symbol: str, target: Target) -> str:
+    """Write the module of the slow way with this symbol: they have one argument.
 
     It computes with numbers of 64 bits. Of narrower ones that fill a register it takes one half
     after the other, which is half as much to compile.
     """
-    lanes = signature.lanes
+    name, kind, n_lanes = symbol.rsplit(".", 2)
+    dtype, lanes = np.dtype(kind), int(n_lanes)
+    signature = _Signature(name, dtype, (dtype,), lanes, target)
     usual = replace(signature, name=signature.name.removeprefix(_SLOW))
     halved = lanes > 1 and 8 * lanes > signature.target.vector_bytes
     if halved:
@@ -188,7 +190,7 @@ def _function(signature: _Signature, body: Scalar, entry: Region) -> _Text:
     result = Values(_no_reduction, call_recipe).lanes(entry, body, signature.lanes)
     entry.do(f"ret {signature.result()} {result}")
     _finish(module, signature, entry)
-    return _Text(module.functions, module.uses, module.declared, module.extras)
+    return _Text(module.functions, module.uses, module.declared)
 
 
 def _finish(module: Module, signature: _Signature, entry: Region) -> None:

@@ -1,0 +1,110 @@
+"""Functions that are compiled when a program first calls them.
+
+A recipe may have a slow way that few programs take (`recipes.py`); compiling it takes as long as
+compiling a small program.  So a program that may call such a function is linked with a *cell*: two
+pointers, the first to the function, null until it is wanted, the second to what compiles it. Before
+a call the program asks `tapeless_door` for the function, which is in the runtime.
+
+The compiler is Python code.  It runs in a thread made for it, for which the caller waits without
+the interpreter lock: in the main thread a signal's handler might end it by an exception, which
+native code could not pass on, and the caller could not do without the function.  A cell lives as
+long as the process, and so does its function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+
+__all__ = ["cell_address", "door_text"]
+
+_DOOR = """
+define ptr @tapeless_door(ptr %cell) {
+entry:
+  %found = load atomic ptr, ptr %cell acquire, align 8
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %make, label %done
+done:
+  ret ptr %found
+make:
+  %second = getelementptr ptr, ptr %cell, i64 1
+  %maker = load ptr, ptr %second
+  %thread = alloca i64
+  %held = call i32 @PyGILState_Check()
+  %holds = icmp ne i32 %held, 0
+  br i1 %holds, label %release, label %start
+release:
+  %released = call ptr @PyEval_SaveThread()
+  br label %start
+start:
+  %state = phi ptr [null, %make], [%released, %release]
+  %refused = call i32 @pthread_create(ptr %thread, ptr null, ptr %maker, ptr null)
+  %none = icmp ne i32 %refused, 0
+  br i1 %none, label %here, label %wait
+here:
+  %a = call ptr %maker(ptr null)
+  br label %ready
+wait:
+  %id = load i64, ptr %thread
+  %b = call i32 @pthread_join(i64 %id, ptr null)
+  br label %ready
+ready:
+  br i1 %holds, label %restore, label %again
+restore:
+  call void @PyEval_RestoreThread(ptr %state)
+  br label %again
+again:
+  %made = load atomic ptr, ptr %cell acquire, align 8
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %end, label %good
+end:
+  call void @abort()
+  unreachable
+good:
+  ret ptr %made
+}
+
+declare i32 @PyGILState_Check()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @pthread_join(i64, ptr)
+declare void @abort()
+"""
+
+_MAKER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+_making = threading.RLock()
+
+
+class _Cell:
+    """The two pointers of one function, and the Python code behind the second."""
+
+    def __init__(self, symbol: str, compiled: Callable[[str], int]) -> None:
+        """compiled: returns the address of the function with a name."""
+        self._pointers = (ctypes.c_void_p * 2)()
+        self._native = _MAKER(self._make)
+        self._pointers[1] = ctypes.cast(self._native, ctypes.c_void_p)
+        self._symbol, self._compiled = symbol, compiled
+        self.address = ctypes.addressof(self._pointers)
+
+    def _make(self, _: int | None) -> None:
+        """Fill the cell, unless another thread has done it."""
+        with _making:
+            if not self._pointers[0]:
+                self._pointers[0] = self._compiled(self._symbol)
+
+
+_cells: dict[str, _Cell] = {}
+
+
+def cell_address(symbol: str, compiled: Callable[[str], int]) -> int:
+    """Return the address of the cell of a function, which `compiled` makes when it is called."""
+    cell = _cells.get(symbol)
+    if cell is None:
+        cell = _cells.setdefault(symbol, _Cell(symbol, compiled))
+    return cell.address
+
+
+def door_text() -> str:
+    """Give the LLVM text of the door, for a module that declares `pthread_create`."""
+    return _DOOR
