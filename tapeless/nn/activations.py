@@ -387,6 +387,8 @@ def one_hot(
     dtype = dtypes.check_user_dtype_supported(dtype, "one_hot")
     if isinstance(axis, SupportsIndex):
         return _one_hot(index, n, dtype, operator.index(axis))
+    if isinstance(axis, tuple) and any(isinstance(each, SupportsIndex) for each in axis):
+        raise ValueError(f"one_hot takes one axis, or names of mapped axes, got axis={axis}")
     size = lax.axis_size(axis)
     if n != size:
         raise ValueError(

@@ -1,4 +1,9 @@
-"""Common divisors and multiples of integers, elementwise."""
+"""Common divisors and multiples of integers, elementwise.
+
+Both are computed of magnitudes, in unsigned integers: the size of the least integer of a signed
+dtype is none of that dtype, and remainders of two signs would never come to an end.  A result that
+the dtype does not hold wraps around, as in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,8 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.arithmetic import floor_divide
 from tapeless.numpy.choice import broadcast, where
-from tapeless.numpy.common import const, dtype_of, promote_args
+from tapeless.numpy.common import const, convert, dtype_of, promote_args
 from tapeless.runtime.array import Array
 
 __all__ = ["gcd", "lcm"]
@@ -27,11 +31,14 @@ def _integers(name: str, *args: Any) -> Sequence[Value]:
     return promoted
 
 
-def _without_sign(*args: Value) -> list[Value]:
-    """Return the sizes of integers of one dtype."""
-    if dtypes.issubdtype(dtype_of(args[0]), np.unsignedinteger):
-        return list(args)
-    return [lax.abs(x) for x in args]
+def _magnitudes(x1: Value, x2: Value) -> tuple[Value, Value]:
+    """Return the sizes of integers of one dtype, unsigned and of one shape."""
+    shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    x1, x2 = broadcast(x1, shape), broadcast(x2, shape)
+    if dtypes.issubdtype(dtype_of(x1), np.unsignedinteger):
+        return x1, x2
+    unsigned = dtypes.dtype(f"u{dtype_of(x1).name}")
+    return convert(lax.abs(x1), unsigned), convert(lax.abs(x2), unsigned)
 
 
 @jit
@@ -45,13 +52,17 @@ def gcd(x1: Any, x2: Any) -> Array:
     Array([4, 2], dtype=int32)
     """
     x1, x2 = _integers("gcd", x1, x2)
-    shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
-    x1, x2 = _without_sign(broadcast(x1, shape), broadcast(x2, shape))
-    zero = const(x1, 0)
+    aval = typeof(x1)
+    return convert(_common(*_magnitudes(x1, x2)), aval.dtype, aval.weak_type)
+
+
+def _common(x1: Value, x2: Value) -> Value:
+    """Return the greatest common divisor of unsigned integers, by Euclid's algorithm."""
+    zero, axes = const(x1, 0), range(typeof(x1).ndim)
 
     def unfinished(pair: tuple) -> Value:
         """Some remainder is not 0 yet."""
-        return lax.reduce_or(pair[1] != 0, range(len(shape)))
+        return lax.reduce_or(pair[1] != 0, axes)
 
     def step(pair: tuple) -> tuple:
         """Replace (a, b) by (b, a mod b) where b is not 0."""
@@ -73,7 +84,10 @@ def lcm(x1: Any, x2: Any) -> Array:
     >>> jnp.lcm(jnp.array([4, 6]), 10)
     Array([20, 30], dtype=int32)
     """
-    x1, x2 = _without_sign(*_integers("lcm", x1, x2))
-    divisor = gcd(x1, x2)
+    x1, x2 = _integers("lcm", x1, x2)
+    aval = typeof(x1)
+    x1, x2 = _magnitudes(x1, x2)
+    divisor = _common(x1, x2)
     zero = const(divisor, 0)
-    return where(divisor == zero, zero, x1 * floor_divide(x2, divisor))
+    multiple = where(divisor == zero, zero, lax.mul(x1, lax.div(x2, divisor)))
+    return convert(multiple, aval.dtype, aval.weak_type)

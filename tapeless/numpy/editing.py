@@ -54,7 +54,7 @@ def insert(
     """
     check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     x = asarray(arr)
-    new = convert(values, dtype_of(x))
+    new = convert(values, dtype_of(x), typeof(x).weak_type)
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonicalize_axis(axis, typeof(x).ndim)

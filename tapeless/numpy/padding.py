@@ -120,7 +120,7 @@ def _pad(
     for axis, (before, after) in enumerate(widths):
         if before == after == 0:
             continue
-        if typeof(array).shape[axis] == 0 and mode != "empty":
+        if typeof(array).shape[axis] == 0 and mode not in ("empty", "mean"):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant'")
         if mode in ("reflect", "symmetric"):
             array = _mirrored(array, axis, before, after, mode, reflect_type)
@@ -140,8 +140,8 @@ def _pad_constant(
     values = asarray(values)
     if typeof(values).ndim == 0:
         config: Any = [(*map(np.int64, pair), 0) for pair in widths]  # what JAX's programs show
-        return lax.pad(x, convert(values, kind), config)
-    values = convert(broadcast(values, (rank, 2)), kind)
+        return lax.pad(x, convert(values, kind, typeof(x).weak_type), config)
+    values = convert(broadcast(values, (rank, 2)), kind, typeof(x).weak_type)
     for axis, pair in enumerate(widths):
         for side in (0, 1):
             config = [(0, 0, 0)] * rank

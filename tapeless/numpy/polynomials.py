@@ -126,10 +126,17 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Value,
     return quotient, rest
 
 
+def _length(name: str, p: Value) -> int:
+    """Return the number of coefficients; refuse a scalar."""
+    if typeof(p).ndim == 0:
+        raise TypeError(f"{name} takes a vector of coefficients, got a scalar")
+    return typeof(p).shape[0]
+
+
 @jit
 def _divided(u: Value, v: Value) -> tuple[Value, Value]:
     """Divide step by step: each step removes the leading power of what is left."""
-    n, m = typeof(u).shape[0], typeof(v).shape[0]
+    n, m = _length("polydiv", u), _length("polydiv", v)
     if n < m:
         return zeros(1, typeof(u).dtype), u
     scale = arithmetic.divide(1.0, get_item(v, 0))
@@ -163,7 +170,7 @@ def polyder(p: Any, m: int = 1) -> Value:
     (x,) = promote_dtypes_inexact(value_of(p))
     if m == 0:
         return asarray(x)
-    n = typeof(x).shape[0]
+    n = _length("polyder", x)
     powers = np.arange(n - 1, m - 1, -1)
     factors = np.prod([powers - i for i in range(m)], axis=0)
     return arithmetic.multiply(get_item(x, slice(None, -m)), factors.astype(typeof(x).dtype))
@@ -191,7 +198,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Value:
         constants = full((m,), get_item(constants, 0))
     if typeof(constants).shape != (m,):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
-    n = typeof(x).shape[0]
+    n = _length("polyint", x)
     powers = np.arange(n + m - 1, -1, -1)
     factors = np.prod([np.maximum(powers - i, 1) for i in range(m)], axis=0)
     # The constant that is integrated j more times is divided by j!.

@@ -233,8 +233,11 @@ def _quantile(
     if typeof(q).ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {typeof(q).shape}")
     if weights is not None:
-        weights = _spread(value_of(weights), typeof(x).shape, axis)
+        x, weights = promote_dtypes_inexact(x, value_of(weights))
+        weights = _spread(weights, typeof(x).shape, axis)
     x, line, ones = _one_line(x, axis, keepdims)
+    if typeof(x).shape[line] == 0:
+        return _of_nothing(name, x, q, line, ones, keepdims, leave_out)
     if weights is not None:
         weights, _, _ = _one_line(weights, axis, keepdims)
     if not leave_out:
@@ -255,6 +258,27 @@ def _quantile(
     if ones is not None:
         result = structural.reshape(result, (*typeof(q).shape, *ones))
     return convert(result, typeof(x).dtype)
+
+
+def _of_nothing(
+    name: str,
+    x: Value,
+    q: Value,
+    line: int,
+    ones: tuple[int, ...] | None,
+    keepdims: bool,
+    leave_out: bool,
+) -> Value:
+    """Return NaN for lines without elements; refuse them where NaNs are not left out."""
+    own = list(typeof(x).shape)
+    if not leave_out:
+        raise ValueError(
+            f"jax.numpy.{name} needs at least one element along the reduced axes, got an operand "
+            f"that is {typeof(x).dtype}{own} with axis {line} reduced."
+        )
+    own[line : line + 1] = [1] if keepdims else []
+    rest = tuple(own) if ones is None else ones
+    return structural.broadcast(typeof(x).dtype.type(np.nan), (*typeof(q).shape, *rest))
 
 
 def _one_line(x: Value, axis: Axis, keepdims: bool) -> tuple[Value, int, tuple[int, ...] | None]:

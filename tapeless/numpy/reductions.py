@@ -477,7 +477,7 @@ def _var(
     x = convert_element_type(a, np.float32 if kind in _SHORT_FLOATS else kind)
     computed = typeof(x).dtype
     center = mean if mean is not None else _mean(x, axes, computed, True, where)
-    centered = binary.sub(x, stretch(center, shape))
+    centered = binary.sub(x, stretch(convert_element_type(center, computed), shape))
     real_dtype = computed
     if dtypes.issubdtype(computed, np.complexfloating):
         squares = real(binary.mul(centered, conj(centered)))

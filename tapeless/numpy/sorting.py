@@ -186,8 +186,8 @@ def sort_complex(a: Any) -> Value:
     check_arraylike("sort_complex", a)
     x = value_of(a)
     x = sorts.sort(x, typeof(x).ndim - 1)
-    wanted: Any = dtypes.result_type(x, dtypes.canonicalize_dtype(np.complex64))
-    return convert(x, wanted)
+    is_wide = typeof(x).dtype in (np.int64, np.uint64, np.float64, np.complex128)
+    return convert(x, np.dtype(np.complex128 if is_wide else np.complex64))
 
 
 def _negated(x: Value) -> Value:

@@ -260,7 +260,7 @@ def put_along_axis(
         flat = put_along_axis(ravel(x), ravel(places), values, 0, inplace=False, mode=mode)
         return lax.reshape(flat, shape)
     if not dtypes.issubdtype(dtype_of(places), np.integer):
-        raise IndexError("`indices` must be an integer array")
+        raise TypeError(f"`indices` must be an integer array, got {dtype_of(places)}")
     if typeof(places).ndim != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = canonicalize_axis(axis, len(shape))
@@ -510,6 +510,8 @@ def ravel_multi_index(
     for each in places:
         if not dtypes.issubdtype(dtype_of(each), np.integer):
             raise TypeError("only int indices permitted")
+    kind = _flat_dtype(places, dims, dtype)
+    places = [convert(each, dtypes.promote_types(dtype_of(each), kind)) for each in places]
     if mode == "raise":
         context = (
             "The error occurred because ravel_multi_index was jit-compiled with mode='raise'. Use "
@@ -530,10 +532,22 @@ def ravel_multi_index(
         raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', or 'clip'")
     if order not in ("C", "F"):
         raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
-    kind = dtypes.default_int_dtype() if dtype is None else np.dtype(dtype)
     shape = lax.broadcast_shapes(*(typeof(each).shape for each in places)) if places else ()
     total = broadcast(kind.type(0), shape)
     for number, each in enumerate(places):
         stride = math.prod(dims[number + 1 :] if order == "C" else dims[:number])
         total = lax.add(total, lax.mul(broadcast(convert(each, kind), shape), kind.type(stride)))
     return asarray(total)
+
+
+def _flat_dtype(places: Sequence[Value], dims: Sequence[int], dtype: Any) -> np.dtype:
+    """Return the dtype of row-major numbers: that of the positions; refuse one that is narrow."""
+    own = dtypes.result_type(*places) if places else dtypes.default_int_dtype()
+    kind = np.dtype(own if dtype is None else dtype)
+    if math.prod(dims) - 1 > dtypes.iinfo(kind).max:
+        raise ValueError(
+            f"jnp.ravel_multi_index: dtype={kind!r} not large enough to hold flattened index for "
+            f"dims={tuple(dims)}. Use the dtype argument to pass a suitable dtype (e.g. "
+            "dtype=np.min_scalar_type(prod(dims)))."
+        )
+    return kind

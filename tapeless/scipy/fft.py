@@ -54,7 +54,7 @@ def _check(
     if norm not in _NORMS:
         raise ValueError(f"jax.scipy.fft.{name}: norm={norm!r} is not implemented")
     (x,) = promote_dtypes_inexact(jnp.asarray(x))
-    return x.astype(np.promote_types(jnp.result_type(x, np.float16), np.float32))
+    return x.astype(jnp.promote_types(x.dtype, np.float32))
 
 
 def _fitted(

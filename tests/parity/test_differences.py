@@ -76,6 +76,11 @@ def signs_of_quotients(jax):
     return repr(jax.numpy.stack([divide(-1.0, -2.0), rest(-4.0, 2.0)]))
 
 
+@case(False, True)
+def divisors_of_the_least_integer(jax):
+    return "u32[]" in str(jax.make_jaxpr(jax.numpy.gcd)(4, 6))
+
+
 @case("Array(nan+nanj", "Array(0.+nanj")
 def complex_infinities(jax):
     return repr(jax.numpy.tanh(jax.numpy.array(complex(0.0, np.inf))))

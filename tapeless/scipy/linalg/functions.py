@@ -199,8 +199,11 @@ def solve_sylvester(
     if method not in ("schur", "eigen"):
         raise ValueError(f"Unrecognized method {method}. The two valid methods are eigen or schur.")
     a, b, c = promote_dtypes_inexact(A, B, C)
-    if c.shape != (a.shape[0], b.shape[0]):
-        raise ValueError(f"Incompatible shapes: A {a.shape}, B {b.shape}, C {c.shape}")
+    if a.ndim != 2 or b.ndim != 2 or c.shape != (a.shape[0], b.shape[0]):
+        raise ValueError(
+            "solve_sylvester takes matrices A (n, n), B (m, m) and C (n, m), got shapes "
+            f"{a.shape}, {b.shape} and {c.shape}"
+        )
     s, u = schur(a, output="complex")
     t, v = schur(b, output="complex")
     right = adjoint(u) @ c @ v

@@ -10,7 +10,7 @@ import numpy as np
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
-from tapeless.numpy.common import promote_dtypes, promote_dtypes_inexact
+from tapeless.numpy.common import convert, promote_dtypes, promote_dtypes_inexact
 
 __all__ = [
     "block_diag",
@@ -76,7 +76,7 @@ def toeplitz(c: Any, r: Any = None) -> Value:
         return jnp.empty((*c.shape[:-1], n, m), c.dtype)
     line = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], axis=-1)
     place = np.arange(m)[None, :] - np.arange(n)[:, None] + n - 1
-    return line[..., place]
+    return convert(line[..., place], c.dtype)
 
 
 def hankel(c: Any, r: Any = None) -> Value:
@@ -128,6 +128,8 @@ def convolution_matrix(
         raise ValueError("n must be a positive integer.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("'mode' argument must be one of ('full', 'valid', 'same')")
+    if a.ndim == 0:
+        raise ValueError("convolution_matrix: `a` must be at least 1-dimensional, got a scalar.")
     m = a.shape[-1]
     if m == 0:
         raise ValueError("len(a) must be at least 1.")
@@ -148,7 +150,7 @@ def companion(a: Any) -> Value:
            [ 1.,  0.]], dtype=float32)
     """
     (a,) = promote_dtypes_inexact(a)
-    if a.shape[-1] < 2:
+    if a.ndim == 0 or a.shape[-1] < 2:
         raise ValueError(f"The length of `a` must be at least 2; got shape {a.shape}")
     n = a.shape[-1]
     first = -a[..., 1:] / a[..., :1]

@@ -178,6 +178,7 @@ def _two_signals(x: Any, y: Any, axis: int) -> tuple[Value, Value | None]:
     first, second = promote_dtypes_inexact(asarray(x), asarray(y))
     if first.ndim != second.ndim:
         raise ValueError(f"two-arguments must have the same rank ({first.ndim} vs {second.ndim}).")
+    axis = canonicalize_axis(axis, first.ndim)
     shapes = [np.delete(each.shape, axis) for each in (first, second)]
     try:
         np.broadcast_shapes(*map(tuple, shapes))

@@ -51,13 +51,13 @@ def detrend(
         raise IndexError(f"detrend: there is no axis {axis} in data of shape {x.shape}")
     axis = canonicalize_axis(axis, x.ndim)
     n = x.shape[axis]
-    if n == 0:
-        raise ZeroDivisionError(f"detrend needs data along axis {axis}, got shape {x.shape}")
     breaks = np.unique(np.concatenate([np.atleast_1d(bp), [0, n]])).astype(int)
     if breaks[0] < 0 or breaks[-1] > n:
         raise ValueError(
             "Breakpoints must be non-negative and less than length of data along given axis."
         )
+    if n == 0:
+        raise ZeroDivisionError(f"detrend needs data along axis {axis}, got shape {x.shape}")
     moved = jnp.moveaxis(x, axis, 0)
     columns = moved.reshape(n, -1)
     parts = [_without_line(columns[i:j]) for i, j in zip(breaks, breaks[1:], strict=False)]

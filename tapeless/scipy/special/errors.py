@@ -437,6 +437,8 @@ def fresnel(x: Any) -> tuple[Value, Value]:
     >>> jax.scipy.special.fresnel(jnp.array([0.5]))[0].round(3)
     Array([0.065], dtype=float32)
     """
+    if jnp.iscomplexobj(x):
+        raise NotImplementedError("fresnel takes real numbers, got complex ones.")
     return _fresnel_s(x), _fresnel_c(x)
 
 

@@ -24,7 +24,7 @@ def logpdf(
     """
     x, loc, scale = strong_args_inexact("cauchy.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return -jnp.log(math.pi * scale) - jnp.log1p(z * z)
+    return -jnp.log(jnp.multiply(math.pi, scale)) - jnp.log1p(z * z)
 
 
 def pdf(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapeless import dtypes
 from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact, strong_args_inexact
@@ -108,7 +109,8 @@ def ppf(
     Array([-0.674,  0.   ], dtype=float32)
     """
     q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
-    return special.ndtri(q) * scale + loc
+    value = special.ndtri(q) * scale + loc
+    return value.astype(jnp.promote_types(value.dtype, dtypes.default_float_dtype()))
 
 
 def isf(

@@ -37,9 +37,22 @@ def mode(
     else:
         flat, axis, rank = x, canonicalize_axis(axis, x.ndim), 0
     ordered = jnp.moveaxis(jnp.sort(flat, axis=axis), axis, -1)
+    value, count = _longest_run(ordered)
+    if keepdims:
+        axes = tuple(range(rank)) if rank else axis
+        value, count = jnp.expand_dims(value, axes), jnp.expand_dims(count, axes)
+    return ModeResult(value, count)
+
+
+def _longest_run(ordered: Value) -> tuple[Value, Value]:
+    """Return the most frequent values of sorted rows, and their counts: (n, m) -> (n,), (n,).
+
+    Of nothing they are NaN and 0, as floats.
+    """
     n = ordered.shape[-1]
     if n == 0:
-        raise ValueError("mode of an empty axis")
+        value = jnp.full(ordered.shape[:-1], jnp.nan, dtypes.default_float_dtype())
+        return value, jnp.zeros_like(value)
     before, after = ordered[..., :-1], ordered[..., 1:]
     changes = (after != before) & ~(jnp.isnan(after) & jnp.isnan(before))
     starts = jnp.concatenate([jnp.ones_like(ordered[..., :1], bool), changes], axis=-1)
@@ -48,11 +61,7 @@ def mode(
     length = place - begin + 1
     best = jnp.argmax(length, axis=-1)
     value = jnp.take_along_axis(ordered, best[..., None], -1)[..., 0]
-    count = jnp.max(length, axis=-1)
-    if keepdims:
-        axes = tuple(range(rank)) if rank else axis
-        value, count = jnp.expand_dims(value, axes), jnp.expand_dims(count, axes)
-    return ModeResult(value, count)
+    return value, jnp.max(length, axis=-1)
 
 
 def _check_policy(name: str, policy: str) -> None:
@@ -87,6 +96,8 @@ def rankdata(
     if x.ndim > 1:
         rows = jnp.moveaxis(x, axis, -1)
         flat = rows.reshape(-1, rows.shape[-1])
+        if x.size == 0:
+            return jnp.zeros(x.shape, dtypes.default_float_dtype())
         ranks = jnp.stack([_ranks(row, method) for row in flat])
         return jnp.moveaxis(ranks.reshape(rows.shape), -1, axis)
     return _ranks(x, method)
@@ -116,7 +127,7 @@ def _ranks_of_numbers(x: Value, method: str) -> Value:
         return low.astype(dtype)
     if method == "max":
         return high.astype(dtype)
-    return (low + high) / 2
+    return (low + high).astype(dtype) / 2
 
 
 def sem(

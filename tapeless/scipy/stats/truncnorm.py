@@ -104,7 +104,8 @@ def logsf(
     >>> jax.scipy.stats.truncnorm.logsf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([-0.54 , -1.796], dtype=float32)
     """
-    return logcdf(-jnp.asarray(x), -jnp.asarray(b), -jnp.asarray(a), -jnp.asarray(loc), scale)
+    x, a, b, loc, scale = promote_args_inexact("truncnorm.logsf", x, a, b, loc, scale)
+    return logcdf(-x, -b, -a, -loc, scale)
 
 
 def sf(
