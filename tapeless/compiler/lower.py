@@ -16,7 +16,8 @@ says where each result is found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,8 @@ from tapeless.kernel.graph import loads_in
 from tapeless.kernel.ir import Buffer, Scalar
 from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
-from tapeless.kernel.value import KernelValue, Pull
+from tapeless.kernel.value import IndexLike, KernelValue, Pull
+from tapeless.kernel.watch import reads_from
 from tapeless.util import lazy
 
 __all__ = ["ProgramBuilder", "lower_jaxpr"]
@@ -359,7 +361,7 @@ class ProgramBuilder(KernelBuilder):
         """Tell whether a live value other than `value` reads a buffer."""
         self._keep_from_checks(buffer)
         live = [x for frame in self._frames for x in frame.live.values() if x is not value]
-        return _any_reads(live, buffer)
+        return reads_from(live, buffer)
 
     # Liveness
 
@@ -382,7 +384,7 @@ class ProgramBuilder(KernelBuilder):
         `x.at[i].set(f(x[i - 1]))` the number f(x[i - 1]) is computed before x is overwritten.
         """
         if value.buffer is not None and self._is_ours(value):
-            readers = [x for x in self._others(value) if _any_reads([x], value.buffer)]
+            readers = [x for x in self._others(value) if reads_from([x], value.buffer)]
             if all(_is_small(x, value) for x in readers):
                 for x in readers:
                     self.stored(x)
@@ -390,7 +392,7 @@ class ProgramBuilder(KernelBuilder):
 
     def may_overwrite(self, value: KernelValue) -> bool:
         """Tell whether nothing that is live reads the value's memory."""
-        return self._is_ours(value) and not _any_reads(self._others(value), value.memory)
+        return self._is_ours(value) and not reads_from(self._others(value), value.memory)
 
     def _is_ours(self, value: KernelValue) -> bool:
         """Tell whether the value's memory was made here, in this loop, or is donated."""
@@ -404,8 +406,29 @@ class ProgramBuilder(KernelBuilder):
 
     def _keep_from_checks(self, buffer: Buffer) -> None:
         """Let open checks look before a buffer is overwritten that their messages want."""
-        if _any_reads(self.wanted_by_checks(), buffer):
+        if self.is_wanted_by_checks(buffer):
             self.flush()
+
+    @contextmanager
+    def loops_that_look(
+        self, shape: Sequence[int], target: KernelValue
+    ) -> Generator[Callable[[Sequence[IndexLike]], None], None, None]:
+        """Let the loops of the block raise flags; see the base class."""
+        watches = self.watches_over(shape)
+        kept = target.buffer is None or not self.is_wanted_by_checks(target.buffer)
+        if not watches or not kept:
+            self.flush()
+            yield lambda index: None
+            return
+
+        def look(index: Sequence[IndexLike]) -> None:
+            """Store the flags."""
+            for watch in watches:
+                self._emit(self.look_at(watch, index, shape))
+
+        alarms, self._alarms, self._watches = self._alarms, [], []
+        yield look
+        self._alarms = [*alarms, *self._alarms]
 
     def _others(self, value: KernelValue) -> list[KernelValue]:
         """Return the values that are live beside an operand of the equation that is lowered."""
@@ -422,22 +445,6 @@ def _is_small(reader: KernelValue, value: KernelValue) -> bool:
     """Tell whether a virtual value is better stored than `value`, which it reads, copied."""
     size, whole = reader.aval.size, value.aval.size
     return reader.buffer is None and (8 * size <= whole or size <= SMALL_READER < whole)
-
-
-def _any_reads(values: Sequence[KernelValue], buffer: Buffer) -> bool:
-    """Tell whether some value, or a virtual value's operand, lives in a buffer."""
-    stack = list(values)
-    seen: set[int] = set()
-    while stack:
-        value = stack.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if value.buffer is buffer:
-            return True
-        if value.buffer is None:
-            stack.extend(value.sources)
-    return False
 
 
 def _literal(b: KernelBuilder, atom: Literal) -> KernelValue:

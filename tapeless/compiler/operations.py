@@ -390,8 +390,9 @@ def _divide(out: Lines, args: list[str], form: Format, lanes: int, remainder: bo
         negated = out.emit(f"icmp eq {kind} {y}, {constant(-1, register, lanes)}")
         safe = _choose(out, negated, one, safe, register, lanes)
         result = _quotient(out, name, x, safe, register, lanes)
-        other = zero if remainder else out.emit(f"sub {kind} {zero}, {x}")
-        result = _choose(out, negated, other, result, register, lanes)
+        if not remainder:  # that of -1 is that of 1
+            other = out.emit(f"sub {kind} {zero}, {x}")
+            result = _choose(out, negated, other, result, register, lanes)
     else:
         result = _quotient(out, name, x, safe, register, lanes)
     other = x if remainder else constant(-1, register, lanes)

@@ -32,6 +32,7 @@ from tapeless.compiler.products import products_after, products_ahead, sums_afte
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.control.linear_solve import CustomLinearSolve
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
+from tapeless.prims.check import check_p
 from tapeless.prims.fft import FftType
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
@@ -68,6 +69,7 @@ class _Pass:
         self.names: dict[Var, Atom] = {}
         self.makers: dict[Var, Eqn] = {}
         self.seen: dict[object, tuple[Var, ...]] = {}
+        self.checked: set[Atom] = set()
         self.without_sign: set[Var] = set()
         self.const_of: dict[int, Var] = {
             id(value): var for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=False)
@@ -168,6 +170,8 @@ class _Pass:
     def _equation(self, eqn: Eqn) -> None:
         """Keep an equation unless its results are known."""
         eqn = self._uncounted(eqn)
+        if eqn.primitive is check_p and self._is_checked(eqn):
+            return
         if not eqn.effects:
             *before, eqn = self._in_place(eqn)
             for other in before:
@@ -191,6 +195,15 @@ class _Pass:
             self.makers[var] = eqn
         if makes_no_sign(eqn, self.without_sign):
             self.without_sign.update(eqn.outvars)
+
+    def _is_checked(self, eqn: Eqn) -> bool:
+        """Tell whether a check is of what one before it looks at, so that it never fails."""
+        fine, fault = eqn.invars[0], eqn.params["fault"]
+        if type(fine) is not Var or fault.must_be_discharged or fault.may_be_ignored:
+            return False
+        known = fine in self.checked
+        self.checked.add(fine)
+        return known
 
     def _uncounted(self, eqn: Eqn) -> Eqn:
         """Return a loop without the carries that count; the equation itself if it has none."""

@@ -521,7 +521,9 @@ class Values:
         wanted = self.value(region, store.guard).text
         after = region.function.label()
         target = region.branch()
-        region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}")
+        raises_flag = type(store.value) is Const and not store.index.free
+        seldom = ", !prof !0" if raises_flag else ""
+        region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}{seldom}")
         self._store_always(target, store, form)
         region.close_branch(target, after)
         region.code.start_block(after)

@@ -5,6 +5,7 @@ A check of many bools has a flag, which the loop raises that makes or reads what
 known which loop that is:
 
     a nest over the same axes            stores the flag, where a bool is false
+    loops that an operation writes       store it, if they go over the same axes, as a scatter's do
     a reduction of what is checked       gets a companion, which reduces the bools as numbers
     none, when the nest is written out   the check has a loop of its own
 
@@ -25,12 +26,12 @@ import numpy as np
 
 from tapeless.kernel.folds import FoldNodes
 from tapeless.kernel.graph import children, substitute, walk
-from tapeless.kernel.ir import Index, Reduce, Scalar, Store
+from tapeless.kernel.ir import Buffer, Index, Reduce, Scalar, Store
 from tapeless.kernel.parts import Element, parts_of
 from tapeless.kernel.value import IndexLike, KernelValue, Nest
 from tapeless.util.records import record
 
-__all__ = ["Watch", "WatchNodes", "has_axes_of"]
+__all__ = ["Watch", "WatchNodes", "has_axes_of", "reads_from"]
 
 Alarm = tuple[Callable[[], None], Sequence[KernelValue]]
 
@@ -78,12 +79,9 @@ class WatchNodes(FoldNodes):
         finally:
             self.iterations.pop()
 
-    def wanted_by_checks(self) -> list[KernelValue]:
-        """Return what the messages of checks tell that have not been looked at."""
-        found: list[KernelValue] = []
-        for _, wanted in self._alarms:
-            found.extend(wanted)
-        return found
+    def is_wanted_by_checks(self, buffer: Buffer) -> bool:
+        """Tell whether a message of a check that has not been looked at reads a buffer."""
+        return any(reads_from(wanted, buffer) for _, wanted in self._alarms)
 
     def flag_store(self, watch: Watch, wrong: Scalar) -> Store:
         """Return the store that raises a flag where `wrong` holds."""
@@ -98,6 +96,27 @@ class WatchNodes(FoldNodes):
             if watch in self._watches:  # else the pull has written out everything
                 self._watches.remove(watch)
                 nest.stores.append(self.flag_store(watch, wrong))
+
+    @contextmanager
+    def loops_that_look(
+        self, shape: Sequence[int], target: KernelValue
+    ) -> Generator[Callable[[Sequence[IndexLike]], None], None, None]:
+        """Let the loops over `shape` that the block writes raise the flags of checks.
+
+        Gives what they call at each index, once.  target: what the block overwrites.  Here checks
+        have loops of their own.
+        """
+        yield lambda index: None
+
+    def watches_over(self, shape: Sequence[int]) -> list[Watch]:
+        """Return the checks that wait, if all of them have these axes; else none."""
+        same = all(_sizes(watch.fine.shape) == _sizes(shape) for watch in self._watches)
+        return list(self._watches) if same else []
+
+    def look_at(self, watch: Watch, index: Sequence[IndexLike], shape: Sequence[int]) -> Store:
+        """Return the store that raises a flag if a bool is false at an index below `shape`."""
+        places = [i for i, extent in zip(index, shape, strict=True) if extent != 1]
+        return self.flag_store(watch, self.not_(watch.fine.at(*_index_of(watch.fine, places))))
 
     def bool_at(self, nest: Nest, fine: KernelValue) -> Scalar:
         """Return the bool at the place that a nest is at."""
@@ -180,12 +199,28 @@ class WatchNodes(FoldNodes):
         return self.not_(self.eq(found, good))
 
 
+def reads_from(values: Sequence[KernelValue], buffer: Buffer) -> bool:
+    """Tell whether some value, or a virtual value's operand, lives in a buffer."""
+    stack = list(values)
+    seen: set[int] = set()
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value.buffer is buffer:
+            return True
+        if value.buffer is None:
+            stack.extend(value.sources)
+    return False
+
+
 def has_axes_of(nest: Nest, value: KernelValue) -> bool:
     """Tell whether a nest goes over the axes of a value, but for axes of extent 1."""
     return _sizes(nest.shape) == _sizes(value.shape)
 
 
-def _index_of(value: KernelValue, variables: Sequence[Index]) -> tuple[IndexLike, ...]:
+def _index_of(value: KernelValue, variables: Sequence[IndexLike]) -> tuple[IndexLike, ...]:
     """Return the index of a value whose axes, but for those of extent 1, have variables."""
     rest = iter(variables)
     return tuple(0 if extent == 1 else next(rest) for extent in value.shape)

@@ -88,13 +88,17 @@ def _check_ids(ids: Value, n: int) -> None:
     """Let the program end where an id is none of a segment."""
     aval = typeof(ids)
     axes, kind = tuple(range(aval.ndim)), aval.dtype.type
+    most = int(dtypes.iinfo(aval.dtype).max)
+    # As a number without a sign, a negative id is larger than any that is in bounds.
+    unsigned = np.dtype(f"uint{8 * aval.dtype.itemsize}")
+    counted = lax.convert_element_type(ids, unsigned)
+    fine = lax.le(counted, lax.full(aval.shape, min(max(n - 1, 0), most), unsigned))
+    if n == 0:
+        fine = lax.full(aval.shape, False)
     low, high = lax.reduce_min(ids, axes), lax.reduce_max(ids, axes)
-    last = kind(min(n - 1, dtypes.iinfo(aval.dtype).max))
-    negative = lax.lt(low, kind(0))
-    fine = lax.bitwise_and(lax.bitwise_not(negative), lax.le(high, last))
     text = f"index {{}} is out of bounds for axis 0 with size {n}, as the id of a segment"
     fault = NamedFault(current_source(), text, errors.OutOfBoundsError)
-    check(fine, fault, lax.select(negative, low, high))
+    check(fine, fault, lax.select(lax.lt(low, kind(0)), low, high))
 
 
 def _segment_count(ids: Value, num_segments: Any) -> int:

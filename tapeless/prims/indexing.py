@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapeless import config
+from tapeless import config, dtypes
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -203,10 +203,17 @@ def window_start(
             start = b.max(b.min(start, room[axis]), 0)
             b.bound(start, 0, room[axis])
         else:
-            fits = b.and_(b.ge(start, 0), b.le(start, room[axis]))
+            fits = _is_within(b, component, room[axis])
             inside = fits if inside is None else b.and_(inside, fits)
         starts[axis] = start
     return starts, inside
+
+
+def _is_within(b: Any, place: Any, last: int) -> Any:
+    """Tell whether a place is one of 0, ..., last, by one comparison."""
+    # As a number without a sign, a negative place is larger than any that is in bounds.
+    counted = b.convert(place, np.dtype(f"uint{8 * place.dtype.itemsize}"))
+    return b.le(counted, min(last, int(dtypes.iinfo(place.dtype).max)))
 
 
 def window_place(

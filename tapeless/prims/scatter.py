@@ -22,6 +22,7 @@ update of one element costs one element.  Derivatives keep that property:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -198,9 +199,7 @@ class ScatterOp(Primitive):
         outs: tuple,
         *,
         dimension_numbers: Any,
-        unique_indices: bool,
         mode: GatherScatterMode,
-        update_jaxpr: Any,
         **params: Any,
     ) -> tuple:
         x, indices, updates = args
@@ -208,21 +207,46 @@ class ScatterOp(Primitive):
         sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
         room = [extent - size for extent, size in zip(x.shape, sizes, strict=True)]
         clip = mode is GatherScatterMode.CLIP
+        with b.loops_that_look(updates.shape, x) as look:
+
+            def write(index: Sequence[Any], combine: Callable) -> None:
+                """Combine one element of the updates into the target."""
+                batch, place = window_place(n, index, len(x.shape))
+                vector = [indices.at(*batch, c) for c in range(len(n.start_index_map))]
+                starts, inside = window_start(b, vector, n.start_index_map, room, clip)
+                for axis, start in starts.items():
+                    place[axis] = b.iadd(place[axis], start)
+                look(index)
+                combine(place, updates.at(*index), inside)
+
+            single = math.prod(sizes) == 1
+            return (self._combined(b, args, n, write, single, **params),)
+
+    def _combined(
+        self,
+        b: Any,
+        args: Sequence,
+        n: Any,
+        write: Callable[[Sequence[Any], Callable], None],
+        single: bool,
+        *,
+        unique_indices: bool,
+        update_jaxpr: Any,
+        **params: Any,
+    ) -> Any:
+        """Combine all updates into a copy of the array; return it.
+
+        write: at an index of the updates, by a function (place, update, guard); single: whether
+        windows are single elements.
+        """
+        x, indices, updates = args
         target = b.writable(x)
         combine = self._combiner(b, target, update_jaxpr)
 
-        def write(index: Sequence[Any], combine: Callable = combine) -> None:
-            """Combine one element of the updates into the target."""
-            batch, place = window_place(n, index, len(x.shape))
-            vector = [indices.at(*batch, c) for c in range(len(n.start_index_map))]
-            starts, inside = window_start(b, vector, n.start_index_map, room, clip)
-            for axis, start in starts.items():
-                place[axis] = b.iadd(place[axis], start)
-            combine(place, updates.at(*index), inside)
-
         def plainly() -> None:
             """Combine every update in memory."""
-            _each_update(b, updates.shape, n, unique_indices, write)
+            each = functools.partial(write, combine=combine)
+            _each_update(b, updates.shape, n, unique_indices, each)
 
         def in_runs() -> None:
             """Combine the updates of an element that follow each other in a register."""
@@ -231,14 +255,14 @@ class ScatterOp(Primitive):
             runs.end()
 
         in_turn = not unique_indices and not n.start_indices_batching_dims
-        one_by_one = in_turn and len(indices.shape) == 2 and math.prod(sizes) == 1
+        one_by_one = in_turn and len(indices.shape) == 2 and single
         wide = target.dtype.kind in "iuf" and target.dtype.itemsize >= 4
         if self.accumulate and one_by_one and wide and indices.shape[0] >= MANY:
             which = b.convert(in_long_runs(b, indices), _INT32)
             b.switch(which, (plainly, in_runs))
         else:
             plainly()
-        return (target,)
+        return target
 
     def decompose(self, *args: Value, mode: Any, **params: Any) -> tuple:
         """Move windows inside by clamping their indices."""

@@ -85,6 +85,58 @@ def test_the_check_of_an_update_has_no_loop_of_its_own() -> None:
     assert sum(line.startswith("for ") for line in checked.as_text().splitlines()) == n_loops
 
 
+def sums_of_segments(x: Any, ids: Any) -> Any:
+    return jax.ops.segment_sum(x, ids, num_segments=9)
+
+
+@pytest.mark.parametrize("n", [5, 9, 515, 70_000])
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+def test_the_loop_that_adds_to_segments_checks_their_ids(n: int, order: str) -> None:
+    f = jax.jit(sums_of_segments, compiler_options={"checks": "segment"})
+    x, ids = jnp.ones(n), np.arange(n, dtype=np.int32) % 9
+    ids = np.sort(ids) if order == "sorted" else ids
+    np.testing.assert_array_equal(f(x, ids), np.bincount(ids, minlength=9))
+    for place in (0, n // 2, n - 1):
+        for wrong in (-1, 9):
+            bad = ids.copy()
+            bad[place] = wrong
+            with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+                f(x, bad)
+            with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+                with jax.checks(segment=True):
+                    jax.vmap(sums_of_segments)(jnp.ones((2, n)), jnp.stack([ids, bad]))
+
+
+def test_the_check_of_ids_has_no_loop_of_its_own() -> None:
+    x, ids = jnp.ones(500), jnp.zeros(500, np.int32)
+    plain = jax.jit(sums_of_segments).lower(x, ids).compile().as_text()
+    checked = jax.jit(sums_of_segments, compiler_options={"checks": "segment"})
+    text = checked.lower(x, ids).compile().as_text()
+    n_loops = sum(line.startswith("for ") for line in plain.splitlines())
+    assert sum(line.startswith("for ") for line in text.splitlines()) == n_loops
+
+
+def test_a_scatter_into_its_own_indices_is_checked_before_it_overwrites_them() -> None:
+    def step(k: Any, x: Any) -> Any:
+        return x.at[x].add(1, mode="promise_in_bounds")
+
+    f = jax.jit(lambda x: jax.lax.fori_loop(0, 5, step, x), compiler_options={"checks": "index"})
+    x = jnp.array([0, 6, 6, 0, 0, 0, 7, 0], np.uint32)
+    with pytest.raises(IndexError, match=r"index 9 is(.|\n)*in iteration 1 of the loop"):
+        f(x)
+
+
+def test_what_is_checked_twice_is_looked_at_once() -> None:
+    def quotients(x: Any, y: Any) -> Any:
+        return jax.lax.fori_loop(0, 9, lambda k, total: total + x[k] // y[k], 0)
+
+    x, y = jnp.arange(9), jnp.ones(9, int)
+    f = jax.jit(quotients, compiler_options={"checks": "div"})
+    assert f.lower(x, y).compile().as_text().count("fault:") == 1
+    with pytest.raises(ZeroDivisionError, match="in iteration 4 of the loop"):
+        f(x, y.at[4].set(0))
+
+
 def test_two_checks_before_the_carries_are_replaced_tell_of_the_first_that_fails() -> None:
     def run(x: Any, i: Any, j: Any) -> Any:
         return jax.lax.fori_loop(

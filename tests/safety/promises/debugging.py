@@ -376,6 +376,30 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tests/kernel/test_watch.py::test_a_sum_and_the_check_of_what_it_reads_are_one_loop",
         ),
         Mutation(
+            "the loop that adds to segments checks their ids",
+            "tapeless/kernel/watch.py",
+            "return list(self._watches) if same else []",
+            "return []",
+            "tests/kernel/test_watch.py::test_the_check_of_ids_has_no_loop_of_its_own",
+        ),
+        Mutation(
+            "what is checked twice is looked at once",
+            "tapeless/compiler/simplify.py",
+            "if eqn.primitive is check_p and self._is_checked(eqn):",
+            "if False:",
+            "tests/kernel/test_watch.py::test_what_is_checked_twice_is_looked_at_once",
+        ),
+        Mutation(
+            "indices are checked before they are overwritten",
+            "tapeless/compiler/lower.py",
+            "target.buffer is None or not self.is_wanted_by_checks(target.buffer)",
+            "True",
+            (
+                "tests/kernel/test_watch.py::test_a_scatter_into_its_own_indices_is_checked_bef"
+                "ore_it_overwrites_them"
+            ),
+        ),
+        Mutation(
             "counted indices are not checked",
             "tapeless/compiler/simplify.py",
             "        eqn = self._uncounted(eqn)\n",
