@@ -245,7 +245,7 @@ class ScatterOp(Primitive):
 
         def plainly() -> None:
             """Combine every update in memory."""
-            each = functools.partial(write, combine=combine)
+            each = lambda index: write(index, combine)  # noqa: E731
             _each_update(b, updates.shape, n, unique_indices, each)
 
         def in_runs() -> None:
