@@ -245,6 +245,18 @@ def _digamma_tail(z: mpf) -> mpf:
     return x**2 * (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x))
 
 
+def _x_coth(u: mpf) -> mpf:
+    """x / tanh(x) in u = x**2 - 12.5."""
+    x = mpmath.sqrt(max(u + mpf("12.5"), mpf(10) ** -20))
+    return x / mpmath.tanh(x)
+
+
+def _erf_over_x(u: mpf) -> mpf:
+    """erf(x) / x in u = x**2 - 4."""
+    x = mpmath.sqrt(max(u + 4, mpf(10) ** -20))
+    return mpmath.erf(x) / x
+
+
 QUARTER_PI = mpmath.pi / 4 * mpf("1.0001")
 HALF_LN2 = mpmath.ln2 / 2 * mpf("1.001")
 ROOT = mpmath.sqrt(2)
@@ -270,6 +282,10 @@ FITS = [
     Fit("exp2", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f32": 5, "f64": 11}),
     Fit("log", _log, _log_weight, 1 / ROOT - 1, ROOT - 1, {"f32": 7}),
     Fit("log_quotient", _log_quotient, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
+    Fit("half_tanh", _x_coth, lambda u: 1 / _x_coth(u), -mpf("12.5"), mpf("12.5"), {"half": 9}),
+    Fit("half_erf", _erf_over_x, lambda u: 1 / _erf_over_x(u), mpf(-4), mpf(4), {"half": 8}),
+    Fit("half_erfcx", _erfcx, _erfcx_weight, mpf("-0.75"), mpf("1.56"), {"half": 6}),
+    Fit("half_exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"half": 2}),
     _odd("sin", mpmath.sin, QUARTER_PI, {"f32": 2, "f64": 5}),
     Fit("cos", _cos, _cos_weight, mpf(0), QUARTER_PI**2, {"f32": 2, "f64": 5}),
     _odd("tan", mpmath.tan, QUARTER_PI, {"f32": 6, "f64": 14}),
@@ -286,7 +302,7 @@ def main(wanted: str) -> None:
             continue
         for kind, degree in item.degrees.items():
             coefficients, worst = fit(item.function, item.weight, item.low, item.high, degree)
-            dtype = {"f32": np.float32, "f64": np.float64}[kind]
+            dtype = np.float64 if kind == "f64" else np.float32
             print(f"# {item.name} {kind}: error {mpmath.nstr(mpmath.log(worst, 2), 4)} bits")
             print("(")
             for coefficient in coefficients:

@@ -62,7 +62,7 @@ _BY_REFERENCE = ("blas:", "lapack:")  # Fortran passes scalars by their addresse
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
-_BLOCK_TILES = 16
+_BLOCK_TILES = 32
 _POLLED_COST = 1 << 14
 _POLLED_VECTOR_COST = 1 << 28
 
@@ -331,26 +331,26 @@ class _Emitter:
         return find_tile(loop, self.module.target.vector_bytes) if region.lanes == 1 else None
 
     def _tiled_loop(self, region: Region, loop: Loop, tile: Tile, start: str, stop: str) -> None:
-        """Emit rows `start` to `stop` in tiles; `start` is a multiple of the size of a tile.
+        """Emit rows `start` to `stop` in tiles; `start` is a multiple of their height.
 
         `stop` is one too, or the extent of the loop.  The last tile of either direction ends with
         the loop: where it overlaps another, it stores the same again.
         Columns go in blocks, so that few pages are read at a time, until their lines are used up.
         """
-        size, inner = tile.size, tile.inner
+        size, height, inner = tile.size, tile.height, tile.inner
         extent, width = plan.static_extent(loop), plan.static_extent(inner)
         blocks = Counter(region, "0", writes=plan.writes(loop.body))
         end = add(blocks.region, blocks.index, str(_BLOCK_TILES * size))
         end = minimum(blocks.region, end, str(width))
         rows = Counter(blocks.region, start)
-        row = _within(rows.region, rows.index, extent, size)
+        row = _within(rows.region, rows.index, extent, height)
         columns = Counter(rows.region, blocks.index)
         column = _within(columns.region, columns.index, width, size)
         for copy in open_rows(self._values, columns.region, loop, tile, row, column):
             self.block(copy, inner.body)
         columns.close(end, size)
         emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
-        rows.close(stop, size)
+        rows.close(stop, height)
         blocks.close(str(width), _BLOCK_TILES * size)
 
     # Threads
@@ -359,7 +359,7 @@ class _Emitter:
         """Emit a loop as a task of the worker pool, if it is long enough."""
         if not loop.independent or region.function.outer is not None or region.lanes > 1:
             return False
-        unit = tile.size if tile else lanes
+        unit = tile.height if tile else lanes
         extent = plan.static_extent(loop)
         length = chunk_length(extent, self._costs.statement(loop), unit)
         local = None if length is None else self._local(loop)

@@ -23,6 +23,7 @@ from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.regions import Code, Function, Module, Region, Value
 from tapeless.compiler.target import Target
 from tapeless.compiler.values import Values
+from tapeless.kernel.halves import HALVES
 from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import OF_BITS, recipe
@@ -178,7 +179,7 @@ def _expression(
         for number, source in enumerate(sources)
     )
     nodes = Nodes()
-    if format_of(dtype).narrow and name not in OF_BITS:
+    if format_of(dtype).narrow and name not in OF_BITS and name not in HALVES:
         wide = tuple(nodes.convert(parameter, _FLOAT32) for parameter in parameters)
         return nodes.convert(nodes.op(name, *wide), dtype), parameters, lane
     return recipe(name, parameters, nodes), parameters, lane

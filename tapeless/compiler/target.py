@@ -4,9 +4,10 @@ The emitter needs few facts: how wide a vector register is and which operations 
 come from LLVM's feature names, so that a lower level (`x86-64-v2`) or another architecture is a
 `Target` like the host's and every decision follows from the same fields.
 
-Features of the host that LLVM would use badly here are left out: AMX, which is used where it is
-called for (`matrixtiles.py`), with a permission that a process asks the kernel for; and AVX-512
-FP16, because narrow floats are computed in float32 (see `formats.py`).
+AMX is left out of the features of the host, since it is used where it is called for
+(`matrixtiles.py`), with a permission that a process asks the kernel for. Where there are
+instructions for float16, LLVM uses them for sums, products and quotients that are computed in
+float32 and rounded at once (`formats.py`), which have the same bits.
 `TAPELESS_CPU` names a lower level for the whole process.
 """
 
@@ -97,7 +98,7 @@ def host_target() -> Target:
     middle = found.get("avx2") and found.get("fma")
     vector_bytes = 64 if wide else 32 if middle else 16
     has_tiles = found.get("amx-tile") and found.get("amx-bf16")
-    dropped = [name for name in found if name.startswith("amx") or name == "avx512fp16"]
+    dropped = [name for name in found if name.startswith("amx")]
     for name in dropped:
         found[name] = False
     flags = [found.flatten()]

@@ -1,10 +1,14 @@
 """Tiles: loop nests that read along one variable and write along the other, such as a transpose.
 
 Whichever variable becomes the lanes, half of the accesses of such a nest are scattered, and each
-touches a cache line of its own. So the nest is cut into square tiles, as many elements a side as a
-register has lanes. In a tile the awkward operands are loaded along the outer variable, where they
-are contiguous, and transposed in registers; then each row of the tile is computed and stored with
-the inner variable as lanes, as everywhere else.
+touches a cache line of its own. So the nest is cut into square tiles. In a tile the awkward
+operands are loaded along the outer variable, where they are contiguous, and transposed in
+registers; then each row of the tile is computed and stored with the inner variable as lanes, as
+everywhere else.
+
+A row of a tile is half of a cache line: whole ones, which mostly begin anywhere in a line, would
+touch two lines each, and both are far away. As many tiles as read a line to its end come one after
+the other.
 
 The transpose of n registers takes log2(n) rounds; each exchanges off-diagonal halves of blocks of
 twice the size of the one before: rows r and r + d swap the lanes whose numbers differ in bit d.
@@ -24,14 +28,20 @@ __all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
 
 _MOST_WEIGHT = 16
 _LARGEST = 16  # elements a side, since there are 32 registers
+_ROW, _LINE = 32, 64  # bytes
 
 
 @record
 class Tile:
-    """A nest of two loops to tile; size: elements a side; turned: the loads to transpose."""
+    """A nest of two loops to tile.
+
+    size: elements a side; height: rows of the tiles that come one after the other; turned: the
+    loads to transpose.
+    """
 
     inner: Loop
     size: int
+    height: int
     turned: tuple[Load, ...]
 
 
@@ -60,10 +70,12 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     sizes = {format_of(load.dtype).size for load in turned}
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
-    size = min(vector_bytes // sizes.pop(), _LARGEST)
+    (item,) = sizes
+    size = min(min(vector_bytes, _ROW) // item, _LARGEST)
     if size < 4 or min(static_extent(loop), inner.extent) < size:
         return None
-    return Tile(inner, size, turned)
+    height = min(_LINE // item, _LARGEST)
+    return Tile(inner, size, height if static_extent(loop) >= height else size, turned)
 
 
 def ordered_for_tiles(loop: Loop, vector_bytes: int) -> Loop:
@@ -112,7 +124,17 @@ def _can_turn(load: Load, loop: Loop, inner: Loop) -> bool:
 def open_rows(
     values: Values, region: Region, loop: Loop, tile: Tile, row: str, column: str
 ) -> list[Region]:
-    """Load and transpose one tile's operands; return a region with lanes for each of its rows."""
+    """Load and transpose the operands of tiles; return a region with lanes for each of the rows."""
+    rows: list[Region] = []
+    for start in range(0, tile.height, tile.size):
+        rows += _open_square(values, region, loop, tile, add(region, row, str(start)), column)
+    return rows
+
+
+def _open_square(
+    values: Values, region: Region, loop: Loop, tile: Tile, row: str, column: str
+) -> list[Region]:
+    """Load and transpose one tile's operands."""
     size, inner = tile.size, tile.inner
     columns = [
         region.instance(inner.var, add(region, column, str(number))).instance(

@@ -7,7 +7,8 @@ code on any number of lanes.
 
 Errors are at most 2 units in the last place over the whole range in float32 and float64, subnormal
 numbers included; docs/numerics.md has the table of measured errors and the few exceptions, such as
-the neighbourhoods of the zeros of lgamma.  Narrower formats compute in float32 and round once more.
+the neighbourhoods of the zeros of lgamma.  Narrower formats compute in float32 and round once more,
+some of them by shorter recipes (`halves.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from tapeless.kernel import explog, gamma, special, trig
 from tapeless.kernel.fold import is_floating
+from tapeless.kernel.halves import HALVES
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
 
@@ -78,4 +80,4 @@ def recipe(name: str, args: tuple[Scalar, ...], nodes: Nodes) -> Scalar:
     if dtype.itemsize >= 4 or name in OF_BITS:
         return RECIPES[name](nodes, *args)
     wide = [nodes.convert(arg, _FLOAT32) for arg in args]
-    return nodes.convert(RECIPES[name](nodes, *wide), dtype)
+    return nodes.convert(HALVES.get(name, RECIPES[name])(nodes, *wide), dtype)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tapeless
 from tapeless.compiler.formats import format_of
 from tapeless.compiler.operations import identity, is_operation
 from tapeless.kernel.ir import Loop
@@ -373,3 +374,28 @@ def test_formats_without_infinities_round_as_in_numpy(dtype):
     np.testing.assert_array_equal(narrow.view(np.uint8), expected.view(np.uint8))
     wide = compute("convert", expected, dtype=np.dtype(np.float32))
     np.testing.assert_array_equal(wide, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("effort", [0, 1])
+def test_arithmetic_of_halves_is_that_of_float32_rounded(effort: int) -> None:
+    bits = np.random.default_rng(0).integers(0, 1 << 16, (2, 100_003), dtype=np.uint16)
+    x, y = bits.view(np.float16)
+
+    def every(x: object, y: object) -> tuple:
+        """Combine two numbers in all ways that round."""
+        return x + y, x - y, x * y, x / y, tapeless.lax.sqrt(x), x * y - x, (x + y) * (x - y) / y
+
+    options = {"effort": effort}
+    results = tapeless.jit(every, compiler_options=options)(x, y)
+    a, b = x.astype(np.float32), y.astype(np.float32)
+
+    def rounded(z: np.ndarray) -> np.ndarray:
+        """Round to a half, and widen."""
+        return z.astype(np.float16).astype(np.float32)
+
+    with np.errstate(all="ignore"):
+        total, difference, product = rounded(a + b), rounded(a - b), rounded(a * b)
+        last = rounded(rounded(total * difference) / b)
+        expected = (total, difference, product, a / b, np.sqrt(a), product - a, last)
+        for result, number in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, number.astype(np.float16))
