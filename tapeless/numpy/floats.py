@@ -279,10 +279,11 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
     if is_inexact(x2) or is_complex(x1):
         raise ValueError(f"ldexp not supported for input types {kinds}")
     (x1,) = promote_args_inexact("ldexp", x1)
+    lax.broadcast_shapes(np.shape(x1), np.shape(x2))  # raises JAX's error
     x1, x2 = promote_shapes("ldexp", x1, x2)
     kind = dtypes.canonicalize_dtype(dtype_of(x1))
     wide, _, _, bias = _words(kind)
-    rest = convert(x2, np.dtype(np.int32))
+    rest = _narrow_exponents(x2, 4 * bias)
     low, high = np.int32(1 - bias), np.int32(bias)
     out = convert(x1, wide)
     for _ in range(3):
@@ -290,6 +291,14 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
         out = lax.mul(out, _power_of_two(step, wide))
         rest = lax.sub(rest, step)
     return convert(out, kind)
+
+
+def _narrow_exponents(x: Value, bound: int) -> Value:
+    """Return integers as int32, those of dtypes that it does not hold between bounds."""
+    if dtype_of(x) in (np.int64, np.uint64, np.uint32):
+        least = max(int(dtypes.iinfo(dtype_of(x)).min), -bound)
+        x = lax.max(lax.min(x, const(x, bound)), const(x, least))
+    return convert(x, np.dtype(np.int32))
 
 
 @jit

@@ -120,10 +120,11 @@ def _reduce(
     axes = canonicalize_axes(axis, aval.ndim)
     if where is not None:
         x = choose(where, x, np.asarray(neutral, aval.dtype)[()])
+    shape = typeof(x).shape  # that of the mask, if it has more axes
     result = operation(x, axes)
     if finish is not None:
         result = finish(result)
-    return _kept(result, aval.shape, axes) if keepdims else result
+    return _kept(result, shape, axes) if keepdims else result
 
 
 def _check_mask(name: str, where: Any) -> None:
@@ -369,6 +370,10 @@ def broadcast_mask(where: Any, shape: tuple[int, ...]) -> Value:
     """Return a mask in the shape of what it masks, as integers."""
     mask = convert_element_type(asarray(where), np.bool_)
     own = typeof(mask).shape
+    if len(own) > len(shape):
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={own} shape={shape}"
+        )
     if own != shape:
         dims = tuple(range(len(shape) - len(own), len(shape)))
         mask = broadcast_in_dim(mask, shape, dims)

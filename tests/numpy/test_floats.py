@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tapeless as jax
 import tapeless.numpy as jnp
 
 ODD = np.array([0.0, -0.0, 1.0, -3.5, 1e-40, 3e38, np.inf, -np.inf, np.nan], np.float32)
@@ -28,8 +29,20 @@ def test_frexp_and_ldexp_undo_each_other():
     far = np.array([300, -300, 3, 0])
     expected = np.array([np.inf, 0, 8, 1], np.float32)
     np.testing.assert_array_equal(jnp.ldexp(np.ones(4, np.float32), far), expected)
+    with pytest.raises(ValueError, match=r"Incompatible shapes.*\(2, 3\), \(4,\).*Axis -1"):
+        jnp.ldexp(np.ones((2, 3), np.float32), np.ones(4, int))
     with pytest.raises(ValueError, match="ldexp not supported for input types"):
         jnp.ldexp(x, x)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64", "uint64"])
+def test_ldexp_takes_the_ends_of_integers(dtype):
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.max, 3], dtype)
+    with jax.enable_x64(True):
+        expected = [2.0**-128, 2.0**127, 8] if dtype == "int8" else [info.min == 0, np.inf, 8]
+        np.testing.assert_array_equal(jnp.ldexp(np.ones(3), ends), expected)
+        np.testing.assert_array_equal(jnp.ldexp(np.zeros(3), ends), np.zeros(3))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])

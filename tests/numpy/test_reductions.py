@@ -123,6 +123,18 @@ def test_errors(call, error, message):
         call()
 
 
+def test_a_mask_may_have_more_axes():
+    x, mask = np.arange(4, dtype=np.float32), np.arange(12).reshape(3, 4) % 3 > 0
+    wide = np.broadcast_to(x, (3, 4))
+    options = {"axis": 0, "keepdims": True, "where": mask}
+    np.testing.assert_array_equal(jnp.sum(x, **options), wide.sum(**options))
+    np.testing.assert_array_equal(
+        jnp.max(x, initial=0.5, **options), wide.max(initial=0.5, **options)
+    )
+    with pytest.raises(ValueError, match=r"fewer dimensions: arr_shape=\(3, 4\) shape=\(4,\)"):
+        jnp.mean(x, where=mask)
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "all", "any", "mean", "var", "std", "max", "min"])
 def test_masks_are_of_bools(name):
     options = {"initial": 0.0} if name in ("max", "min") else {}
