@@ -63,6 +63,8 @@ _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
 _BLOCK_TILES = 32
+_CACHED = 1 << 20  # bytes
+_WORK_PER_BYTE = 6
 _POLLED_COST = 1 << 14
 _POLLED_VECTOR_COST = 1 << 28
 
@@ -366,6 +368,8 @@ class _Emitter:
         if length is None or local is None:
             return False
         slices = self._slices.get(loop)
+        if slices is None and region.is_repeated and self._is_mostly_moving(loop):
+            return False
         if slices is not None:
             self._share_slices(region, loop, length, local, slices)
             return True
@@ -386,6 +390,15 @@ class _Emitter:
             self._masked_loop(root, loop, start, stop, lanes)
         close_task(region, root, -(-extent // length))
         return True
+
+    def _is_mostly_moving(self, loop: Loop) -> bool:
+        """Tell whether cores would rather fetch a repeated loop's data from each other than work.
+
+        Arrays that fit in the cache of a core stay there from one time to the next.
+        """
+        buffers = plan.buffers_of((loop,))
+        size = sum(b.size * b.dtype.itemsize for b in buffers if b.space != "local")
+        return size <= _CACHED and self._costs.statement(loop) < _WORK_PER_BYTE * size
 
     def _share_parts(
         self, region: Region, root: Region, loop: Loop, length: int, lanes: int

@@ -34,6 +34,7 @@ from tapeless.core.interpret import last_uses
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
 from tapeless.prims.check import check_p
+from tapeless.prims.slice import slice_p
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["Plan", "describe", "plan_program"]
@@ -47,6 +48,7 @@ STORE_COST = 2.0
 CACHED = 1 << 20  # bytes, up to which memory costs that little
 MEMORY_COST = 6.0  # how many times as much beyond
 STRIDED_COST = 3.0  # what a load down a column costs more
+MOST_OF_SLICE = 2.5  # times as many elements that are stored instead of a slice of them
 INDEX_WORK = 2.0  # up to which what follows from the index alone is computed where it is read
 LOAD_COST = 1.0
 
@@ -258,7 +260,7 @@ class _Planner:
             if not stored and var not in self.reasons:
                 if found.in_pieces and any(map(_is_folded, contexts)):
                     self.store(var, "in pieces")
-                self._choose(var, contexts)
+                self._choose(var, contexts, eqn)
             if stored or var in self.reasons:
                 size = float(max(var.aval.size, 1))
                 contexts = {("nest", var.aval.shape, self.fences[position]): size}
@@ -288,8 +290,12 @@ class _Planner:
         if len(contexts) > MAX_CONTEXTS and self.work.get(var, 0.0) > 0:
             self.store(var, "many uses")
 
-    def _choose(self, var: Var, contexts: dict[Context, float]) -> None:
-        """Store a value if it would be evaluated so often that memory is cheaper."""
+    def _choose(self, var: Var, contexts: dict[Context, float], eqn: Eqn) -> None:
+        """Store a value if it would be evaluated so often that memory is cheaper.
+
+        Of a slice, what it is cut from is stored, if that is not much larger: there it is read as
+        well, and so are other slices.
+        """
         size = max(var.aval.size, 1)
         evaluations = sum(contexts.values())
         extra = (evaluations / size - 1) * self.work.get(var, 0.0)
@@ -299,7 +305,15 @@ class _Planner:
             strided = sum(count for key, count in contexts.items() if _is_across(key))
             memory = MEMORY_COST * (memory + STRIDED_COST * strided)
         if evaluations > 1.01 * size and extra > memory:
-            self.store(var, f"pulled {evaluations / size:.3g} times")
+            self.store(self._source(var, eqn), f"pulled {evaluations / size:.3g} times")
+
+    def _source(self, var: Var, eqn: Eqn) -> Var:
+        """Return what a slice is cut from, if it is computed and not much larger; or the value."""
+        whole = eqn.invars[0]
+        if eqn.primitive is slice_p and type(whole) is Var and whole in self.work:
+            if whole.aval.size <= MOST_OF_SLICE * var.aval.size:
+                return whole
+        return var
 
     def _is_read_both_ways(self, var: Var, contexts: dict[Context, float]) -> bool:
         """Tell whether a large value is pulled along its rows and across: no cache has both."""

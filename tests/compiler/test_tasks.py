@@ -13,8 +13,11 @@ import pytest
 import tapeless as jax
 from tapeless import numpy as jnp
 from tapeless.compiler.buffers import assemble
+from tapeless.compiler.emit import emit_program
 from tapeless.compiler.engine import compile_program
 from tapeless.compiler.linker import runtime
+from tapeless.compiler.lower import lower_jaxpr
+from tapeless.compiler.target import named_target
 from tapeless.kernel.ir import Call, Loop
 from tapeless.util.processors import thread_count
 from tests.compiler.native import F64, Work
@@ -77,3 +80,23 @@ def test_the_last_part_of_a_shared_loop_knows_the_loop_around():
     for k in steps:
         expected = np.sqrt(np.float32(expected)) + k
     np.testing.assert_allclose(run(x, steps), np.full_like(x, expected), rtol=1e-6)
+
+
+def steps(grow, side: int, count: int = 4):
+    """Return the text of a loop whose steps add to each element of a grid a neighbour's."""
+
+    def body(u, _):
+        return grow(u) + 0.5 * jnp.roll(u, 1, 0), None
+
+    x = np.ones((side, side), np.float32)
+    program = lower_jaxpr(jax.make_jaxpr(lambda u: jax.lax.scan(body, u, None, length=count)[0])(x))
+    return emit_program(program, named_target("x86-64-v3")).text
+
+
+def test_steps_over_cached_arrays_are_shared_only_if_they_are_much_work() -> None:
+    """Otherwise each core would wait for what the other has written in the step before."""
+    little = lambda u: sum(u * k for k in range(2, 18))  # noqa: E731
+    much = lambda u: jnp.tanh(jnp.sin(jnp.exp(jnp.sin(u))))  # noqa: E731
+    assert "@tapeless_parallel" not in steps(little, 300)
+    assert "@tapeless_parallel" in steps(much, 300)
+    assert "@tapeless_parallel" in steps(little, 1000)

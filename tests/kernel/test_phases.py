@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.build import KernelBuilder
+from tapeless.kernel.build import KernelBuilder, KernelValue
 from tapeless.kernel.ir import Block, Loop, Store
 from tapeless.kernel.pprint import listing
 from tests.kernel.test_nodes import F32
@@ -50,3 +52,22 @@ def test_lines_alternate_along_an_axis_that_is_not_the_last() -> None:
     assert (loop.extent, [type(line) for line in loop.body]) == (20, [Loop, Loop])
     assert [line.extent for line in (*loop.body, *tail)] == [9, 9, 9]
     assert "select" not in text
+
+
+def test_what_the_iteration_chooses_cuts_the_loop() -> None:
+    """Every second element is of one array in the first iterations, and of another one later."""
+    b = KernelBuilder()
+    aval = ShapedArray((40,), F32)
+    x, y = (KernelValue(b, aval, buffer=b.new_buffer(aval, "input")) for _ in range(2))
+
+    def pull(index: tuple) -> object:
+        """Choose one element."""
+        half = b.index_div(index[0], 2)
+        later = b.ge(half, b.const(3, np.int64))
+        joined = b.select(later, x.at(half), y.at(half))
+        return b.select(b.eq(b.index_mod(index[0], 2), 0), joined, b.const(0.0, F32))
+
+    b.stored(b.virtual(aval, pull))
+    body = b.finish()
+    assert [(loop.extent, len(loop.body)) for loop in body] == [(3, 2), (17, 2)]
+    assert "select" not in listing(body)
