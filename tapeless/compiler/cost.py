@@ -32,6 +32,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
+from tapeless.kernel.panels import PANELS, panel_of
 from tapeless.kernel.strips import STRIPS, strip_of
 from tapeless.util.records import record
 
@@ -139,6 +140,13 @@ def _add_call(total: dict[str, float], call: Call, times: float) -> None:
         results = strip.rows * strip.width
         total["flops"] += times * 2 * results * strip.terms
         total["bytes accessed"] += times * results * strip.dtype.itemsize
+        return
+    if call.symbol.startswith(PANELS):
+        panel = panel_of(call.symbol)
+        results = panel.rows * panel.width
+        (terms,) = (arg.value for arg in call.args[3:4] if isinstance(arg, Const))
+        total["flops"] += times * 2 * results * terms
+        total["bytes accessed"] += times * results * panel.dtype.itemsize
         return
     routine = call.symbol.rpartition(":")[2][1:]
     if not call.symbol.startswith("blas:") or routine not in _SIZES:

@@ -29,6 +29,7 @@ from tapeless.compiler.interrupts import (
 from tapeless.compiler.lanes import add, interleaving, minimum
 from tapeless.compiler.matrixtiles import PRODUCT, product_text
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
+from tapeless.compiler.paneltext import panel_text
 from tapeless.compiler.program import Program, Slices
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
@@ -53,6 +54,7 @@ from tapeless.kernel.ir import (
     While,
     ends_in_fault,
 )
+from tapeless.kernel.panels import PANELS
 from tapeless.kernel.strips import STRIPS
 from tapeless.util.records import record
 
@@ -532,6 +534,8 @@ class _Emitter:
             self.module.extras[call.symbol] = product_text
         elif call.symbol.startswith(STRIPS):
             self.module.extras[call.symbol] = partial(strip_text, call.symbol)
+        elif call.symbol.startswith(PANELS):
+            self.module.extras[call.symbol] = partial(panel_text, call.symbol)
         in_python = call.is_fault or call.symbol.startswith("host:")
         result = "i32" if in_python else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tapeless.compiler.demand import by_rows
+from tapeless.compiler.packs import packed_ahead
 from tapeless.compiler.probe import SERIAL_PENALTY, Access, Probe, probe
 from tapeless.compiler.simplify import simplify
 from tapeless.compiler.splicing import spliced
@@ -82,6 +83,9 @@ def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
     simple, probes = _expand(simple)
     if len(probes) != before:
         simple, probes = _expand(by_rows(simplify(simple)))
+    packed = packed_ahead(simple, lambda body: by_rows(simplify(body)))
+    if packed is not simple:
+        simple, probes = _expand(packed)
     planner = _Planner(simple, probes, whole)
     planner.decide()
     cuts = planner.cut()

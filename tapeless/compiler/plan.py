@@ -39,6 +39,7 @@ from tapeless.kernel.ir import (
     While,
     ends_in_fault,
 )
+from tapeless.kernel.panels import PANELS, panel_of
 from tapeless.kernel.strips import STRIPS, strip_of
 from tapeless.prims.blas import NARROW
 from tapeless.util.records import record
@@ -127,6 +128,9 @@ def _call_cost(call: Call) -> float:
     if call.symbol.startswith(STRIPS):
         strip = strip_of(call.symbol)
         return max(1, strip.rows * strip.width * strip.terms / 8)
+    if call.symbol.startswith(PANELS):
+        panel = panel_of(call.symbol)
+        return max(1, panel.rows * panel.width * math.prod(_sizes(call.args[3:4])) / 8)
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
         return 1000 + largest**1.5

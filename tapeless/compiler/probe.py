@@ -45,9 +45,12 @@ from tapeless.kernel.parts import parts_of
 from tapeless.kernel.phases import phases_of
 from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.transforms.stage import stage_flat
+from tapeless.util import lazy
 from tapeless.util.records import record
 
 __all__ = ["Access", "Probe", "probe"]
+
+target = lazy.load("tapeless.compiler.target")  # with LLVM
 
 SERIAL_PENALTY = 4.0
 _UNKNOWN_EXTENT = 16
@@ -109,6 +112,8 @@ class _ProbeBuilder(KernelBuilder):
         """Nothing is forced yet."""
         super().__init__()
         self.forced: set[Buffer] = set()
+        self.has_matrix_registers = target.host_target().matrices
+        self.registers = target.host_target().registers
 
     def stored(self, value: KernelValue) -> KernelValue:
         """Note the operand."""

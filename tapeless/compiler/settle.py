@@ -91,7 +91,7 @@ def _is_plain(statement: Statement) -> bool:
     if isinstance(statement, Loop):
         return isinstance(statement.extent, int) and all(map(_is_plain, statement.body))
     if isinstance(statement, Call):
-        return statement.symbol.startswith(("blas:", "strips:", "tiles:"))
+        return statement.symbol.startswith(("blas:", "panels:", "strips:", "tiles:"))
     return isinstance(statement, Store)
 
 

@@ -11,10 +11,11 @@ The operation is linear in each operand; a transposed product is a product.  A b
 operands becomes a batch axis of the product, one of a single operand an axis that is left: so a
 batched matrix times one matrix is one big product.
 
-Small products, and those of integers, lower to a fold that their consumers pull; large ones of
-floating-point numbers call BLAS, whose matrices are transposed in memory only where their axes are
-interleaved.  16-bit floats are summed in 32 bits; large products of bfloat16 use the processor's
-matrix registers, if it has some.
+Small products, and those of integers, lower to a fold that their consumers pull; larger ones of
+real floating-point numbers pack a factor and have loops of their own (`panels.py`); the others call
+BLAS, whose matrices are transposed in memory only where their axes are interleaved.  16-bit floats
+are summed in 32 bits; large products of bfloat16 use the processor's matrix registers, if it has
+some.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tapeless.prims.blas import BLAS_LETTER, gemm
 from tapeless.prims.brainproducts import multiply_brains, pays_in_tiles
 from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
 from tapeless.prims.convert import convert
+from tapeless.prims.panels import multiply_panels, packed_panels, pays_in_panels
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
@@ -42,10 +44,14 @@ from tapeless.prims.structural import transpose
 
 __all__ = [
     "DotDimensionNumbers",
+    "ProductPlan",
     "batch_matmul",
     "dot",
     "dot_general",
     "dot_general_p",
+    "packed_right",
+    "product_with_packed",
+    "sum_dtype",
 ]
 
 Dims = tuple[int, ...]
@@ -215,21 +221,17 @@ class DotGeneral(Primitive):
         dimension_numbers: Any,
         **params: Any,
     ) -> tuple:
-        plan = _Plan(args[0].shape, args[1].shape, dimension_numbers)
-        dtype = _sum_dtype(
-            args[0].dtype,
-            args[1].dtype,
-            outs[0].dtype,
-            params["precision"],
-        )
-        by_library = plan.work >= SMALL and plan.k >= FEWEST_TERMS
+        plan = ProductPlan(args[0].shape, args[1].shape, dimension_numbers)
+        dtype = sum_dtype(args[0].dtype, args[1].dtype, outs[0].dtype, params["precision"])
+        if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in BLAS_LETTER:
+            return (_lower_by_fold(b, args, outs[0], plan, dtype),)
         brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
-        if by_library and brains and b.has_matrix_registers:
-            if pays_in_tiles(plan.n, plan.m, plan.k):
-                return (_lower_by_tiles(b, args, outs[0], plan),)
-        if by_library and np.dtype(dtype) in BLAS_LETTER:
-            return (_lower_by_blas(b, args, outs[0], plan, dtype),)
-        return (_lower_by_fold(b, args, outs[0], plan, dtype),)
+        if brains and b.has_matrix_registers and pays_in_tiles(plan.n, plan.m, plan.k):
+            return (_lower_by_tiles(b, args, outs[0], plan),)
+        if pays_in_panels(b.registers, plan.sizes, dtype):
+            packed = packed_right(b, args[1], plan, dtype)
+            return (product_with_packed(b, args[0], packed, plan, dtype, outs[0]),)
+        return (_lower_by_blas(b, args, outs[0], plan, dtype),)
 
     def hlo(
         self,
@@ -253,10 +255,10 @@ class DotGeneral(Primitive):
         return b.dot_general(args, outs, dimension_numbers, levels)
 
     def reference(self, x: Any, y: Any, *, dimension_numbers: Any, **params: Any) -> tuple:
-        plan = _Plan(x.shape, y.shape, dimension_numbers)
+        plan = ProductPlan(x.shape, y.shape, dimension_numbers)
         left = x.transpose(plan.x_batch + plan.x_left + plan.x_contract)
         right = y.transpose(plan.y_batch + plan.y_contract + plan.y_left)
-        dtype = _sum_dtype(
+        dtype = sum_dtype(
             x.dtype,
             y.dtype,
             params["preferred_element_type"] or _common(x.dtype, y.dtype),
@@ -313,7 +315,7 @@ def _out_dtype(dtype: Any, preferred: Any) -> Any:
     return preferred
 
 
-def _sum_dtype(x: Any, y: Any, out: Any, precision: Any) -> Any:
+def sum_dtype(x: Any, y: Any, out: Any, precision: Any) -> Any:
     """Return the dtype in which products are summed: the widest, at least 32 bits for floats."""
     asked = getattr(precision, "accumulation_type", None)
     dtype = _join(_join(x, y), out)
@@ -368,7 +370,7 @@ def _transposed(
     return result if dtype_of(result) == aval.dtype else convert(result, aval.dtype)
 
 
-class _Plan:
+class ProductPlan:
     """The axes and sizes of a product: x is (count, n, k), y is (count, k, m)."""
 
     def __init__(
@@ -396,6 +398,7 @@ class _Plan:
                 self.k_shape,
             )
         )
+        self.sizes = (self.count, self.n, self.m, self.k)
         self.work = self.n * self.m * self.k
 
 
@@ -408,7 +411,7 @@ def _place(ndim: int, *groups: tuple[Dims, Sequence[Any]]) -> list[Any]:
     return index
 
 
-def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, dtype: Any) -> Any:
+def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, dtype: Any) -> Any:
     """Return the product as sums that are computed where they are pulled."""
     x, y = args
     logical = dtype == np.bool_
@@ -473,9 +476,8 @@ def _merged(b: Any, x: Any, order: Sequence[int], shape: Dims) -> Callable[[Sequ
     return pull
 
 
-def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: _Plan) -> Any:
+def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan) -> Any:
     """Return the product of brain floats computed in matrix registers."""
-    sizes = (plan.count, plan.n, plan.m, plan.k)
     x_groups = (plan.x_batch, plan.x_left, plan.x_contract)
     y_groups = (plan.y_batch, plan.y_contract, plan.y_left)
     factors = []
@@ -490,7 +492,7 @@ def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: _Plan) -> An
         # Of what is read across its rows, a copy in tiles is made first.
         factors.append(b.stored(matrix) if lies_flipped else matrix)
     left, right = factors
-    product = multiply_brains(b, left, right, sizes)
+    product = multiply_brains(b, left, right, plan.sizes)
     axes = (plan.batch_shape, plan.n_shape, plan.m_shape)
     ends = np.cumsum([len(part) for part in axes])
 
@@ -503,25 +505,39 @@ def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: _Plan) -> An
     return b.virtual(out, pull)
 
 
-def _lower_by_blas(b: Any, args: Sequence, out: ShapedArray, plan: _Plan, dtype: Any) -> Any:
+def packed_right(b: Any, y: Any, plan: ProductPlan, dtype: Any) -> Any:
+    """Return the right factors in panels, stored."""
+    order = (*plan.y_batch, *plan.y_contract, *plan.y_left)
+    shape = (plan.count, plan.k, plan.m)
+    return packed_panels(b, _merged(b, y, order, shape), shape, dtype)
+
+
+def product_with_packed(
+    b: Any, x: Any, packed: Any, plan: ProductPlan, dtype: Any, out: ShapedArray
+) -> Any:
+    """Return the product of x and right factors in panels, of type `out`."""
+    groups = (plan.x_batch, plan.x_left, plan.x_contract)
+    left, flipped = _matrix(b, x, groups, (plan.count, plan.n, plan.k), dtype)
+    return _shaped(b, multiply_panels(b, left, packed, plan.sizes, flipped), out)
+
+
+def _shaped(b: Any, result: Any, out: ShapedArray) -> Any:
+    """Return products in their shape and dtype.  result: (count, n, m)"""
+    shaped = b.reshape(result, ShapedArray(out.shape, result.dtype))
+    if result.dtype == out.dtype:
+        return shaped
+    return b.virtual(out, lambda index: b.convert(shaped.at(*index), out.dtype))
+
+
+def _lower_by_blas(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, dtype: Any) -> Any:
     """Return the product computed by one BLAS call for each batch."""
     x_groups = (plan.x_batch, plan.x_left, plan.x_contract)
     y_groups = (plan.y_batch, plan.y_contract, plan.y_left)
     x, flip_x = _matrix(b, args[0], x_groups, (plan.count, plan.n, plan.k), dtype)
     y, flip_y = _matrix(b, args[1], y_groups, (plan.count, plan.k, plan.m), dtype)
     result = b.buffer(ShapedArray((plan.count, plan.n, plan.m), dtype))
-    gemm(
-        b,
-        x,
-        y,
-        result,
-        (plan.count, plan.n, plan.m, plan.k),
-        (flip_x, flip_y),
-    )
-    shaped = b.reshape(result, ShapedArray(out.shape, dtype))
-    if dtype == out.dtype:
-        return shaped
-    return b.virtual(out, lambda index: b.convert(shaped.at(*index), out.dtype))
+    gemm(b, x, y, result, plan.sizes, (flip_x, flip_y))
+    return _shaped(b, result, out)
 
 
 def dot_general(

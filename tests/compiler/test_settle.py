@@ -37,10 +37,10 @@ def test_rows_whose_sum_is_computed_beside_their_quotients_keep_their_memory():
 
 
 def test_a_product_settles_in_its_activation():
-    x, y = drawn(), drawn().T.copy()
+    x, y = drawn(), drawn()[:130, :128]
     layer = jax.jit(lambda x, y: jnp.maximum(x @ y + 1.0, 0.0))
     np.testing.assert_allclose(layer(x, y), np.maximum(x @ y + 1, 0), rtol=1e-4, atol=1e-4)
-    assert temporary_bytes(layer, x, y) < 150 * 150 * 4
+    assert temporary_bytes(layer, x, y) == y.nbytes  # in panels
 
 
 def test_what_is_read_elsewhere_keeps_its_memory():

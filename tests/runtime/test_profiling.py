@@ -37,7 +37,9 @@ def test_calls_are_counted_and_divided_among_kernels():
     np.testing.assert_array_equal(found, expected)
     program = named(p, "product")
     assert program.calls == 4
-    assert [("gemm" in kernel.text) for kernel in program.kernels] == [True, False]
+    are_products = [("panels:" in kernel.text) for kernel in program.kernels]
+    assert True in are_products
+    assert not are_products[-1]
     assert all(kernel.seconds > 0 for kernel in program.kernels)
     assert 0 < program.seconds == p.seconds < spent
 
@@ -132,7 +134,7 @@ def test_a_table_is_printed(capsys):
     p.show()
     printed = capsys.readouterr().out
     assert "product" in printed
-    assert "gemm" in printed
+    assert "panels:" in printed
 
 
 def test_a_profile_says_its_sums_and_how_to_see_more():

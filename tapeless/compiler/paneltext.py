@@ -1,0 +1,138 @@
+"""Panels of products as LLVM text; see `kernel/panels.py` for what they compute.
+
+The sums are what the only loop carries, in registers from the first term to the last:
+
+    for each term   load `vectors` vectors of y
+                    for each row: spread a number of x, multiply, add to the row's sums
+
+Rows are addressed in groups of three, with one pointer for each: an address is a pointer, or that
+and a step, or twice the step, which x86 adds for nothing. Empty assembler keeps LLVM from finding
+out that the pointers are as far apart: it would add one step after the other, and each addition
+would wait for the one before. What the results will overwrite is asked for at the start, so that it
+has come when the sums are ready. They begin at zero, and are added to what is there at the end.
+"""
+
+from __future__ import annotations
+
+from tapeless.kernel.panels import Panel, panel_of
+
+__all__ = ["panel_text"]
+
+_GROUP = 3  # rows
+_LINE = 64  # bytes of a line of the cache
+_ARGUMENTS = (
+    "ptr %x, ptr %y, ptr noalias %out, "
+    "i64 %terms, i64 %row_step, i64 %term_step, i64 %out_step, i64 %adds"
+)
+
+
+def panel_text(symbol: str) -> str:
+    """Give the module that exports the routine of a symbol."""
+    return _Text(panel_of(symbol)).module(symbol)
+
+
+class _Text:
+    """The text of one panel."""
+
+    def __init__(self, panel: Panel) -> None:
+        """Name the types."""
+        self.panel = panel
+        self.size = panel.dtype.itemsize
+        self.scalar = {4: "float", 8: "double"}[self.size]
+        self.vector = f"<{panel.lanes} x {self.scalar}>"
+        self.fma = f"@llvm.fma.v{panel.lanes}f{8 * self.size}"
+        self.places = [(r, v) for r in range(panel.rows) for v in range(panel.vectors)]
+        self.groups = range(0, panel.rows, _GROUP)
+        self.lines: list[str] = []
+
+    def add(self, *lines: str) -> None:
+        """Add instructions."""
+        self.lines += [f"  {line}" for line in lines]
+
+    def module(self, symbol: str) -> str:
+        """Write the function."""
+        self.lines = [
+            f"declare {self.vector} {self.fma}({', '.join([self.vector] * 3)})",
+            "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+            f'define void @"{symbol}"({_ARGUMENTS}) nounwind {{',
+            "entry:",
+        ]
+        for name, step in (("row", "row"), ("term", "term"), ("pitch", "out")):
+            self.add(f"%{name} = mul i64 %{step}_step, {self.size}")
+        self.add("%row2 = add i64 %row, %row", f"%group = mul i64 %row, {_GROUP}")
+        for g in self.groups:
+            before = f"%start.{g - _GROUP}" if g else "%x"
+            self.add(f"%start.{g} = getelementptr i8, ptr {before}, i64 {'%group' if g else 0}")
+        for r in range(self.panel.rows):
+            before = f"%out.{r - 1}" if r else "%out"
+            self.add(f"%out.{r} = getelementptr i8, ptr {before}, i64 {'%pitch' if r else 0}")
+        self.ask_for_results()
+        self.add("br label %loop")
+        self.loop()
+        self.add("%fresh = icmp eq i64 %adds, 0", "br i1 %fresh, label %write, label %increase")
+        for label, is_sum in (("write", False), ("increase", True)):
+            self.lines.append(f"{label}:")
+            self.results(label, is_sum)
+            self.add("ret void")
+        self.lines.append("}")
+        return "\n".join(self.lines) + "\n"
+
+    def ask_for_results(self) -> None:
+        """Prefetch the memory of the results, to be written."""
+        for r in range(self.panel.rows):
+            for offset in range(0, self.panel.width * self.size, _LINE):
+                place = f"%line.{r}.{offset}"
+                self.add(f"{place} = getelementptr i8, ptr %out.{r}, i64 {offset}")
+                self.add(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
+
+    def loop(self) -> None:
+        """Write the loop over the terms."""
+        self.lines.append("loop:")
+        self.add("%t = phi i64 [0, %entry], [%t.next, %loop]")
+        self.add("%panel = phi ptr [%y, %entry], [%panel.next, %loop]")
+        for g in self.groups:
+            self.add(f"%at.{g} = phi ptr [%start.{g}, %entry], [%x.{g}.next, %loop]")
+        for r, v in self.places:
+            ends = f"[zeroinitializer, %entry], [%n.{r}.{v}, %loop]"
+            self.add(f"%s.{r}.{v} = phi {self.vector} {ends}")
+        for g in self.groups:
+            self.add(f'%x.{g} = call ptr asm "", "=r,0"(ptr %at.{g})')
+        for v in range(self.panel.vectors):
+            offset = v * self.panel.lanes
+            self.add(f"%y.place.{v} = getelementptr {self.scalar}, ptr %panel, i64 {offset}")
+            self.add(f"%y.{v} = load {self.vector}, ptr %y.place.{v}, align {self.size}")
+        for r in range(self.panel.rows):
+            self.row(r)
+        for g in self.groups:
+            self.add(f"%x.{g}.next = getelementptr i8, ptr %x.{g}, i64 %term")
+        width = self.panel.width
+        self.add(f"%panel.next = getelementptr {self.scalar}, ptr %panel, i64 {width}")
+        self.add("%t.next = add i64 %t, 1", "%more = icmp slt i64 %t.next, %terms")
+        self.add("br i1 %more, label %loop, label %after")
+        self.lines.append("after:")
+
+    def row(self, r: int) -> None:
+        """Add one product to each sum of a row."""
+        offset = ("0", "%row", "%row2")[r % _GROUP]
+        self.add(f"%x.place.{r} = getelementptr i8, ptr %x.{r - r % _GROUP}, i64 {offset}")
+        self.add(f"%number.{r} = load {self.scalar}, ptr %x.place.{r}, align {self.size}")
+        one = f"{self.vector} poison, {self.scalar} %number.{r}"
+        self.add(f"%one.{r} = insertelement {one}, i64 0")
+        operands = f"{self.vector} %one.{r}, {self.vector} poison"
+        order = f"<{self.panel.lanes} x i32> zeroinitializer"
+        self.add(f"%all.{r} = shufflevector {operands}, {order}")
+        for v in range(self.panel.vectors):
+            factors = f"{self.vector} %all.{r}, {self.vector} %y.{v}, {self.vector} %s.{r}.{v}"
+            self.add(f"%n.{r}.{v} = call {self.vector} {self.fma}({factors})")
+
+    def results(self, label: str, is_sum: bool) -> None:
+        """Store the sums, or add them to what is there."""
+        for r, v in self.places:
+            place, value = f"%{label}.{r}.{v}", f"%n.{r}.{v}"
+            offset = v * self.panel.lanes
+            self.add(f"{place} = getelementptr {self.scalar}, ptr %out.{r}, i64 {offset}")
+            if is_sum:
+                old, value = f"%old.{r}.{v}", f"%sum.{r}.{v}"
+                self.add(f"{old} = load {self.vector}, ptr {place}, align {self.size}")
+                self.add(f"{value} = fadd {self.vector} {old}, %n.{r}.{v}")
+            self.add(f"store {self.vector} {value}, ptr {place}, align {self.size}")

@@ -1,0 +1,127 @@
+"""Products with a packed factor: all shapes of strips, panels, passes and edges."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+from tapeless import numpy as jnp
+from tapeless.kernel.strips import Registers
+from tapeless.prims import panels
+
+SHAPES = {
+    "whole panels": (64, 64, 80),
+    "a panel of one vector": (70, 48, 100),
+    "a narrow panel": (200, 40, 64),
+    "an edge": (65, 45, 130),
+    "an edge alone": (500, 10, 70),
+    "a rest of one row": (29, 96, 128),
+    "few rows": (8, 300, 200),
+    "passes": (33, 72, 1100),
+    "blocks": (300, 270, 200),
+}
+WIDE = Registers(32, 64)
+
+
+@pytest.fixture
+def with_doubles():
+    """Have 64-bit numbers."""
+    with jax.enable_x64(True):
+        yield
+
+
+def text_of(f, *args) -> str:
+    """Return the loops of a compiled function."""
+    return "\n".join(kernel.kernel.text for kernel in jax.inspect(f)(*args).kernels)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("flips", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.usefixtures("with_doubles")
+def test_products_are_those_of_numpy(shape, dtype, flips):
+    n, m, k = SHAPES[shape]
+    draw = np.random.default_rng(0)
+    x, y = draw.normal(size=(n, k)).astype(dtype), draw.normal(size=(k, m)).astype(dtype)
+    a, c = (np.ascontiguousarray(v.T) if flip else v for v, flip in zip((x, y), flips, strict=True))
+
+    def f(a, c):
+        return (a.T if flips[0] else a) @ (c.T if flips[1] else c)
+
+    rtol = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(jax.jit(f)(a, c), x @ y, rtol=rtol, atol=100 * rtol)
+    if jax.jit(f).lower(a, c).compile() and n * m * k > panels.LEAST_WORK:
+        assert "panels:" in text_of(f, a, c)
+
+
+def test_batches_and_narrow_floats_are_packed_and_converted():
+    draw = np.random.default_rng(1)
+    x, y = draw.normal(size=(3, 64, 70)), draw.normal(size=(3, 70, 90))
+    x, y = jnp.asarray(x, jnp.float16), jnp.asarray(y, jnp.float16)
+    got = jax.jit(jnp.matmul)(x, y)
+    wanted = np.matmul(np.asarray(x, np.float32), np.asarray(y, np.float32))
+    np.testing.assert_allclose(np.asarray(got, np.float32), wanted, rtol=2e-3, atol=2e-2)
+    assert "panels:" in text_of(jnp.matmul, x, y)
+
+
+def test_infinities_and_nan_stay_in_their_rows_and_columns():
+    x, y = np.ones((70, 600), np.float32), np.ones((600, 45), np.float32)
+    x[3, 555], y[599, 44] = np.inf, np.nan
+    got = np.asarray(jax.jit(jnp.matmul)(x, y))
+    wanted = np.full((70, 45), 600, np.float32)
+    wanted[3], wanted[:, 44] = np.inf, np.nan
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_panels_are_temporaries_that_the_analysis_reports():
+    x, y = np.ones((96, 128), np.float32), np.ones((128, 64), np.float32)
+    compiled = jax.jit(jnp.matmul).lower(x, y).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes == y.nbytes
+    assert compiled.cost_analysis()["flops"] == 2 * 96 * 128 * 64
+
+
+def test_columns_are_cut_into_panels():
+    single, double = np.dtype(np.float32), np.dtype(np.float64)
+    assert [(c.first, c.count, c.width, c.used) for c in panels.columns_of(WIDE, 100, single)] == [
+        (0, 3, 32, 32),
+        (96, 1, 4, 4),
+    ]
+    (edge,) = panels.columns_of(WIDE, 11, single)
+    assert (edge.width, edge.used, edge.is_padded) == (16, 11, True)
+    assert [c.width for c in panels.columns_of(WIDE, 24, double)] == [16, 8]
+
+
+def test_what_panels_are_no_good_at_is_left_to_blas():
+    single, double = np.dtype(np.float32), np.dtype(np.float64)
+    assert panels.pays_in_panels(WIDE, (1, 256, 256, 256), single)
+    assert panels.pays_in_panels(WIDE, (1, 256, 256, 256), double)
+    assert not panels.pays_in_panels(None, (1, 256, 256, 256), single)
+    assert not panels.pays_in_panels(WIDE, (1, 256, 256, 256), np.dtype(np.complex64))
+    assert not panels.pays_in_panels(WIDE, (1, 4, 512, 512), single)
+    assert not panels.pays_in_panels(WIDE, (1, 1024, 1024, 1024), double)
+    assert not panels.pays_in_panels(WIDE, (9, 32, 32, 32), single)
+    assert panels.pays_in_panels(WIDE, (9, 32, 32, 32), single, is_packed_once=True)
+
+
+PROGRAM = """
+import hashlib, numpy as np, tapeless as jax
+draw = np.random.default_rng(0)
+x, y = draw.normal(size=(2, 450, 450)).astype(np.float32)
+z = np.asarray(jax.jit(lambda x, y: x @ y)(x, y))
+print(hashlib.sha256(z.tobytes()).hexdigest())
+"""
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    found = set()
+    for threads in ("1", "2", "5"):
+        environment = {**os.environ, "TAPELESS_NUM_THREADS": threads}
+        command = [sys.executable, "-c", PROGRAM]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert len(found) == 1
