@@ -44,6 +44,7 @@ __all__ = ["by_rows"]
 
 MAX_CONDITIONS = 4
 LEAST_WORK = 400.0  # operations on elements, per row
+LONG_EXPRESSION = 48  # equations, from which on parts are stored (`fuse.py`)
 CHAIN_LENGTH = 4  # how often expressions meet that are not worth it
 LANES_UP_TO = 32  # elements of a row that are so few that rows had better be lanes
 LEAST_ROWS = 32
@@ -74,7 +75,7 @@ def by_rows(jaxpr: Jaxpr) -> Jaxpr:
     """Return the program with row by row operations where they are better."""
     eqns = list(jaxpr.eqns)
     chooses = any(eqn.primitive.name == "select_n" for eqn in eqns)
-    if chooses and not all(map(_is_of_elements, eqns)):
+    if chooses and (any(map(_is_apart, eqns)) or _is_long(eqns)):
         eqns = _Demand(jaxpr).equations()
     eqns = [_loop_by_rows(eqn) for eqn in eqns]
     if all(new is old for new, old in zip(eqns, jaxpr.eqns, strict=False)):
@@ -151,17 +152,33 @@ def _is_work(eqn: Eqn) -> bool:
     return decomposed is not None and any(map(_is_work, decomposed.eqns))
 
 
-def _is_chain(members: Sequence[Eqn]) -> bool:
-    """Tell whether expressions meet again and again, in sums or windows.
+def _is_long(members: Sequence[Eqn]) -> bool:
+    """Tell whether expressions are so long that parts of them are stored, or meet again and again,
+    in sums or windows.
 
     Then they are no single expression of an element, which could be put off.
     """
+    if sum(map(_length, members)) > LONG_EXPRESSION:
+        return True
     depths: dict[Var, int] = {}
     for eqn in members:
         before = (depths.get(atom, 0) for atom in eqn.invars if type(atom) is Var)
         depth = max(before, default=0) + (not _is_of_elements(eqn))
         depths.update(dict.fromkeys(eqn.outvars, depth))
     return max(depths.values(), default=0) > CHAIN_LENGTH
+
+
+def _is_apart(eqn: Eqn) -> bool:
+    """Tell whether an equation does not become part of an expression of elements."""
+    return not _is_of_elements(eqn) or _is_work(eqn)
+
+
+def _length(eqn: Eqn) -> int:
+    """Return how many equations stand for one."""
+    if eqn.effects or eqn.primitive.name in _EXPRESSIONS or not _is_of_elements(eqn):
+        return 1
+    decomposed = _probed(eqn).decomposed
+    return 1 if decomposed is None else sum(map(_length, decomposed.eqns))
 
 
 def _is_of_elements(eqn: Eqn) -> bool:
@@ -382,7 +399,7 @@ class _Demand:
         n_rows = need.n_rows
         if sum(map(_work, members)) < LEAST_WORK * (n_rows or 1) or _is_masked(need, members):
             return []
-        if not any(map(_is_work, members)) and not _is_chain(members):
+        if not any(map(_is_work, members)) and not _is_long(members):
             return []
         outs = self._used_outside(members)
         members = self._with_broadcasts(members)

@@ -57,6 +57,14 @@ BRANCHES = {
     "scan": lambda x: lax.fori_loop(0, 20, lambda i, y: jnp.sin(y) + x, x),
     "while": lambda x: lax.while_loop(lambda y: y[0] < 9, lambda y: y + x, x),
     "SearchSorted": lambda x: jnp.searchsorted(jnp.sort(x), x).astype(np.float32),
+    "igamma": lambda x: lax.igamma(3 * x + 1, 5 * x),
+    "igammac": lambda x: lax.igammac(3 * x + 1, 5 * x),
+    "igamma_grad_a": lambda x: lax.igamma_grad_a(3 * x + 1, 5 * x),
+    "random_gamma_grad": lambda x: lax.random_gamma_grad(3 * x + 1, 2 * x),
+    "regularized_incomplete_beta": lambda x: lax.betainc(3 * x + 1, 2 * x + 1, x),
+    "zeta": lambda x: lax.zeta(3 * x + 1.5, 5 * x),
+    "polygamma": lambda x: lax.polygamma(2 * jnp.ones_like(x), 5 * x),
+    "bessel_i0e": lambda x: jax.scipy.special.i0(x),
     "cg": lambda x: jax.scipy.sparse.linalg.cg(lambda v: 9 * v + x * v.sum() * 0.01, x, maxiter=5)[
         0
     ],
