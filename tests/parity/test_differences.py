@@ -227,6 +227,43 @@ def errors_of_callbacks(jax):
     return jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(X))
 
 
+@case((12, 0), "ValueError: shapes must have non-negative extents, got (12, -1)")
+def sizes_below_zero(jax):
+    return jax.random.choice(jax.random.key(0), X, (12, -1), replace=False).shape
+
+
+@case((), "TypeError: slice limit_indices must have length equal to the number of dimensions")
+def limits_beyond_the_axes(jax):
+    return jax.lax.slice(True, (), (-2,)).shape
+
+
+@case((3,), "ValueError: axis -4 is out of bounds for array of dimension 1")
+def axes_of_repeated_numbers(jax):
+    return jax.numpy.repeat(1.5, 3, axis=-4).shape
+
+
+@case("int32", "float32")
+def transforms_of_numbers(jax):
+    return str(module(jax, "scipy.fft").dctn(4).dtype)
+
+
+@case((1, 1, 1, 3), (1, 1, 2, 3))
+def indices_that_are_true(jax):
+    return jax.numpy.ones((2, 3))[None, True].shape
+
+
+@case((), "NameError: Found an unbound axis name: 3")
+def axis_names_of_nothing(jax):
+    return jax.lax.pswapaxes((), 3, 1)
+
+
+@case(6, 0)
+def products_with_infinities(jax):
+    return int(
+        jax.numpy.isnan(module(jax, "scipy.linalg").toeplitz(np.array([np.inf, 1, 2]))).sum()
+    )
+
+
 def outcome(function, jax):
     """Return what a case gives, or its error as text."""
     try:
