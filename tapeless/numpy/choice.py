@@ -19,6 +19,7 @@ from tapeless.core.trace import Value, context
 from tapeless.numpy.common import (
     asarray,
     check_arraylike,
+    check_broadcastable,
     concrete_value,
     const,
     convert,
@@ -98,6 +99,8 @@ def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
     old = typeof(x).shape
     if old == shape:
         return x
+    if rank > len(shape):
+        check_broadcastable(x, shape)
     kept = [axis for axis in range(rank) if old[axis] == shape[len(shape) - rank + axis]]
     if len(kept) < rank and not all(old[axis] == 1 for axis in range(rank) if axis not in kept):
         raise ValueError(

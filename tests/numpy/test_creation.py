@@ -218,3 +218,9 @@ def test_a_traced_shape_is_refused():
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_long_ranges_are_those_of_numpy(args, dtype):
     np.testing.assert_array_equal(jnp.arange(*args, dtype=dtype), np.arange(*args).astype(dtype))
+
+
+@pytest.mark.parametrize("shape", [(), (4,)])
+def test_full_refuses_an_array_with_more_axes(shape):
+    with pytest.raises(ValueError, match="Cannot broadcast to shape with fewer dimensions"):
+        jnp.full(shape, jnp.ones((3, 4)))
