@@ -118,7 +118,7 @@ BINARY = {
     "greater": _UNORDERED.format(False, True, False),
     "greater_equal": _UNORDERED.format(True, True, False),
     "hypot": "±inf any -> inf; any ±inf -> inf; nan fin|nan -> nan; fin|nan nan -> nan; "
-    "3 4 -> 5; ±0 ±0 -> +0",
+    "3 4 -> 5; ±0 ±0 -> +0; ±0 pos -> second; pos ±0 -> same",
     "less": _UNORDERED.format(False, False, True),
     "less_equal": _UNORDERED.format(True, False, True),
     "logaddexp": "nan num -> nan; num nan -> nan; inf pos|neg|±0|±inf -> inf; "
@@ -188,8 +188,8 @@ COMPLEX = {
     "(-inf,pos) -> (inf,pi); (inf,pos) -> (inf,+0); (-inf,inf) -> (inf,3*pi/4); "
     "(inf,inf) -> (inf,pi/4); (±inf,nan) -> (inf,nan); (nan,fin) -> (nan,nan); "
     "(nan,inf) -> (inf,nan); (nan,nan) -> (nan,nan)",
-    "sign": "(±0,±0) -> (?0,?0); (3,4) -> (0.6,0.8); (nan,fin) -> (nan,nan); "
-    "(fin,nan) -> (nan,nan)",
+    "sign": "(±0,±0) -> (?0,?0); (3,4) -> (0.6,0.8); (nan,any) -> (nan,nan); "
+    "(any,nan) -> (nan,nan)",
     "sinh": "(+0,+0) -> (+0,+0); (+0,inf) -> (?0,nan); (+0,nan) -> (?0,nan); "
     "(pos,inf) -> (nan,nan); "
     "(pos,nan) -> (nan,nan); (inf,+0) -> (inf,+0); (inf,in) -> (inf,inf); (inf,inf) -> (?inf,nan); "
