@@ -26,6 +26,7 @@ NARROW = 20  # columns more, whose time a product takes: its rows are read for f
 LARGE_MATRIX = 1 << 18  # elements of a matrix that a vector is multiplied by, for the same
 BLOCKS = 8  # at most
 BLOCK_WORK = 1 << 26  # multiplications of a block, since each of them packs the whole other factor
+FEW_RESULTS = 1 << 13  # whose sums are added up in the first cache
 LONGEST = 1 << 31  # multiplications of a block, less than a tenth of a second, between two polls
 FEWEST_ROWS = 96  # of such a block, since each of them reads the whole other factor
 BLAS_LETTER = {
@@ -68,7 +69,9 @@ def gemm(
     """
     count, n, m, k = sizes
     product = Product(b, x, y, out, sizes, flips)
-    if min(n, m) == 1:
+    if count == 1 and _goes_by_terms(product):
+        _by_terms(b, product)
+    elif min(n, m) == 1:
         _with_vectors(b, product, count, max(n, m))
     elif count == 1 and n * (m + NARROW) * k >= LARGE and n >= BLOCKS:
         blocks = min(max(2, n * m * k // BLOCK_WORK), BLOCKS)
@@ -78,6 +81,34 @@ def gemm(
             product.of_rows((0, 0, 0), n - n % rows, n % rows)
     else:
         _each(b, count, lambda i: product.of_rows((i, i, i), 0, n))
+
+
+def _goes_by_terms(product: Product) -> bool:
+    """Tell whether runs of terms had better be summed apart: there are many, for few results."""
+    n, m, k = product.n, product.m, product.k
+    if min(n, m) == 1:
+        matrix_by_terms = product.flip_x if m == 1 else not product.flip_y
+        return matrix_by_terms and n * m * k >= LARGE_MATRIX and k >= BLOCKS * FEWEST_ROWS
+    return n * m <= FEW_RESULTS and n * (m + NARROW) * k >= LARGE // 4
+
+
+def _by_terms(b: Any, product: Product) -> None:
+    """Compute one product as the sum of those of runs of terms, which may run in parallel."""
+    n, m, k = product.n, product.m, product.k
+    length = k // BLOCKS
+    parts = b.buffer(ShapedArray((BLOCKS, n, m), product.out.dtype))
+    b.loop(BLOCKS, lambda i: product.of_terms(parts, i, b.imul(i, length), length))
+    if k % BLOCKS:
+        product.of_terms(parts, BLOCKS - 1, BLOCKS * length, k % BLOCKS, add=True)
+
+    def store(index: Sequence[Any]) -> None:
+        """Store the sum of one element."""
+        total = parts.at(0, *index)
+        for part in range(1, BLOCKS):
+            total = b.add(total, parts.at(part, *index))
+        b.store(product.out, (0, *index), total)
+
+    b.nest((n, m), store)
 
 
 def _with_vectors(b: Any, product: Product, count: int, extent: int) -> None:
@@ -143,6 +174,39 @@ class Multiply:
         )
         self.call("gemm", args, (left, right, result) if add else (left, right), result)
 
+    def vector(
+        self,
+        kind: str,
+        shape: Sequence[int],
+        matrix: tuple[Any, Any],
+        step: int,
+        vector: tuple[Any, Any],
+        out: tuple[Any, Any],
+        add: bool = False,
+    ) -> None:
+        """Store the product of a matrix, as BLAS sees it, and a vector in `out`, or add it there.
+
+        kind: "T" for that of the transposed matrix.
+        """
+        b = self.b
+        args = (
+            character(b, kind),
+            integer(b, shape[0]),
+            integer(b, shape[1]),
+            self.one,
+            matrix,
+            integer(b, max(1, step)),
+            vector,
+            integer(b, 1),
+            self.one if add else self.zero,
+            out,
+            integer(b, 1),
+        )
+        reads = [matrix[0], vector[0]]
+        if add:
+            reads.append(out[0])
+        self.call("gemv", args, reads, out[0])
+
 
 class Product:
     """The calls of one batch of products; see `gemm`."""
@@ -185,6 +249,24 @@ class Product:
         )
         self.multiply.matrices((rows, m, k), left, right, result)
 
+    def of_terms(self, parts: Any, number: Any, first: Any, length: int, add: bool = False) -> None:
+        """Compute the part of one product that `length` terms from `first` make, or add it."""
+        b, n, m = self.b, self.n, self.m
+        in_x = b.imul(first, n if self.flip_x else 1)
+        in_y = b.imul(first, 1 if self.flip_y else m)
+        at = b.imul(number, n * m)
+        if min(n, m) > 1:
+            left = (self.x, in_x, self.x_step, self.flip_x)
+            right = (self.y, in_y, self.y_step, self.flip_y)
+            result = (parts, at, m, False)
+            self.multiply.matrices((n, m, length), left, right, result, add)
+            return
+        matrix, vector = (self.x, in_x), (self.y, in_y)
+        if m > 1:
+            matrix, vector = vector, matrix
+        shape = (max(n, m), length)
+        self.multiply.vector("N", shape, matrix, max(n, m), vector, (parts, at), add)
+
     def with_vector(self, batch: Any, first: Any, size: int) -> None:
         """Compute `size` elements, from `first`, of one product of which a factor is a vector."""
         b, k = self.b, self.k
@@ -196,17 +278,13 @@ class Product:
             extent, flipped, step = self.m, not self.flip_y, self.y_step
         start = b.imul(first, 1 if flipped else step)
         shape = (size, k) if flipped else (k, size)
-        args = (
-            character(b, "N" if flipped else "T"),
-            integer(b, shape[0]),
-            integer(b, shape[1]),
-            self.multiply.one,
-            (matrix, b.iadd(b.imul(batch, extent * k), start)),
-            integer(b, max(1, step)),
+        in_matrix = b.iadd(b.imul(batch, extent * k), start)
+        in_out = b.iadd(b.imul(batch, extent), first)
+        self.multiply.vector(
+            "N" if flipped else "T",
+            shape,
+            (matrix, in_matrix),
+            step,
             (vector, b.imul(batch, k)),
-            integer(b, 1),
-            self.multiply.zero,
-            (self.out, b.iadd(b.imul(batch, extent), first)),
-            integer(b, 1),
+            (self.out, in_out),
         )
-        self.multiply.call("gemv", args, (self.x, self.y), self.out)

@@ -158,6 +158,23 @@ def test_large_matrices_meet_vectors_and_matrices_in_blocks(dtype, flip, vector_
     np.testing.assert_allclose(got, a @ a.T, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("sizes", [(32, 32, 9_000), (30, 17, 9_005), (1, 700, 803), (700, 1, 803)])
+@pytest.mark.parametrize("flips", [(False, False), (True, False), (True, True)])
+def test_many_terms_of_few_results_are_summed_apart(sizes, flips):
+    n, m, k = sizes
+    draw = np.random.default_rng(0)
+    x, y = (draw.normal(size=shape).astype(np.float32) for shape in ((n, k), (k, m)))
+    a, c = (np.array(v.T) if flip else v for v, flip in zip((x, y), flips, strict=True))
+
+    def f(a, c):
+        return (a.T if flips[0] else a) @ (c.T if flips[1] else c)
+
+    np.testing.assert_allclose(jax.jit(f)(a, c), x.astype(np.float64) @ y, rtol=1e-3, atol=2e-3)
+    text = "\n".join(k.kernel.text for k in jax.inspect(f)(a, c).kernels)
+    by_terms = flips[0] if m == 1 else n > 1 or not flips[1]
+    assert bool(re.search(r"\][)]* [+] t[0-9]+\[", text)) == by_terms
+
+
 def test_the_rows_of_a_tall_product_are_shared():
     """Few columns take as long as some more, so that less work is worth sharing."""
     x, y = np.ones((10_000, 64), np.float32), np.ones((64, 8), np.float32)
