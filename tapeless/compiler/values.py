@@ -43,6 +43,7 @@ from tapeless.compiler.operations import from_memory, is_operation, operate, to_
 from tapeless.compiler.regions import Region, Value
 from tapeless.kernel.graph import children
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
+from tapeless.util.records import replace
 
 __all__ = ["Values", "operands"]
 
@@ -469,6 +470,9 @@ class Values:
         if lanes == 1:
             self._store_one(region, store, form)
             return
+        if store.guard is not None and region.vector_var not in store.guard.free:
+            self._store_if(region, store, store.guard)
+            return
         mask = self._mask(region, store.guard)
         stride = store.index.stride(region.lane_var)
         if mask is not None and stride == 0 and store.accumulate is None:
@@ -510,6 +514,15 @@ class Values:
         target = region.branch()
         region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}, !prof !0")
         self._store_always(target, store, form)
+        region.close_branch(target, after)
+        region.code.start_block(after)
+
+    def _store_if(self, region: Region, store: Store, guard: Scalar) -> None:
+        """Store to all lanes or to none: a load waits long for a store that had a mask."""
+        wanted, after = self.value(region, guard).text, region.function.label()
+        target = region.branch()
+        region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}")
+        self.store(target, replace(store, guard=None))
         region.close_branch(target, after)
         region.code.start_block(after)
 

@@ -120,6 +120,21 @@ def test_guarded_stores_leave_the_rest(independent: bool) -> None:
     np.testing.assert_array_equal(work.run()[0], np.where(source > 0, source, 7))
 
 
+@named("length", [16, 45])
+def test_a_guard_of_all_lanes_is_a_branch_and_no_mask(length: int) -> None:
+    work = Work()
+    wanted, source = np.array([1, -1, 2], np.float32), numbers(3 * length).reshape(3, length)
+    flags, x = work.input(wanted), work.input(source)
+    i, j = work.index("i", 3), work.index("j", length)
+    y = work.output((length,), F32, 7)
+    guard = work.gt(work.get(flags, i), 0.0)
+    store = work.put(y, (j,), work.get(x, i, j), guard=guard, accumulate="add")
+    work.body.append(Loop(i, 3, (Loop(j, length, (store,)),), independent=False))
+    if length == 16:
+        assert "masked.store" not in work.emit(host_target()).text
+    np.testing.assert_array_equal(work.run()[0], 7 + source[0] + source[2])
+
+
 @named("independent", [True, False])
 @named("combine", ["add", "mul", "min", "max"])
 def test_accumulating_stores(combine: str, independent: bool) -> None:

@@ -48,6 +48,14 @@ def test_lower_levels_use_smaller_tiles(level: str) -> None:
     np.testing.assert_array_equal(work.run_for(target)[0], expected)
 
 
+@named(("dtype", "size", "height"), [(F32, 8, 16), (F64, 4, 8)], ids=["float32", "float64"])
+def test_a_row_of_a_tile_is_half_of_a_cache_line(dtype: np.dtype, size: int, height: int) -> None:
+    tile = find_tile(turning(37, 41, dtype)[0].body[0], 64)
+    assert (tile.size, tile.height) == (size, height)
+    few = find_tile(turning(height - 1, 41, dtype)[0].body[0], 64)
+    assert (few.size, few.height) == (size, size)
+
+
 def test_what_reads_its_own_output_is_not_tiled() -> None:
     work = Work()
     i, j = work.index("i", 32), work.index("j", 32)
