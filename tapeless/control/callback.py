@@ -273,6 +273,16 @@ def _parts(numbers: np.ndarray) -> np.ndarray:
     return np.stack([numbers.real, numbers.imag], -1) if numbers.dtype.kind == "c" else numbers
 
 
+def _as_numpy(result: Any) -> np.ndarray:
+    """Return what a callback gave as a NumPy array.
+
+    An Array is asked itself: what a signal's handler raises while NumPy uses the buffer protocol is
+    lost, since NumPy drops all errors of that.
+    """
+    is_foreign = hasattr(result, "__array__") and not isinstance(result, (np.ndarray, np.generic))
+    return np.asarray(result.__array__() if is_foreign else result)
+
+
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     """Return the results of a callback, or raise if they are not what was announced."""
     if len(results) != len(avals):
@@ -280,7 +290,7 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
             f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: "
             f"{len(results)}"
         )
-    values = [np.asarray(result) for result in results]
+    values = [_as_numpy(result) for result in results]
     for number, (value, aval) in enumerate(zip(values, avals, strict=True)):
         name = f"for return value #{number}"
         if value.shape != aval.shape:

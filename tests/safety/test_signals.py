@@ -382,6 +382,36 @@ print(caught[KeyboardInterrupt] * 10 < caught[Alarm])
         assert child.end()[0] == 0
 
 
+def test_a_signal_in_a_loop_of_callbacks_is_not_lost() -> None:
+    with Child(
+        """
+class Alarm(Exception):
+    pass
+raised = []
+def ring(number, frame):
+    raised.append(number)
+    raise Alarm
+number = jax.ShapeDtypeStruct((), np.float32)
+call = lambda i, c: jax.pure_callback(lambda a: a, number, c)
+f = jax.jit(lambda x, n: lax.fori_loop(0, n, call, x))
+f(1.0, 1)
+signal.signal(signal.SIGALRM, ring)
+def once(delay):
+    before = len(raised)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        while len(raised) == before:
+            f(1.0, 30)
+    except (Alarm, KeyboardInterrupt):
+        return True
+    return False
+print(sum(not once(0.0005 + 0.00001 * i) for i in range(200)))
+"""
+    ) as child:
+        child.expect("0")
+        assert child.end()[0] == 0
+
+
 def test_a_loop_in_a_daemon_thread_ends_with_the_interpreter() -> None:
     with Child(
         CASES["while_loop"]

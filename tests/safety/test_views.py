@@ -91,11 +91,12 @@ def test_a_donated_buffer_with_a_view_is_not_reused(n: int) -> None:
     ],
     ids=["asarray", "array", "device_put", "jit", "tree"],
 )
-def test_what_is_taken_in_is_copied(take: object) -> None:
-    theirs = np.arange(1000, dtype=np.float32)
+@pytest.mark.parametrize("n", [10, 1000, 100_000])
+def test_what_is_taken_in_is_copied(take: object, n: int) -> None:
+    theirs = np.arange(n, dtype=np.float32)
     ours = take(theirs)
     theirs[:] = 7
-    np.testing.assert_array_equal(ours, np.arange(1000, dtype=np.float32))
+    np.testing.assert_array_equal(ours, np.arange(n, dtype=np.float32))
 
 
 def test_from_dlpack_copies_and_says_so() -> None:

@@ -395,8 +395,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "target.buffer is None or not self.is_wanted_by_checks(target.buffer)",
             "True",
             (
-                "tests/kernel/test_watch.py::test_a_scatter_into_its_own_indices_is_checked_bef"
-                "ore_it_overwrites_them"
+                "tests/kernel/test_watch.py::test_a_scatter_overwrites_no_indices_that_are_still"
+                "_to_be_checked"
             ),
         ),
         Mutation(

@@ -87,6 +87,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             SIGNALS + "test_a_signal_just_before_a_callback_is_not_lost",
         ),
         Mutation(
+            "no result of a callback swallows an exception of a handler",
+            "tapeless/control/callback.py",
+            "values = [_as_numpy(result) for result in results]",
+            "values = [np.asarray(result) for result in results]",
+            SIGNALS + "test_a_signal_in_a_loop_of_callbacks_is_not_lost",
+        ),
+        Mutation(
             "a handler of SIGTERM ends the program its way",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
@@ -341,6 +348,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "        value = value.copy()",
             "        pass",
             VIEWS + "test_a_consumer_that_cannot_honour_the_flag_gets_a_copy",
+        ),
+        Mutation(
+            "what is taken in is copied",
+            "tapeless/runtime/array.py",
+            "    return array_of(np.asarray(value), aval)\n\n\ndef array_over",
+            "    return array_over(np.asarray(value))\n\n\ndef array_over",
+            VIEWS + "test_what_is_taken_in_is_copied",
+        ),
+        Mutation(
+            "memory of arguments is not overwritten",
+            "tapeless/compiler/lower.py",
+            'if buffer.space in ("input", "output") and buffer not in self._donated:',
+            "if False:",
+            VIEWS + "test_no_function_of_ours_changes_an_array",
         ),
         Mutation(
             "from_dlpack copies",
