@@ -313,8 +313,8 @@ class _Planner:
 
     def _source(self, var: Var, eqn: Eqn) -> Var:
         """Return what a slice is cut from, if it is computed and not much larger; or the value."""
-        whole = eqn.invars[0]
-        if eqn.primitive is slice_p and type(whole) is Var and whole in self.work:
+        whole = eqn.invars[0] if eqn.primitive is slice_p else None
+        if type(whole) is Var and whole in self.work:
             if whole.aval.size <= MOST_OF_SLICE * var.aval.size:
                 return whole
         return var
