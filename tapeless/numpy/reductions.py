@@ -476,6 +476,13 @@ def _var(
 ) -> Value:
     """Return the variance: a sum of squares over a count."""
     kind = _mean_dtype(a, dtype, "var")
+    is_complex = dtypes.issubdtype(typeof(a).dtype, np.complexfloating)
+    if is_complex and not dtypes.issubdtype(kind, np.complexfloating):
+        raise ValueError(
+            "jax.numpy.var does not yet support real dtype parameters when computing the variance "
+            f"of an array of complex values: got dtype={dtypes.dtype_name(kind)} for "
+            f"{dtypes.dtype_name(typeof(a).dtype)}. Leave the dtype out; variances are real anyway."
+        )
     final = kind if dtype is not None else dtypes.finfo(kind).dtype
     shape = typeof(a).shape
     axes = canonicalize_axes(axis, len(shape))

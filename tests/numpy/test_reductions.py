@@ -159,3 +159,9 @@ def test_variances_have_the_dtype_that_is_asked():
     assert jnp.std(1j * X).dtype == "float32"
     with pytest.raises(ValueError, match=r"jnp\.std must be inexact; got int8"):
         jnp.std(X, dtype="int8")
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_variances_of_complex_numbers_in_a_real_dtype_are_refused(name):
+    with pytest.raises(ValueError, match="does not yet support real dtype parameters"):
+        getattr(jnp, name)(np.ones(3, np.complex64), dtype="float16")

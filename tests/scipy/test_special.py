@@ -187,3 +187,8 @@ def test_a_wrong_argument_is_refused():
 def test_functions_that_take_sequences_in_jax(name: str, n: int) -> None:
     found = getattr(ours, name)(*n * [(0.25, 0.5)])
     np.testing.assert_allclose(found, getattr(special, name)(*n * [[0.25, 0.5]]), rtol=1e-5)
+
+
+def test_loggamma_at_poles_is_scipys() -> None:
+    x = np.array([0.0, -0.0, -1.0, -3.0, -np.inf, np.inf, np.nan, -0.5], np.float32)
+    np.testing.assert_allclose(ours.loggamma(x), special.loggamma(x), rtol=1e-5)

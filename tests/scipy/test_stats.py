@@ -178,3 +178,19 @@ def test_results_for_arrays_are_strong(name):
     family, _, function = name.partition(".")
     call = getattr(getattr(jax.scipy.stats, family), function)
     assert not call(np.array([0, 1]), 0.5).weak_type
+
+
+@pytest.mark.parametrize("name", ["chi2", "gamma", "pareto", "uniform", "norm"])
+def test_of_nan_all_is_nan(name):
+    distribution, arguments = getattr(ours, name), () if name in ("uniform", "norm") else (3.0,)
+    functions = [distribution.logpdf, distribution.pdf, distribution.cdf]
+    assert np.isnan([function(np.nan, *arguments) for function in functions]).all()
+
+
+def test_quantiles_of_what_is_no_probability_are_nan():
+    q = np.array([-0.5, 0.0, 0.5, 1.0, 1.5], np.float32)
+    for function, expected in (
+        (ours.cauchy.ppf, stats.cauchy.ppf),
+        (ours.cauchy.isf, stats.cauchy.isf),
+    ):
+        np.testing.assert_array_equal(expected(q), function(q))

@@ -50,13 +50,14 @@ def gammaln(x: Any) -> Value:
 
 
 def loggamma(x: Any) -> Value:
-    """Return log gamma(x) for real x; NaN where gamma(x) is negative.
+    """Return log gamma(x) for real x; NaN where gamma(x) is negative, and at its negative poles.
 
     >>> jax.scipy.special.loggamma(jnp.array([0.25, 0.5])).round(3)
     Array([1.288, 0.572], dtype=float32)
     """
     (x,) = promote_args_inexact("loggamma", x)
-    return jnp.where(gammasgn(x) < 0, jnp.nan, lax.lgamma(x))
+    is_positive = (x >= 0) | (gammasgn(x) > 0)
+    return jnp.where(is_positive, lax.lgamma(x), jnp.nan)
 
 
 def gammasgn(x: Any) -> Value:

@@ -105,7 +105,7 @@ def ppf(
     Array([-1.,  0.], dtype=float32)
     """
     q, loc, scale = strong_args_inexact("cauchy.ppf", q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (q - 0.5))
+    return loc + scale * _standard_quantile(q)
 
 
 def isf(
@@ -119,4 +119,11 @@ def isf(
     Array([1., 0.], dtype=float32)
     """
     q, loc, scale = strong_args_inexact("cauchy.isf", q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (0.5 - q))
+    return loc - scale * _standard_quantile(q)
+
+
+def _standard_quantile(q: Value) -> Value:
+    """Return the inverse of `cdf` for loc 0 and scale 1; NaN for what is no probability."""
+    inside = jnp.tan(math.pi * (q - 0.5))
+    ends = jnp.where(q == 0, -jnp.inf, jnp.where(q == 1, jnp.inf, jnp.nan))
+    return jnp.where((q > 0) & (q < 1), inside, ends)

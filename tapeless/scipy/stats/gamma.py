@@ -25,10 +25,10 @@ def logpdf(
     """
     x, a, loc, scale = strong_args_inexact("gamma.logpdf", x, a, loc, scale)
     z = (x - loc) / scale
-    ok = z >= 0
-    y = jnp.where(ok, z, 1)
+    outside = z < 0
+    y = jnp.where(outside, 1, z)
     value = special.xlogy(a - 1, y) - y - special.gammaln(a) - jnp.log(scale)
-    return jnp.where(ok, value, -jnp.inf)
+    return jnp.where(outside, -jnp.inf, value)
 
 
 def pdf(

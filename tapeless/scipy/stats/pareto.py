@@ -24,9 +24,9 @@ def logpdf(
     """
     x, b, loc, scale = strong_args_inexact("pareto.logpdf", x, b, loc, scale)
     z = (x - loc) / scale
-    ok = z >= 1
-    value = jnp.log(b / scale) - (b + 1) * jnp.log(jnp.where(ok, z, 1))
-    return jnp.where(ok, value, -jnp.inf)
+    outside = z < 1
+    value = jnp.log(b / scale) - (b + 1) * jnp.log(jnp.where(outside, 1, z))
+    return jnp.where(outside, -jnp.inf, value)
 
 
 def pdf(

@@ -23,7 +23,8 @@ def logpdf(
     """
     x, loc, scale = promote_args_inexact("uniform.logpdf", x, loc, scale)
     inside = (x >= loc) & (x <= loc + scale)
-    return jnp.where(inside, -jnp.log(scale), -jnp.inf)
+    outside = (x < loc) | (x > loc + scale)
+    return jnp.where(inside, -jnp.log(scale), jnp.where(outside, -jnp.inf, jnp.nan))
 
 
 def pdf(
