@@ -28,7 +28,7 @@ OF_NAMED_AXES = "all_gather all_to_all axis_index pbroadcast pmax pmin ppermute 
 WITH_EFFECTS = "check debug_callback debug_print io_callback progress_tick"
 OF_REFERENCES = "addupdate freeze get new_ref swap"
 FOR_ALL_AT_ONCE = "pure_callback rng_bit_generator"
-OF_THE_COMPILER = "rows_on_demand while_by_rows"
+OF_THE_COMPILER = "multiply_panels pack_panels rows_on_demand while_by_rows"
 
 
 def square(x: jax.Array) -> jax.Array:
