@@ -164,17 +164,22 @@ def _passes(k: int, most: int) -> list[tuple[int, int]]:
 def _strips(n: int, most: int, is_shared: bool) -> tuple[int, int]:
     """Choose the rows of a strip, and the strips of a block, that cost least.
 
-    A strip costs as many rows, a few at least; what is left over by blocks is not shared.
+    A strip costs as many rows, a few at least, and the loads of a panel, about half a row's work.
+    Blocks go to pairs of cores, or more; what is left over by them is not shared.
     """
     found = []
     for rows in range(min(n, FEWEST_IN_STRIP, most), min(n, most) + 1):
         n_strips, rest = divmod(n, rows)
-        work = n - rest + (max(rest, FEWEST_SUMS) if rest else 0)
+        rest_work = max(rest, FEWEST_SUMS) if rest else 0
+        each = 1 + 0.5 / rows
         if not is_shared:
-            found.append((work, -rows, n_strips))
+            found.append(((n - rest) * each + rest_work, -rows, n_strips))
             continue
         for strips in range(min(4, n_strips), min(MOST_STRIPS, n_strips) + 1):
-            found.append((work + n % (rows * strips), -rows, strips))
+            block = rows * strips
+            pairs = -(-(n // block) // 2)
+            work = 2 * (pairs * block * each + n % block)
+            found.append((work, -rows, strips))
     _, negative, strips = min(found)
     return -negative, strips
 

@@ -182,7 +182,7 @@ def test_the_rows_of_a_tall_product_are_shared():
     (text,) = (k.kernel.text for k in report.kernels if "panels:" in k.kernel.text)
     blocks, strips = (int(n) for n in re.findall("for i[0-9]+ < ([0-9]+)", text))
     assert blocks >= 8
-    assert blocks * strips * int(re.search("float32:([0-9]+)", text)[1]) == 10_000
+    assert 9_900 < blocks * strips * int(re.search("float32:([0-9]+)", text)[1]) <= 10_000
     np.testing.assert_array_equal(jax.numpy.matmul(x, y), np.full((10_000, 8), 64))
 
 
