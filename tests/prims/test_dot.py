@@ -179,7 +179,7 @@ def test_the_rows_of_a_tall_product_are_shared():
     """Few columns take as long as some more, so that less work is worth sharing."""
     x, y = np.ones((10_000, 64), np.float32), np.ones((64, 8), np.float32)
     report = jax.inspect(lambda x, y: x @ y)(x, y)
-    (text,) = (k.kernel.text for k in report.kernels if "panels:" in k.kernel.text)
+    text, *_ = (k.kernel.text for k in report.kernels if "panels:" in k.kernel.text)
     blocks, strips = (int(n) for n in re.findall("for i[0-9]+ < ([0-9]+)", text))
     assert blocks >= 8
     assert 9_900 < blocks * strips * int(re.search("float32:([0-9]+)", text)[1]) <= 10_000
