@@ -6,11 +6,11 @@ alone and writes each chunk so that its results do not depend on who runs it; so
 threads never changes a result, only the time.
 
 `tapeless_parallel(task, context, count)` hands the chunks to whoever is free: a shared counter,
-from which the caller and the workers take the next chunk. One job runs at a time. A caller that
-finds the pool busy (another Python thread, or a task within a task) runs its chunks itself;
-nothing ever waits for the pool. Workers spin for some microseconds after a job, then sleep on a
-condition variable. They block all signals, so that signals reach Python's thread, and are started
-by the first job.
+from which the caller and the workers take the next chunk; between chunks the caller looks for
+signals. One job runs at a time. A caller that finds the pool busy (another Python thread, or a
+task within a task) runs its chunks itself; nothing ever waits for the pool. Workers spin for some
+microseconds after a job, then sleep on a condition variable. They block all signals, so that
+signals reach Python's thread, and are started by the first job.
 
 The pool is LLVM text, compiled once per process: it needs no Python thread, and no GIL. After a
 fork the child has no workers; `reset` makes the pool forget them and start new ones when needed.
@@ -69,7 +69,14 @@ entry:
 take:
   %failed = load atomic i32, ptr @status seq_cst, align 4
   %ok = icmp eq i32 %failed, 0
-  br i1 %ok, label %fetch, label %done
+  br i1 %ok, label %ask, label %done
+ask:
+  %asked = call i32 @tapeless_poll(ptr null)
+  %calm = icmp eq i32 %asked, 0
+  br i1 %calm, label %fetch, label %halt
+halt:
+  %first = cmpxchg ptr @status, i32 0, i32 %asked seq_cst seq_cst
+  br label %done
 fetch:
   %chunk = atomicrmw add ptr @next, i64 1 seq_cst
   %more = icmp slt i64 %chunk, %count
@@ -223,14 +230,20 @@ serial:
   %none = icmp sle i64 %count, 0
   br i1 %none, label %done, label %loop
 loop:
-  %i = phi i64 [0, %serial], [%n, %following]
+  %i = phi i64 [0, %serial], [%n, %more_left]
   %failed = call i32 %task(ptr %context, i64 %i, ptr null)
   %fine = icmp eq i32 %failed, 0
   br i1 %fine, label %following, label %fail
 following:
   %n = add i64 %i, 1
   %more = icmp slt i64 %n, %count
-  br i1 %more, label %loop, label %done
+  br i1 %more, label %more_left, label %done
+more_left:
+  %between = call i32 @tapeless_poll(ptr null)
+  %go = icmp eq i32 %between, 0
+  br i1 %go, label %loop, label %stop
+stop:
+  ret i32 %between
 fail:
   ret i32 %failed
 done:

@@ -92,6 +92,16 @@ x = jnp.ones((1000, 100))
 g = f.lower(x).compile()
 run, after = lambda: g(x), lambda: float(jax.jit(jnp.sum)(x)) == 1e5
 """,
+    "many_short_chunks": """
+def deep(x):
+    for _ in range(40):
+        x = jnp.sin(x) + 0.5
+    return x.sum()
+f, x = jax.jit(deep), jnp.ones(40_000_000)
+g = f.lower(x).compile()
+run, after = lambda: g(x), lambda: 0 < float(f(jnp.ones(1))) < 2
+after()
+""",
     "products_in_a_loop": """
 f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: c @ x, x))
 x = jnp.eye(300)

@@ -55,6 +55,17 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             ),
         ),
         Mutation(
+            "parallel loops look for signals between chunks",
+            "tapeless/compiler/threads.py",
+            "br i1 %calm, label %fetch, label %halt",
+            "br label %fetch",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[many_short_chunks]"
+            ),
+        ),
+        Mutation(
             "products in loops are interrupted",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
