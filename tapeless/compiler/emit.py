@@ -12,11 +12,13 @@ failed, a pending signal) returns at once from the function it is in.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from tapeless.compiler import plan
-from tapeless.compiler.formats import format_of
+from tapeless.compiler.alike import Nest, nests_alike
+from tapeless.compiler.formats import constant, format_of
 from tapeless.compiler.interrupts import (
     budget_left,
     call_python,
@@ -107,7 +109,7 @@ def emit_program(program: Program, target: Target) -> Emitted:
 def _write_function(emitter: _Emitter, program: Program, name: str, body: Block) -> None:
     """Write a function with the entry's parameters that runs a piece of the program."""
     root = Region(None, Function(emitter.module), "function", Code("entry"))
-    used = plan.buffers_of(body)
+    used = emitter.addressed(body)
     for number, buffer in enumerate((*program.inputs, *program.outputs)):
         if buffer in used:
             place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {number}")
@@ -120,12 +122,12 @@ def _write_function(emitter: _Emitter, program: Program, name: str, body: Block)
     _finish(root, name)
 
 
-def _finish(root: Region, name: str) -> None:
+def _finish(root: Region, name: str, parameters: str = "ptr %buffers, ptr %arena") -> None:
     """End a function, and put it into the module."""
     root.do("ret i32 0")
     function = root.function
     body = "\n".join(("entry:", *function.slots, *function.prologue, *root.code.lines))
-    function.module.functions[name] = (f"i32 @{name}(ptr %buffers, ptr %arena)", body)
+    function.module.functions[name] = (f"i32 @{name}({parameters})", body)
 
 
 def _within(region: Region, position: str, extent: int, size: int) -> str:
@@ -142,8 +144,15 @@ class _Emitter:
         self._body = program.body
         self._given = frozenset((*program.inputs, *program.outputs))
         self._slices = program.slices
+        self._nests = nests_alike(program.body, self._given, program.slices)
+        self._places = dict(program.temps)
+        self._places.update({b: n for n, b in enumerate((*program.inputs, *program.outputs))})
         self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
+
+    def addressed(self, body: Block) -> set[Buffer]:
+        """Return the buffers whose addresses statements need that are not calls of functions."""
+        return plan.buffers_of(tuple([s for s in body if s not in self._nests]))
 
     def block(self, region: Region, block: Block) -> None:
         """Emit statements in order."""
@@ -191,8 +200,11 @@ class _Emitter:
 
     def _statement(self, region: Region, statement: Statement) -> None:
         """Emit one statement."""
+        nest = self._nests.get(statement)
         if isinstance(statement, Store):
             self._values.store(region, statement)
+        elif isinstance(statement, Loop) and nest is not None:
+            self._call_nest(region, statement, nest)
         elif isinstance(statement, Loop):
             self._loop(region, statement)
         elif isinstance(statement, If):
@@ -205,6 +217,64 @@ class _Emitter:
             raise TypeError(f"{type(statement).__name__} is not a statement; a bug in tapeless")
 
     # Loops
+
+    def _call_nest(self, region: Region, loop: Loop, nest: Nest) -> None:
+        """Call the function of a nest, which is written at the first call."""
+        module = self.module
+        kinds, values = self._passed(nest)
+        if nest.name not in module.functions:
+            self._write_nest(loop, nest, f"{{ {', '.join(kinds)} }}")
+        pairs = zip(kinds, values, strict=True)
+        table = module.constant(f"{{ {', '.join(kinds)} }}", ", ".join(map(" ".join, pairs)))
+        status = region.emit(f"call i32 @{nest.name}(ptr %buffers, ptr %arena, ptr {table})")
+        if module.functions[nest.name][1].count("ret i32") > 1:
+            leave_unless_zero(region, status)
+        cost = int(self._costs.statement(loop))
+        if cost > _POLLED_COST:
+            emit_poll(region, cost)
+
+    def _passed(self, nest: Nest) -> tuple[list[str], list[str]]:
+        """Return what a nest's function is called with: the types and the values.
+
+        Of a buffer in the arena it is its place in bytes, of another one its number and, in bytes,
+        where it starts; then come constants.
+        """
+        values = []
+        for buffer, shift in zip(nest.buffers, nest.shifts, strict=True):
+            place, shift = self._places[buffer], shift * buffer.dtype.itemsize
+            values += [place, shift] if buffer in self._given else [place + shift]
+        kinds = ["i64"] * len(values)
+        spelled = [str(value) for value in values]
+        for scalar in nest.constants:
+            register = format_of(scalar.dtype).register
+            kinds.append(register)
+            spelled.append(constant(scalar.value, register, 1))
+        return kinds, spelled
+
+    def _write_nest(self, loop: Loop, nest: Nest, table: str) -> None:
+        """Write the function of a nest, which takes what it is called with from a table."""
+        root = Region(None, Function(self.module), "function", Code("entry"))
+        numbers = itertools.count()
+
+        def taken(kind: str) -> str:
+            """Load the next value."""
+            at = f"getelementptr {table}, ptr %table, i64 0, i32 {next(numbers)}"
+            return root.emit(f"load {kind}, ptr {root.emit(at)}, align 4")
+
+        for buffer in nest.buffers:
+            start, base = taken("i64"), "%arena"
+            if buffer in self._given:
+                place = root.emit(f"getelementptr ptr, ptr %buffers, i64 {start}")
+                base, start = root.emit(f"load ptr, ptr {place}, align 8"), taken("i64")
+            moved = root.emit(f"getelementptr i8, ptr {base}, i64 {start}")
+            root.cache[buffer] = Value(moved, 1, "ptr")
+        for scalar in nest.constants:
+            register = format_of(scalar.dtype).register
+            root.cache[scalar] = Value(taken(register), 1, register)
+        self._values.parameters = frozenset(nest.constants)
+        self._loop(root, loop)
+        self._values.parameters = frozenset()
+        _finish(root, nest.name, "ptr %buffers, ptr %arena, ptr %table")
 
     def _loop(self, region: Region, loop: Loop) -> None:
         """Emit a loop in the shape that suits it."""

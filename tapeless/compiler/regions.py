@@ -50,15 +50,22 @@ class Module:
         self.functions: dict[str, tuple[str, str]] = {}
         self.extras: dict[str, Callable[[], str]] = {}
         self.uses: dict[str, int] = {}
+        self.tables: list[str] = []
         self.rewards_effort = False
 
     def declare(self, name: str, signature: str) -> None:
         """Note the use of an external function; the signature is `ret (args)`."""
         self.declared.setdefault(name, signature)
 
+    def constant(self, kind: str, fields: str) -> str:
+        """Add a constant structure; return its name."""
+        name = f"@table{len(self.tables)}"
+        self.tables.append(f"{name} = internal constant {kind} {{ {fields} }}, align 8")
+        return name
+
     def text(self) -> str:
         """Give the whole module; a function with few uses is inlined, its copies being cheap."""
-        lines = []
+        lines = [*self.tables]
         if any("@zeros" in body for _, body in self.functions.values()):
             lines.append("@zeros = internal constant [8 x i8] zeroinitializer, align 8")
         for name, (signature, body) in self.functions.items():

@@ -63,7 +63,7 @@ def operands(scalar: Scalar) -> tuple[Scalar, ...]:
 
 
 class Values:
-    """Computes scalars for one module.
+    """Computes scalars for one module; `parameters` are constants whose values are passed in.
 
     reduce, recipe: emit a reduction, and an operation that is not a single instruction; given by
     the modules that know how.
@@ -78,6 +78,7 @@ class Values:
         self._reduce = reduce
         self._recipe = recipe
         self._reads: dict[Scalar, frozenset[Buffer]] = {}
+        self.parameters: frozenset[Const] = frozenset()
 
     # Placing
 
@@ -130,7 +131,7 @@ class Values:
 
     def value(self, region: Region, scalar: Scalar) -> Value:
         """Give the value of `scalar` for use in `region`, computing what is missing."""
-        if isinstance(scalar, Const):
+        if isinstance(scalar, Const) and scalar not in self.parameters:
             register = format_of(scalar.dtype).register
             return Value(constant(scalar.value, register, 1), 1, register)
         found = self.find(region, scalar, self.reads(scalar))
@@ -167,7 +168,7 @@ class Values:
     def lanes(self, region: Region, scalar: Scalar, lanes: int) -> str:
         """Give the text of `scalar` with exactly `lanes` lanes."""
         form = format_of(scalar.dtype)
-        if isinstance(scalar, Const):
+        if isinstance(scalar, Const) and scalar not in self.parameters:
             return constant(scalar.value, form.register, lanes)
         value = self.value(region, scalar)
         if value.lanes == lanes:
