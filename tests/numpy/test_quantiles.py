@@ -63,3 +63,24 @@ def test_minmax():
 def test_wrong_calls(q, options, message):
     with pytest.raises(ValueError, match=message):
         jnp.quantile(X, q, **options)
+
+
+@pytest.mark.parametrize("name", ["nanquantile", "nanpercentile", "nanmedian"])
+def test_of_nothing_there_is_no_quantile_but_nan(name):
+    x = np.zeros((3, 0), np.float32)
+    q = () if name == "nanmedian" else (np.array([0.2, 0.5], np.float32),)
+    leading = (2,) * len(q)
+    function = getattr(jnp, name)
+    for axis, keepdims, shape in [(1, False, (3,)), (1, True, (3, 1)), (None, False, ())]:
+        found = function(x, *q, axis=axis, keepdims=keepdims)
+        assert found.shape == leading + shape
+        assert np.isnan(found).all()
+    with pytest.raises(ValueError, match="at least one element along the reduced axes"):
+        getattr(jnp, name.removeprefix("nan"))(x, *q, axis=1)
+
+
+def test_weights_promote_values():
+    x, weights = np.array([1, 2, 3], np.float16), np.array([1, 2, 1], np.float32)
+    found = jnp.quantile(x, 0.5, method="inverted_cdf", weights=weights)
+    assert found.dtype == np.float32
+    assert found == 2

@@ -165,3 +165,14 @@ def test_variances_have_the_dtype_that_is_asked():
 def test_variances_of_complex_numbers_in_a_real_dtype_are_refused(name):
     with pytest.raises(ValueError, match="does not yet support real dtype parameters"):
         getattr(jnp, name)(np.ones(3, np.complex64), dtype="float16")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float16"])
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_a_mean_of_another_dtype_is_converted(name, dtype):
+    x = np.array([[1.0, 2.0, 6.0], [0.0, 1.0, 1.0]], np.float32)
+    mean = np.array([[1], [0]]).astype(dtype)
+    found = getattr(jnp, name)(x, axis=1, mean=mean)
+    expected = np.mean((x - [[1], [0]]) ** 2, axis=1)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected if "var" in name else np.sqrt(expected), rtol=1e-6)

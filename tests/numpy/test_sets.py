@@ -74,3 +74,26 @@ def test_names_of_results():
     np.testing.assert_array_equal(found.values, [1, 2, 3])
     np.testing.assert_array_equal(found.counts, jnp.unique_counts(X).counts)
     np.testing.assert_array_equal(found.inverse_indices, jnp.unique_inverse(X).inverse_indices)
+
+
+def test_positions_have_the_default_width():
+    x = jnp.array([3, 1, 3])
+    with jax.enable_x64(True):
+        for size in (None, 4):
+            found = jnp.unique_all(x, size=size)
+            assert {each.dtype for each in found[1:]} == {np.dtype(np.int64)}
+            _, *places = jnp.intersect1d(x, x, return_indices=True, size=size)
+            assert {each.dtype for each in places} == {np.dtype(np.int64)}
+
+
+def test_missing_elements_are_filled_by_promotion():
+    truths = jnp.array([True])
+    found = jnp.intersect1d(truths, truths, size=2, fill_value=-1)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, [1, -1])
+    assert jnp.setdiff1d(truths, truths, size=1, fill_value=-1).dtype == np.bool_
+
+
+def test_nothing_has_no_differences_inside_jit():
+    empty = jnp.zeros(0, "int32")
+    assert jax.jit(jnp.setxor1d)(empty, empty).shape == (0,)

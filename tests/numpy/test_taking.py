@@ -135,3 +135,15 @@ def test_unravel_index_of_every_width(kind):
 def test_faults(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
+def test_row_major_numbers_have_the_dtype_of_positions(mode):
+    places = (np.array([1, 2], np.uint8), np.array([3, 0], np.int16))
+    found = jnp.ravel_multi_index(places, (3, 400), mode=mode)
+    assert found.dtype == np.int16
+    np.testing.assert_array_equal(found, np.ravel_multi_index(places, (3, 400)))
+    wide = jnp.ravel_multi_index((places[0], places[0]), (400, 400), mode=mode, dtype="int32")
+    np.testing.assert_array_equal(wide, [401, 802])
+    with pytest.raises(ValueError, match="not large enough to hold flattened index"):
+        jnp.ravel_multi_index((places[0], places[0]), (400, 400), mode=mode)

@@ -65,6 +65,7 @@ OTHERWISE = [
     ("random_gamma_grad(", "python", "is strong"),
     ("size=7, fill_value=-1", "shape", "has as many counts as values"),
     ("unravel_index(", "float", "JAX divides floating numbers"),
+    ("unravel_index(", "bool", "JAX divides truth values"),
     ("pmf(j", "all:bool", "is weak of truth values and Python's parameters"),
     ("sf(x", "all:bool", "is weak of truth values and Python's parameters"),
     ("logcdf(", "all:bool", "is strong of truth values and Python's parameters"),

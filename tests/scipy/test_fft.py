@@ -106,3 +106,8 @@ def test_result_is_jaxs(oracle, text):
 @pytest.mark.parametrize("text", ERRORS)
 def test_error_is_of_jaxs_class(oracle, text):
     check_error_class(jax, oracle, text, NAMES)
+
+
+def test_cosine_transforms_of_weak_numbers_are_wide_in_the_wide_mode():
+    with jax.enable_x64(True):
+        assert fft.dct(jax.numpy.full((2,), 2.5)).dtype == np.float64

@@ -194,3 +194,17 @@ def test_quantiles_of_what_is_no_probability_are_nan():
         (ours.cauchy.isf, stats.cauchy.isf),
     ):
         np.testing.assert_array_equal(expected(q), function(q))
+
+
+def test_ranks_and_modes_of_nothing():
+    assert ours.rankdata(np.zeros((3, 0)), axis=1).shape == (3, 0)
+    found = ours.mode(np.zeros((3, 0)), axis=1, keepdims=True)
+    np.testing.assert_array_equal(found.mode, np.full((3, 1), np.nan))
+    np.testing.assert_array_equal(found.count, np.zeros((3, 1)))
+
+
+def test_ranks_and_quantiles_are_wide_in_the_wide_mode():
+    with jax.enable_x64(True):
+        x = np.array([0.25, 0.75], np.float32)
+        assert ours.rankdata(x).dtype == np.float64
+        assert ours.norm.ppf(x).dtype == ours.norm.isf(x).dtype == np.float64
