@@ -92,16 +92,6 @@ x = jnp.ones((1000, 100))
 g = f.lower(x).compile()
 run, after = lambda: g(x), lambda: float(jax.jit(jnp.sum)(x)) == 1e5
 """,
-    "many_short_chunks": """
-def deep(x):
-    for _ in range(40):
-        x = jnp.sin(x) + 0.5
-    return x.sum()
-f, x = jax.jit(deep), jnp.ones(40_000_000)
-g = f.lower(x).compile()
-run, after = lambda: g(x), lambda: 0 < float(f(jnp.ones(1))) < 2
-after()
-""",
     "products_in_a_loop": """
 f = jax.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: c @ x, x))
 x = jnp.eye(300)
@@ -390,6 +380,31 @@ print(caught[KeyboardInterrupt] * 10 < caught[Alarm])
         child.expect("True True")
         child.expect("True")
         assert child.end()[0] == 0
+
+
+def test_a_parallel_loop_looks_for_signals_between_chunks() -> None:
+    with Child(
+        """
+import ctypes
+from tapeless.compiler.interrupts import raise_interruption
+from tapeless.compiler.linker import runtime
+def ring(number, frame):
+    raise TimeoutError("too slow")
+run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+run = run(runtime().symbols["tapeless_parallel"])
+chunk = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p)  # it does nothing, and says 0
+signal.signal(signal.SIGALRM, ring)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+print(run(chunk, None, 10**10) != 0)
+try:
+    raise_interruption(runtime().exception)
+except TimeoutError as error:
+    print(error)
+""",
+        limit=20.0,
+    ) as child:
+        child.expect("True")
+        child.expect("too slow")
 
 
 def test_a_signal_in_a_loop_of_callbacks_is_not_lost() -> None:

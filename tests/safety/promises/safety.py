@@ -59,11 +59,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/compiler/threads.py",
             "br i1 %calm, label %fetch, label %halt",
             "br label %fetch",
-            SIGNALS
-            + (
-                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
-                "ards[many_short_chunks]"
-            ),
+            SIGNALS + "test_a_parallel_loop_looks_for_signals_between_chunks",
         ),
         Mutation(
             "products in loops are interrupted",
