@@ -11,6 +11,8 @@ correction, which is f**3 p(f) in float32 and comes from s = f / (2 + f) in floa
 pow: float32 goes through float64; float64 takes the logarithm to 68 bits as a sum of two floats.
 Special cases are those of C99 and IEEE 754, as in NumPy and XLA.
 
+Polynomials of many terms go in pairs, so that a loop that waits for its results waits the less.
+
 All constants in tables are minimax fits made by dev/fits/remez.py, rounded.  The quotient form of
 the logarithm is that of FDLIBM (Sun Microsystems, 1993).
 """
@@ -26,9 +28,11 @@ from tapeless.kernel.floats import (
     choose,
     clamp,
     exponent_and_mantissa,
+    exponent_and_mantissa_of_normal,
     fast_two_sum,
     format_of,
     polynomial,
+    polynomial_by_pairs,
     power_of_two,
     two_product,
     two_sum,
@@ -179,7 +183,7 @@ def _exp_reduced(b: Nodes, x: Scalar, start: Scalar | float) -> tuple[Scalar, Sc
 
 def _exp_tail(b: Nodes, r: Scalar) -> Scalar:
     """exp(r) - 1 for |r| <= ln 2 / 2."""
-    return b.fma(b.mul(r, r), polynomial(b, r, _EXP[r.dtype]), r)
+    return b.fma(b.mul(r, r), polynomial_by_pairs(b, r, _EXP[r.dtype]), r)
 
 
 def exp(b: Nodes, x: Scalar) -> Scalar:
@@ -269,7 +273,7 @@ def expm1(b: Nodes, x: Scalar) -> Scalar:
 def _exp_tail_pair(b: Nodes, r: Scalar) -> Pair:
     """exp(r) - 1 as a sum of two floats."""
     square = b.mul(r, r)
-    return fast_two_sum(b, r, b.mul(square, polynomial(b, r, _EXP[r.dtype])))
+    return fast_two_sum(b, r, b.mul(square, polynomial_by_pairs(b, r, _EXP[r.dtype])))
 
 
 def tanh(b: Nodes, x: Scalar) -> Scalar:
@@ -296,8 +300,7 @@ def _divide(b: Nodes, numerator: Pair, denominator: Pair) -> Scalar:
     quotient = b.mul(numerator[0], inverse)
     minus = b.neg(quotient)
     remainder = b.fma(minus, head, numerator[0])
-    remainder = b.add(remainder, numerator[1])
-    remainder = b.fma(minus, low, remainder)
+    remainder = b.add(remainder, b.fma(minus, low, numerator[1]))
     return b.fma(remainder, inverse, quotient)
 
 
@@ -314,12 +317,12 @@ def _log_pair(b: Nodes, f: Scalar) -> Pair:
     """log(1 + f) on sqrt(1/2) <= 1 + f <= sqrt(2) as f + y; returns f and y."""
     if f.dtype == FLOAT32.dtype:
         square = b.mul(f, f)
-        cubic = b.mul(b.mul(square, f), polynomial(b, f, _LOG_CUBIC))
+        cubic = b.mul(b.mul(square, f), polynomial_by_pairs(b, f, _LOG_CUBIC))
         return f, b.fma(square, -0.5, cubic)
     half_square = b.mul(b.mul(f, f), 0.5)
     s = b.div(f, b.add(f, 2.0))
     z = b.mul(s, s)
-    rest = b.mul(z, polynomial(b, z, _LOG_QUOTIENT))
+    rest = b.mul(z, polynomial_by_pairs(b, z, _LOG_QUOTIENT))
     return f, b.sub(b.mul(s, b.add(half_square, rest)), half_square)
 
 
@@ -443,15 +446,15 @@ def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     wide_x = b.convert(x, FLOAT64.dtype)
     bounded = clamp(b, y, -(2.0**40), 2.0**40)
     wide_y = b.convert(bounded, FLOAT64.dtype)
-    exponent, mantissa = exponent_and_mantissa(b, wide_x)
+    exponent, mantissa = exponent_and_mantissa_of_normal(b, wide_x)
     f = b.sub(mantissa, 1.0)
-    logarithm = b.fma(f, polynomial(b, f, _LOG2_SHORT), exponent)
+    logarithm = b.fma(f, polynomial_by_pairs(b, f, _LOG2_SHORT), exponent)
     logarithm = _log2_limits(b, wide_x, logarithm)
     power = clamp(b, b.mul(logarithm, wide_y), -160.0, 130.0)
     start = FLOAT64.magic + FLOAT64.bias
     shifted = b.add(power, start)
     r = b.sub(power, b.sub(shifted, start))
-    significand = b.fma(r, polynomial(b, r, _EXP2_SHORT), 1.0)
+    significand = b.fma(r, polynomial_by_pairs(b, r, _EXP2_SHORT), 1.0)
     return b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
 
 

@@ -32,10 +32,12 @@ __all__ = [
     "choose",
     "clamp",
     "exponent_and_mantissa",
+    "exponent_and_mantissa_of_normal",
     "fast_two_sum",
     "format_of",
     "odd_polynomial",
     "polynomial",
+    "polynomial_by_pairs",
     "power_of_two",
     "two_product",
     "two_sum",
@@ -127,6 +129,19 @@ def polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
     return result
 
 
+def polynomial_by_pairs(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """Evaluate a polynomial of many terms in about half as many steps that wait for each other.
+
+    All terms but the constant one go in pairs, by Horner's rule in x**2.
+    """
+    square = b.mul(x, x)
+    first = 1 + (len(coefficients) - 2) // 2 * 2  # of the last pair, or of the last term
+    result = polynomial(b, x, coefficients[first:])
+    for start in range(first - 2, 0, -2):
+        result = b.fma(result, square, polynomial(b, x, coefficients[start : start + 2]))
+    return b.fma(result, x, coefficients[0])
+
+
 def odd_polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
     """x + x**3 * p(x**2), rounded about once."""
     square = b.mul(x, x)
@@ -163,13 +178,26 @@ def exponent_and_mantissa(b: Nodes, x: Scalar) -> Pair:
     lift = form.mantissa + 2
     small = b.lt(x, form.least_normal)
     normal = b.select(small, b.mul(x, 2.0**lift), x)
+    shifted, mantissa = _shifted_and_mantissa(b, normal)
+    start = choose(b, small, form.magic + lift, form.magic, x)
+    return b.sub(shifted, start), mantissa
+
+
+def exponent_and_mantissa_of_normal(b: Nodes, x: Scalar) -> Pair:
+    """Do the same for x that is not a subnormal number."""
+    shifted, mantissa = _shifted_and_mantissa(b, x)
+    return b.sub(shifted, format_of(x).magic), mantissa
+
+
+def _shifted_and_mantissa(b: Nodes, x: Scalar) -> Pair:
+    """Return e + magic and m."""
+    form = format_of(x)
     half_root = form.pattern(0.5**0.5)
-    offset = b.sub(b.bitcast(normal, form.bits), half_root)
+    offset = b.sub(b.bitcast(x, form.bits), half_root)
     exponent = b.shift_right_arithmetic(offset, form.mantissa)
     mantissa = b.add(b.and_(offset, (1 << form.mantissa) - 1), half_root)
     shifted = b.bitcast(b.add(exponent, form.pattern(form.magic)), form.dtype)
-    start = choose(b, small, form.magic + lift, form.magic, x)
-    return b.sub(shifted, start), b.bitcast(mantissa, form.dtype)
+    return shifted, b.bitcast(mantissa, form.dtype)
 
 
 def two_sum(b: Nodes, x: Scalar, y: Scalar) -> Pair:
