@@ -168,8 +168,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "a long FFT does not keep signals waiting",
             "tapeless/prims/fft.py",
-            "if x.size < _LONG:",
-            "if True:",
+            "    if x.size >= _LONG:",
+            "    if False:",
             SIGNALS + "test_ctrl_c_does_not_wait_for_a_long_call_of_a_library[fft]",
         ),
         Mutation(
