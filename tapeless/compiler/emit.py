@@ -479,16 +479,17 @@ class _Emitter:
         whole, rest = divmod(plan.static_extent(loop), lanes)
         end = whole * lanes
         n_chunks = -(-end // length)
-        tail, after = root.branch(), root.function.label()
-        body = root.branch()
-        is_tail = root.emit(f"icmp eq i64 %chunk, {n_chunks}")
-        root.do(f"br i1 {is_tail}, label %{tail.code.label}, label %{body.code.label}")
+        # What both need goes before the jump, or to the caller, so that is written last.
+        tail, body, after = root.branch("body"), root.branch("body"), root.function.label()
+        labels = f"label %{tail.code.label}, label %{body.code.label}"
         mask = tail_mask(rest, lanes)
         self.block(tail.instance(loop.var, str(end), lanes=lanes, mask=mask), loop.body)
-        root.close_branch(tail, after)
         start = body.emit(f"mul i64 %chunk, {length}")
         stop = body.emit(f"add i64 {start}, {length}")
         self._vector_loop(body, loop, start, minimum(body, stop, str(end)), lanes)
+        is_tail = root.emit(f"icmp eq i64 %chunk, {n_chunks}")
+        root.do(f"br i1 {is_tail}, {labels}")
+        root.close_branch(tail, after)
         root.close_branch(body, after)
         root.code.start_block(after)
         close_task(region, root, n_chunks + 1)

@@ -116,6 +116,20 @@ def test_many_python_threads_call_at_once(with_threads: object) -> None:
     assert not failures
 
 
+def test_what_all_chunks_need_is_computed_once_by_the_caller() -> None:
+    work = Work()
+    source = numbers(1_000_001)
+    x, i, k = work.input(source), work.index("i", source.size), work.index("k", source.size)
+    y = work.output(source.shape, F32)
+    total = work.fold("add", work.get(x, k), k, source.size, 0.0)
+    work.body.append(Loop(i, source.size, (work.put(y, (i,), work.mul(work.get(x, i), total)),)))
+    functions = work.emit(host_target()).text.split("define ")
+    (task,) = [text for text in functions if "fmul" in text]
+    assert "fadd" not in task
+    exact = source * source.sum(dtype=np.float64)
+    np.testing.assert_allclose(work.run()[0], exact, rtol=1e-3)
+
+
 FORK = """
 import os, sys
 sys.path.insert(0, {root!r})
