@@ -271,7 +271,7 @@ def _of_nothing(
 ) -> Value:
     """Return NaN for lines without elements; refuse them where NaNs are not left out."""
     own = list(typeof(x).shape)
-    if not leave_out:
+    if not leave_out and typeof(q).size:
         raise ValueError(
             f"jax.numpy.{name} needs at least one element along the reduced axes, got an operand "
             f"that is {typeof(x).dtype}{own} with axis {line} reduced."

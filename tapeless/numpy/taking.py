@@ -542,7 +542,7 @@ def ravel_multi_index(
 
 def _flat_dtype(places: Sequence[Value], dims: Sequence[int], dtype: Any) -> np.dtype:
     """Return the dtype of row-major numbers: that of the positions; refuse one that is narrow."""
-    own = dtypes.result_type(*places) if places else dtypes.default_int_dtype()
+    own: Any = dtypes.result_type(*places) if places else dtypes.default_int_dtype()
     kind = np.dtype(own if dtype is None else dtype)
     if math.prod(dims) - 1 > dtypes.iinfo(kind).max:
         raise ValueError(

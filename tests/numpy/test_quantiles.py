@@ -79,6 +79,11 @@ def test_of_nothing_there_is_no_quantile_but_nan(name):
         getattr(jnp, name.removeprefix("nan"))(x, *q, axis=1)
 
 
+def test_of_nothing_no_quantiles_can_be_asked_for():
+    x, q = np.zeros((3, 0), np.float32), np.zeros(0, np.float32)
+    assert jnp.quantile(x, q, axis=1, keepdims=True).shape == (0, 3, 1)
+
+
 def test_weights_promote_values():
     x, weights = np.array([1, 2, 3], np.float16), np.array([1, 2, 1], np.float32)
     found = jnp.quantile(x, 0.5, method="inverted_cdf", weights=weights)
