@@ -16,6 +16,7 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
+from tapeless.numpy.arithmetic import floor_divide, multiply
 from tapeless.numpy.choice import broadcast, where
 from tapeless.numpy.common import const, convert, dtype_of, promote_args
 from tapeless.runtime.array import Array
@@ -32,9 +33,7 @@ def _integers(name: str, *args: Any) -> Sequence[Value]:
 
 
 def _magnitudes(x1: Value, x2: Value) -> tuple[Value, Value]:
-    """Return the sizes of integers of one dtype, unsigned and of one shape."""
-    shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
-    x1, x2 = broadcast(x1, shape), broadcast(x2, shape)
+    """Return the sizes of integers of one dtype, unsigned."""
     if dtypes.issubdtype(dtype_of(x1), np.unsignedinteger):
         return x1, x2
     unsigned = dtypes.dtype(f"u{dtype_of(x1).name}")
@@ -53,6 +52,8 @@ def gcd(x1: Any, x2: Any) -> Array:
     """
     x1, x2 = _integers("gcd", x1, x2)
     aval = typeof(x1)
+    shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    x1, x2 = broadcast(x1, shape), broadcast(x2, shape)
     return convert(_common(*_magnitudes(x1, x2)), aval.dtype, aval.weak_type)
 
 
@@ -87,7 +88,7 @@ def lcm(x1: Any, x2: Any) -> Array:
     x1, x2 = _integers("lcm", x1, x2)
     aval = typeof(x1)
     x1, x2 = _magnitudes(x1, x2)
-    divisor = _common(x1, x2)
+    divisor = gcd(x1, x2)
     zero = const(divisor, 0)
-    multiple = where(divisor == zero, zero, lax.mul(x1, lax.div(x2, divisor)))
+    multiple = where(divisor == zero, zero, multiply(x1, floor_divide(x2, divisor)))
     return convert(multiple, aval.dtype, aval.weak_type)
