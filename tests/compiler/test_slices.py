@@ -76,7 +76,7 @@ def shape(*sizes: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(sizes, F32)
 
 
-ROWS = [(sorting, (3000, 20)), (sorting, (40, 50_000)), (factored, (24, 220, 220))]
+ROWS = [(sorting, (3000, 20)), (sorting, (16, 30_000)), (factored, (16, 160, 160))]
 
 
 @pytest.mark.parametrize(("row", "sizes"), ROWS)
