@@ -287,7 +287,7 @@ class Values:
             raise ValueError(f"loop variable {index.name} is not bound; this is a bug in tapeless")
         if region.vector_var is not index:
             return Value(_position(region, bound), 1, "i64")
-        return count(bound, bound.position, 1)
+        return count(region, _position(region, bound), 1)
 
     def _affine(self, region: Region, affine: Affine) -> Value:
         """Give the value of an index expression."""

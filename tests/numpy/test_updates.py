@@ -41,6 +41,17 @@ def test_powers_and_functions():
     np.testing.assert_array_equal(applied, [100.0, 2.0, 30.0])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex64", "bool"])
+@pytest.mark.parametrize("width", [4, 16, 21])
+def test_functions_are_applied_to_rows_under_jit(dtype, width):
+    x, places = np.arange(3 * width).reshape(3, width).astype(dtype), np.array([1])
+    expected = x.copy()
+    expected[1] = x[1] + x[1]
+    for mode in ("drop", "clip", None):
+        found = jax.jit(lambda x, mode=mode: x.at[places].apply(lambda v: v + v, mode=mode))(x)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_modes():
     x, places = jnp.zeros(3), jnp.array([5, -1, -7])
     np.testing.assert_array_equal(x.at[places].add(1.0), [0, 0, 1])
