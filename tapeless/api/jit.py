@@ -183,6 +183,7 @@ class JitFunction:
         """Find or make the program for arguments like these, and call it."""
         if config.current.jax_disable_jit:
             return self.__wrapped__(*args, **kwargs)
+        settings = config.trace_context()
         leaves, tree, traced = self.prepare(args, kwargs)
         writes = takes_references(traced.jaxpr)
         if writes:
@@ -195,7 +196,8 @@ class JitFunction:
                 outs = run_program(traced.jaxpr, leaves, lambda: executable(leaves))
             else:
                 outs = executable(leaves)
-            if isinstance(executable, Executable) and not _counts_keys(traced.jaxpr):
+            is_plain = isinstance(executable, Executable) and not _counts_keys(traced.jaxpr)
+            if is_plain and config.trace_context() is settings:
                 self._remember(args, kwargs, leaves, tree, traced, executable)
         else:
             traced.is_called |= context.trace is context.base
@@ -226,6 +228,8 @@ class JitFunction:
         if traced.captured is None:  # or else each call compares
             key = self._route_key(args, kwargs, walk)
         if key is not None and walk.has_arguments(leaves):
+            if self._tree_of(args, kwargs) != tree:  # it was changed during the call
+                return
             found = fastcall.route(executable, tokens, traced.out_tree, walk.order)
             if found is not None:
                 if len(self.routes) >= _MOST_ROUTES:
@@ -236,6 +240,11 @@ class JitFunction:
         if plan is not None:
             _, _, static = self.static.divide(args, kwargs)
             self._recent = _Expected(self.static, static, tree, plan, traced, executable)
+
+    def _tree_of(self, args: tuple, kwargs: dict) -> PyTreeDef:
+        """Return the tree of the dynamic arguments."""
+        dynamic, named, _ = self.static.separate(args, kwargs)
+        return tree_flatten((dynamic, named))[1]
 
     def _route_key(self, args: tuple, kwargs: dict, walk: callkeys.Walk) -> tuple | None:
         """Return the key of a route for a call, unless a static argument keeps it from having one.

@@ -58,7 +58,7 @@ done:
   ret ptr %list
 }
 
-; A dict of n values, whose references it takes.
+; A dict of n values, whose references it takes; null if a key raises.
 define internal ptr @dict_of(ptr %values, i64 %n, ptr %object) {
 entry:
   %keys = call ptr @PyTuple_GetItem(ptr %object, i64 0)
@@ -74,11 +74,16 @@ put:
   %x = load ptr, ptr %at
   %key = call ptr @PyTuple_GetItem(ptr %keys, i64 %i)
   %s = call i32 @PyDict_SetItem(ptr %dict, ptr %key, ptr %x)
+  %failed = icmp slt i32 %s, 0
   %next = add i64 %i, 1
-  br label %test
+  br i1 %failed, label %bad, label %test
+bad:
+  call void @Py_DecRef(ptr %dict)
+  br label %done
 done:
+  %made = phi ptr [%dict, %test], [null, %bad]
   call void @drop_all(ptr %values, i64 %n)
-  ret ptr %dict
+  ret ptr %made
 }
 
 ; What a function returns for n values, whose references are taken; null if it raises.

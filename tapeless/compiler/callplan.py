@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PLAN", "RUN_TEXT", "SCALARS", "STACK_ARENA", "with_fields"]
+__all__ = ["MOST_PLACES", "PLAN", "RUN_TEXT", "SCALARS", "STACK_ARENA", "with_fields"]
 
 # The fields of a plan.  `consts` points to addresses, `kinds` to one number per argument (0: an
 # Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval,
@@ -29,6 +29,7 @@ PLAN = (
 SCALARS = {"float32": 1, "float64": 2, "int32": 3, "int64": 4, "bool": 5}
 
 STACK_ARENA = 1 << 10  # bytes of scratch memory that are taken from the stack
+MOST_PLACES = 1 << 14  # captured arrays, blocks and parts of the result, listed there as well
 
 RUN_TEXT = """
 ; Write the address of each argument into the table, scalars by way of `scalars`; false if one has

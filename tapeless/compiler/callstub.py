@@ -38,6 +38,7 @@ OBJECTS = (
     "trace", "base", "mask", "allocate", "address", "routes", "operations",
     "call_slowly", "process_slowly", "not_implemented", "ndarray", "shape", "dtype", "tobytes",
     "small_types", "array_of_numbers", "none", "dict", "tuple", "list", "str", "containers",
+    "expected_errors",
 )  # fmt: skip
 
 _SMALL = 1 << 15
@@ -76,7 +77,9 @@ declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare void @PyErr_Clear()
+declare i32 @PyErr_ExceptionMatches(ptr)
 declare ptr @PyErr_Occurred()
+declare ptr @PyErr_NoMemory()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
@@ -101,13 +104,27 @@ define i32 @entry(ptr %table, ptr %doors) {
   ret i32 0
 }
 
-; The attribute of an object as a new reference; null, and no error, if there is none.
+; Forget an error that tells that Python has to do the call.  Any other, as of a signal's handler
+; that ran within a method of the user, stays set, and the way to Python ends with it.
+define internal void @forget() {
+  %kinds = load ptr, ptr OBJECT.expected_errors
+  %expected = call i32 @PyErr_ExceptionMatches(ptr %kinds)
+  %is_expected = icmp ne i32 %expected, 0
+  br i1 %is_expected, label %clear, label %done
+clear:
+  call void @PyErr_Clear()
+  br label %done
+done:
+  ret void
+}
+
+; The attribute of an object as a new reference; null if there is none.
 define internal ptr @attribute(ptr %x, ptr %name) {
   %found = call ptr @PyObject_GetAttr(ptr %x, ptr %name)
   %none = icmp eq ptr %found, null
   br i1 %none, label %clear, label %done
 clear:
-  call void @PyErr_Clear()
+  call void @forget()
   br label %done
 done:
   ret ptr %found
@@ -167,18 +184,23 @@ nothing:
 
 ; The route under a key, a new reference; null if there is none.  The key's reference is taken.
 define internal ptr @find(ptr %table, ptr %key) {
+entry:
+  %no_table = icmp eq ptr %table, null
+  br i1 %no_table, label %done, label %look
+look:
   %found = call ptr @PyDict_GetItemWithError(ptr %table, ptr %key)
   %none = icmp eq ptr %found, null
   br i1 %none, label %clear, label %keep
 clear:
-  call void @PyErr_Clear()
+  call void @forget()
   br label %done
 keep:
   call void @Py_IncRef(ptr %found)
   br label %done
 done:
+  %route = phi ptr [null, %entry], [null, %clear], [%found, %keep]
   call void @Py_DecRef(ptr %key)
-  ret ptr %found
+  ret ptr %route
 }
 
 ; The address of the plan of a route.
@@ -226,6 +248,12 @@ done:
   ret ptr %value
 declined:
   call void @release(ptr %walk)
+  %error = call ptr @PyErr_Occurred()
+  %may_go_on = icmp eq ptr %error, null
+  br i1 %may_go_on, label %decline, label %raise
+raise:
+  ret ptr null
+decline:
   %none = load ptr, ptr OBJECT.not_implemented
   call void @Py_IncRef(ptr %none)
   ret ptr %none
@@ -256,9 +284,9 @@ begin:
   %third = getelementptr ptr, ptr %args, i64 2
   %params = load ptr, ptr %third
   %n_operands = call i64 @PyTuple_Size(ptr %operands)
-  %is_tuple = icmp sge i64 %n_operands, 0
-  br i1 %is_tuple, label %open, label %no_tuple
-no_tuple:
+  %is_short_tuple = icmp ule i64 %n_operands, MOST_LEAVES
+  br i1 %is_short_tuple, label %open, label %other
+other:
   call void @PyErr_Clear()
   br label %slow
 open:
@@ -327,6 +355,12 @@ done:
   ret ptr %out
 slow:
   call void @release(ptr %walk)
+  %error = call ptr @PyErr_Occurred()
+  %may_go_on = icmp eq ptr %error, null
+  br i1 %may_go_on, label %slow_call, label %raise
+raise:
+  ret ptr null
+slow_call:
   %fallback = load ptr, ptr OBJECT.process_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 4, ptr null)
   ret ptr %slowly
@@ -398,8 +432,21 @@ done:
   ret ptr %out
 slow:
   call void @release(ptr %walk)
+  %error = call ptr @PyErr_Occurred()
+  %may_go_on = icmp eq ptr %error, null
+  br i1 %may_go_on, label %slow_call, label %raise
+raise:
+  ret ptr null
+slow_call:
   %n_all = add i64 %n_values, 1
-  %all = alloca ptr, i64 %n_all
+  %bytes_all = mul i64 %n_all, 8
+  %all = call ptr @malloc(i64 %bytes_all)
+  %no_memory = icmp eq ptr %all, null
+  br i1 %no_memory, label %out_of_memory, label %prepend
+out_of_memory:
+  %error_set = call ptr @PyErr_NoMemory()
+  ret ptr null
+prepend:
   store ptr %self, ptr %all
   %rest = getelementptr ptr, ptr %all, i64 1
   %bytes = mul i64 %n_values, 8
@@ -407,6 +454,7 @@ slow:
   %n_self = add i64 %n, 1
   %fallback = load ptr, ptr OBJECT.call_slowly
   %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
+  call void @free(ptr %all)
   ret ptr %slowly
 }
 

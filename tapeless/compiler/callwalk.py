@@ -15,7 +15,8 @@ the same keys, and knows the types in `containers`: their descriptions are None 
 token, for which there is no route.
 
 A walk has the leaves that it met, to each of which it has a reference, since another thread may
-take them out of their containers meanwhile.  In the place of a NumPy array it has an Array.
+take them out of their containers meanwhile.  So may the collector of garbage when a tuple is made:
+what was read from a container is held before that.  In the place of a NumPy array it has an Array.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ copy:
   %no_data = icmp eq ptr %data, null
   br i1 %no_data, label %failed, label %wrap
 failed:
-  call void @PyErr_Clear()
+  call void @forget()
   call void @Py_DecRef(ptr %aval)
   ret ptr null
 wrap:
@@ -94,7 +95,7 @@ ask:
   %raised = icmp eq ptr %made, null
   br i1 %raised, label %clear, label %look
 clear:
-  call void @PyErr_Clear()
+  call void @forget()
   ret ptr null
 look:
   %none = load ptr, ptr OBJECT.none
@@ -245,7 +246,7 @@ describe:
   %undescribed = icmp eq ptr %found, null
   br i1 %undescribed, label %clear, label %described
 clear:
-  call void @PyErr_Clear()
+  call void @forget()
   br label %done
 described:
   %none = load ptr, ptr OBJECT.none
@@ -292,6 +293,9 @@ one:
 look:
   %its_name = load ptr, ptr %name
   %its_value = load ptr, ptr %value
+  %double_i = mul i64 %i, 2
+  %first = add i64 %double_i, 1
+  %second = add i64 %double_i, 2
   %name_type = call ptr @PyObject_Type(ptr %its_name)
   call void @Py_DecRef(ptr %name_type)
   %is_text = icmp eq ptr %name_type, %text
@@ -300,13 +304,14 @@ plain:
   call void @Py_IncRef(ptr %its_name)
   br label %named
 typed:
+  call void @Py_IncRef(ptr %its_name)
+  call void @Py_IncRef(ptr %its_value)
+  %h0 = call i32 @PyTuple_SetItem(ptr %parts, i64 %first, ptr %its_name)
+  %h1 = call i32 @PyTuple_SetItem(ptr %parts, i64 %second, ptr %its_value)
   %pair = call ptr @pair(ptr %its_name)
   br label %named
 named:
   %known = phi ptr [%its_name, %plain], [%pair, %typed]
-  %double_i = mul i64 %i, 2
-  %first = add i64 %double_i, 1
-  %second = add i64 %double_i, 2
   %p0 = call i32 @PyTuple_SetItem(ptr %parts, i64 %first, ptr %known)
   %token = call ptr @token(ptr %its_value, ptr %walk)
   %none = icmp eq ptr %token, null
@@ -355,7 +360,7 @@ look:
   %gone = icmp eq ptr %item, null
   br i1 %gone, label %clear, label %ask
 clear:
-  call void @PyErr_Clear()
+  call void @forget()
   br label %bad
 ask:
   %token = call ptr @token(ptr %item, ptr %walk)

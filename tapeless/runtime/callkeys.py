@@ -28,6 +28,7 @@ from tapeless.util.cache import BoundedTable
 __all__ = ["Steps", "Token", "Walk", "containers", "token_of", "tokens_of"]
 
 callbuild = lazy.load("tapeless.compiler.callbuild")
+callwalk = lazy.load("tapeless.compiler.callwalk")
 
 Token = ShapedArray | type
 _PLAIN = frozenset(
@@ -66,13 +67,14 @@ class Walk:
     leaves: those that were met; order: their numbers, in the order in which they are arguments.
     """
 
-    __slots__ = ("is_known", "leaves", "order")
+    __slots__ = ("_levels", "is_known", "leaves", "order")
 
     def __init__(self) -> None:
         """Start before the first argument."""
         self.leaves: list[Any] = []
         self.order: list[int] = []
         self.is_known = True
+        self._levels = 0
 
     def argument(self, x: Any) -> Any:
         """Return the token of the next argument."""
@@ -100,9 +102,20 @@ class Walk:
         if kind is None:
             self.leaves.append(x)
             return token_of(x), [len(self.leaves) - 1]
+        if kind.label == "none":
+            return type(x), []
+        if self._levels == callwalk.MOST_LEVELS:
+            self.is_known = False
+        if not self.is_known:
+            return None, []
+        self._levels += 1
+        found = self._container(x, kind)
+        self._levels -= 1
+        return found
+
+    def _container(self, x: Any, kind: registry.NodeType) -> tuple[Any, list[int]]:
+        """Return the same for a container."""
         match kind.label:
-            case "none":
-                return type(x), []
             case "dict":
                 return self._dict(x)
             case "tuple" | "list":

@@ -148,6 +148,7 @@ def _objects() -> ctypes.Array:
         "list": list,
         "str": str,
         "containers": containers,
+        "expected_errors": (TypeError, AttributeError, IndexError),
     }
     listed = [objects.get(name, sys.intern(name)) for name in callstub.OBJECTS]
     _kept.append(listed)
@@ -248,7 +249,9 @@ def plan_for(
     """Return the plan of a call; None where only Python code is right."""
     if not _is_ready() or executable.donated or executable.is_apart:
         return None
-    if len(tokens) > callwalk.MOST_LEAVES:
+    n_values = len(executable.results) if tree is None else tree.node.num_nodes
+    n_places = len(executable.consts) + len(executable.output_bytes) + n_values
+    if len(tokens) > callwalk.MOST_LEAVES or n_places > callplan.MOST_PLACES:
         return None
     if any(place < 0 for place in executable.results):
         return None

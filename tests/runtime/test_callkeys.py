@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import sys
 
 import numpy as np
@@ -255,3 +256,169 @@ def test_a_container_may_lose_its_contents_during_the_call():
         one, other = f(tree)
         np.testing.assert_array_equal(one, np.arange(3.0) + k)
         np.testing.assert_array_equal(other, np.arange(3.0) + k + 1)
+
+
+class Name:
+    """A key of dicts whose methods may do anything."""
+
+    def __init__(self, text, on_hash=lambda: None):
+        """on_hash: called before each hash."""
+        self.text, self.on_hash = text, on_hash
+
+    def __hash__(self):
+        """Hash the text."""
+        self.on_hash()
+        return hash(self.text)
+
+    def __eq__(self, other):
+        """Compare texts."""
+        return isinstance(other, Name) and self.text == other.text
+
+    def __lt__(self, other):
+        """Sort by text."""
+        return self.text < other.text
+
+
+def test_errors_of_names_come_through():
+    """A result whose key has no hash any more raises at each call; references stay balanced."""
+    failing = []
+
+    def refuse():
+        """Raise, once armed."""
+        if failing:
+            raise RuntimeError("no hash")
+
+    names = Name("a"), Name("b", refuse)
+    f = jax.jit(lambda x: {names[0]: x, names[1]: x + 1})
+    x = array(1)
+    for _ in range(3):
+        f(x)
+    failing.append(True)
+    counts = []
+    for _ in range(100):
+        with pytest.raises(RuntimeError, match="no hash"):
+            f(x)
+        counts.append(sys.getrefcount(x))
+    assert counts[-1] == counts[50]
+    failing.clear()
+    np.testing.assert_array_equal(f(x)[names[1]], np.arange(3.0) + 2)
+
+
+def test_interrupts_in_names_are_not_lost():
+    """What a signal's handler raises within a method of a key ends the call."""
+    raising = []
+
+    def interrupt():
+        """Raise what is to be raised, once."""
+        if raising:
+            raise raising.pop()
+
+    tree = {Name("a", interrupt): array(1)}
+    f = jax.jit(lambda tree: jax.tree.leaves(tree)[0] * 2)
+    for _ in range(3):
+        f(tree)
+    for error in (KeyboardInterrupt, TimeoutError):
+        raising.append(error)
+        with pytest.raises(error):
+            f(tree)
+    np.testing.assert_array_equal(f(tree), (np.arange(3.0) + 1) * 2)
+
+
+def test_structures_that_change_during_the_call_get_no_route():
+    """A later call with the new structure is traced for it."""
+    layer = Layer(array(1), array(2), "old")
+    tree = {"old": layer}
+
+    def rename(tree):
+        """Rename what the argument was made of; the argument itself is a copy."""
+        layer.name = "new"
+        return tree
+
+    f = jax.jit(rename)
+    f(tree)
+    for _ in range(3):
+        assert f({"old": Layer(array(1), array(2), "new")})["old"].name == "new"
+
+    def move(tree):
+        """Give the item another name."""
+        given["new"] = given.pop("old")
+        return tree
+
+    given = {"old": array(1)}
+    f = jax.jit(move)
+    f(given)
+    given["old"] = array(2)
+    for _ in range(3):
+        assert list(f({"new": array(1)})) == ["new"]
+
+
+def test_settings_that_change_during_the_call_get_no_route():
+    """A later call under the new settings is traced under them."""
+
+    def switch(x):
+        """Make zeros, then switch to wide types."""
+        zeros = jnp.zeros(2)
+        jax.config.update("jax_enable_x64", True)
+        return zeros
+
+    f = jax.jit(switch)
+    x = array(1)
+    try:
+        assert f(x).dtype == np.float32
+        for _ in range(3):
+            assert f(x).dtype == np.float64
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+
+def test_trees_may_be_deeper_than_python_code_can_call_itself():
+    """As deep as `tree` goes."""
+    tree = array(1)
+    for _ in range(3000):
+        tree = [tree]
+    f = jax.jit(lambda tree: jax.tree.map(lambda x: x + 1, tree))
+    for _ in range(3):
+        (leaf,) = jax.tree.leaves(f(tree))
+        np.testing.assert_array_equal(leaf, np.arange(3.0) + 2)
+
+
+def test_results_of_any_number_of_parts():
+    """More than the stack would hold."""
+    f = jax.jit(lambda x: [x, [None] * 1_200_000])
+    for _ in range(3):
+        x, nothing = f(array(1))
+        np.testing.assert_array_equal(x, np.arange(3.0) + 1)
+        assert len(nothing) == 1_200_000
+
+
+def test_a_dict_may_be_emptied_by_the_collector_of_garbage():
+    """A finalizer may run wherever the walk makes a tuple; what the walk has read stays alive."""
+
+    class Garbage:
+        """A cycle that empties a dict when it is collected."""
+
+        def __init__(self, tree):
+            """Close the cycle."""
+            self.tree, self.itself = tree, self
+
+        def __del__(self):
+            """Empty the dict, and use its memory again."""
+            self.tree.clear()
+            self.again = [Name("z") for _ in range(60)], [array(k) for k in range(20)]
+
+    f = jax.jit(lambda tree: list(tree.values()))
+    f({Name(str(10 + k)): array(k) for k in range(20)})
+    thresholds = gc.get_threshold()
+    for trial in range(60):
+        tree = {Name(str(10 + k)): array(k) for k in range(20)}
+        gc.collect(0)
+        gc.disable()
+        Garbage(tree)
+        gc.set_threshold(1 + trial, 1000, 1000)
+        gc.enable()
+        try:
+            results = f(tree)
+        finally:
+            gc.set_threshold(*thresholds)
+        for k, result in enumerate(results):
+            np.testing.assert_array_equal(result, np.arange(3.0) + k)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import dtypes
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array
 
@@ -182,3 +183,42 @@ def test_numpy_arrays_of_other_elements_are_refused(x):
     f(np.arange(3, dtype=np.float32))
     with pytest.raises(TypeError, match=r"as an abstract array[\s\S]*at path x"):
         f(x)
+
+
+def test_arguments_of_any_number():
+    """More than the stack would hold go to Python code."""
+    x = jnp.ones(2)
+    f = jax.jit(lambda *args: args[-1])
+    f(x)
+    with jax.disable_jit():
+        assert f(*[x] * 1_200_000) is x
+
+
+def test_a_function_without_fields_has_no_routes():
+    """As one that was made by `__new__` alone."""
+    f = jax.jit(lambda x: x)
+    f(1.0)
+    with pytest.raises(AttributeError):
+        type(f).__new__(type(f))(1.0)
+
+
+def test_interrupts_in_conversions_are_not_lost(monkeypatch):
+    """What a signal's handler raises as a NumPy array is converted ends the call."""
+    raising = []
+    supported = dtypes.is_supported
+
+    def interrupt(dtype):
+        """Raise, once armed."""
+        if raising:
+            raise raising.pop()
+        return supported(dtype)
+
+    monkeypatch.setattr(dtypes, "is_supported", interrupt)
+    x = np.ones((300, 300), np.float32)
+    f = jax.jit(lambda x: x * 2)
+    for _ in range(3):
+        f(x)
+    raising.append(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        f(x)
+    np.testing.assert_array_equal(f(x), x * 2)
