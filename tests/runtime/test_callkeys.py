@@ -404,11 +404,12 @@ def test_a_dict_may_be_emptied_by_the_collector_of_garbage():
         def __del__(self):
             """Empty the dict, and use its memory again."""
             self.tree.clear()
-            self.again = [Name("z") for _ in range(60)], [array(k) for k in range(20)]
+            self.again = [bytes(size) for size in range(8, 160, 8) for _ in range(50)]
 
     f = jax.jit(lambda tree: list(tree.values()))
     f({Name(str(10 + k)): array(k) for k in range(20)})
     thresholds = gc.get_threshold()
+    pairs = [(k,) * 2 for k in range(3000)]  # the interpreter has no old ones left to give out
     for trial in range(60):
         tree = {Name(str(10 + k)): array(k) for k in range(20)}
         gc.collect(0)
@@ -420,5 +421,6 @@ def test_a_dict_may_be_emptied_by_the_collector_of_garbage():
             results = f(tree)
         finally:
             gc.set_threshold(*thresholds)
+        assert len(pairs) == 3000
         for k, result in enumerate(results):
             np.testing.assert_array_equal(result, np.arange(3.0) + k)
