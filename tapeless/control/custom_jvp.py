@@ -16,7 +16,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Tag, Value
 from tapeless.prims.common import instantiate
 from tapeless.transforms.transpose import backward
 
@@ -58,14 +58,15 @@ class CustomJVP(CustomCall):
         *,
         call_jaxpr: Program,
         jvp: Callable,
+        tag: Tag | None = None,
         **params: Any,
     ) -> tuple:
-        """Map the function and the rule."""
+        """Map the function and the rule, which may have captured values of the batch `tag`."""
         n_consts = params["num_consts"]
 
         def mapped(*inputs: Value) -> list[Value]:
             """Map the function."""
-            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims)
+            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims, tag)
 
         def mapped_jvp(primals: Sequence[Value], tangents: Sequence) -> tuple:
             """Map the rule; a zero tangent stays one."""
@@ -85,7 +86,7 @@ class CustomJVP(CustomCall):
                 outs, out_tangents = jvp(values, tans)
                 return [*outs, *map(instantiate, out_tangents)]
 
-            outs = map_front(rule, axis, [*primals, *given], [*own_dims, *tangent_dims])
+            outs = map_front(rule, axis, [*primals, *given], [*own_dims, *tangent_dims], tag)
             half = len(outs) // 2
             return outs[:half], outs[half:]
 

@@ -15,7 +15,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.primitive import Values
-from tapeless.core.trace import Axis, Context, Value
+from tapeless.core.trace import Axis, Context, Tag, Value
 from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.stage import stage_flat
@@ -54,9 +54,13 @@ def map_front(
     axis: Axis,
     args: Sequence[Value],
     dims: Sequence,
+    tag: Tag | None = None,
 ) -> list[Value]:
-    """Map a flat function; all its results get the mapped axis in front."""
-    outs, out_dims = batch_flat(function, axis, args, dims)
+    """Map a flat function; all its results get the mapped axis in front.
+
+    tag: of the batch that what the function captured may belong to.
+    """
+    outs, out_dims = batch_flat(function, axis, args, dims, tag)
     placed = zip(outs, out_dims, strict=True)
     return [batch_dim_to(out, dim, 0, axis.size) for out, dim in placed]
 
@@ -67,6 +71,7 @@ class CustomCall(ProgramPrimitive):
     hidden = {"num_consts": ...}
     evaluated_in_python = True
     inline_program = True
+    maps_functions = True
 
     def abstract(
         self,

@@ -26,7 +26,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.ref import is_ref
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Tag, Value
 from tapeless.dtypes import float0
 from tapeless.prims.common import apply, batch_dim_to, instantiate, is_float0
 from tapeless.transforms.batch import batch_flat
@@ -66,14 +66,21 @@ class CustomVJP(CustomCall):
         return outs, tuple(Zero(aval) if is_float0(aval) else t for t, aval in pairs)
 
     def batch(
-        self, axis: Axis, args: Values, dims: Sequence, *, call_jaxpr: Program, **params: Any
+        self,
+        axis: Axis,
+        args: Values,
+        dims: Sequence,
+        *,
+        call_jaxpr: Program,
+        tag: Tag | None = None,
+        **params: Any,
     ) -> tuple:
-        """Map the function and both rules."""
+        """Map the function and both rules, which may have captured values of the batch `tag`."""
         fwd, bwd, n_consts = params["fwd"], params["bwd"], params["num_consts"]
 
         def mapped(*inputs: Value) -> list[Value]:
             """Map the function."""
-            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims)
+            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims, tag)
 
         def mapped_fwd(inputs: Sequence[Value], perturbed: tuple[bool, ...]) -> tuple:
             """Map the forward rule; residuals that are Python scalars stay what they are."""
@@ -86,14 +93,14 @@ class CustomVJP(CustomCall):
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
-            outs, out_dims = batch_flat(rule, axis, inputs, dims[n_consts:])
+            outs, out_dims = batch_flat(rule, axis, inputs, dims[n_consts:], tag)
             placed = [
                 out if number >= n_outs and is_plain(out) else batch_dim_to(out, dim, 0, axis.size)
                 for number, (out, dim) in enumerate(zip(outs, out_dims, strict=True))
             ]
             return placed[:n_outs], placed[n_outs:]
 
-        mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]))
+        mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]), tag=tag)
         mapped_fwd.__name__ = fwd.__name__
         new = {**params, "call_jaxpr": mapped, "fwd": mapped_fwd, "bwd": mapped_bwd}
         outs = self.bind(*args, **new)
@@ -163,12 +170,17 @@ def _of_array(tangent: Value | Zero, primal: Value) -> Value | Zero:
 
 
 def batched_backward(
-    bwd: Callable, axis: Axis, dims: tuple[int | None, ...], residual_dims: tuple | None = None
+    bwd: Callable,
+    axis: Axis,
+    dims: tuple[int | None, ...],
+    residual_dims: tuple | None = None,
+    tag: Tag | None = None,
 ) -> Callable:
     """Return the backward rule of a mapped function.
 
     dims: the mapped axes of the arguments; an argument without one is shared by all rows, and its
     cotangent is the sum over the rows.
+    tag: of the batch that what the rule captured may belong to.
     """
 
     def mapped(residuals: Sequence[Value], cotangents: Sequence) -> list:
@@ -188,7 +200,7 @@ def batched_backward(
         given = [ct for ct, flag in zip(cotangents, nonzero, strict=True) if flag]
         own_dims = residual_dims or [None if is_plain(x) else 0 for x in residuals]
         in_dims = [*own_dims, *(0,) * len(given)]
-        results = map_front(rule, axis, [*residuals, *given], in_dims)
+        results = map_front(rule, axis, [*residuals, *given], in_dims, tag)
         return [_place(ct, dim) for ct, dim in zip(results, dims, strict=True)]
 
     mapped.__name__ = bwd.__name__

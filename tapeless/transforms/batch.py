@@ -68,9 +68,9 @@ class BatchTrace(Trace):
 
     __slots__ = ("axis",)
 
-    def __init__(self, parent: Trace, axis: Axis) -> None:
-        """axis: size and name of the batch."""
-        super().__init__(parent, Tag("vmap"))
+    def __init__(self, parent: Trace, axis: Axis, tag: Tag | None = None) -> None:
+        """axis: size and name of the batch.  tag: that of a batch that goes on, if it does."""
+        super().__init__(parent, tag or Tag("vmap"))
         self.axis = axis
 
     def process(self, prim: Primitive, args: tuple[Value, ...], params: dict) -> tuple[Value, ...]:
@@ -85,6 +85,8 @@ class BatchTrace(Trace):
         values = tuple([value for value, _ in pairs])
         dims = tuple([dim for _, dim in pairs])
         rule = prim.batch_collective if collective else prim.batch
+        if prim.maps_functions:
+            params = {**params, "tag": tag}
         outs, out_dims = under(self.parent, rule, self.axis, values, dims, **params)
         return tuple(map(self.wrap, outs, out_dims))
 
@@ -102,16 +104,23 @@ class BatchTrace(Trace):
 
 
 def batch_flat(
-    function: Callable[..., Sequence[Value]], axis: Axis, args: Sequence[Value], dims: Sequence[Dim]
+    function: Callable[..., Sequence[Value]],
+    axis: Axis,
+    args: Sequence[Value],
+    dims: Sequence[Dim],
+    tag: Tag | None = None,
 ) -> tuple[list[Value], list[Dim]]:
-    """Map a flat function over the axes `dims`; return whole results and their mapped axes."""
-    trace = BatchTrace(context.trace, axis)
+    """Map a flat function over the axes `dims`; return whole results and their mapped axes.
+
+    tag: of the batch that what the function captured may belong to, if that is still open.
+    """
+    trace = BatchTrace(context.trace, axis, tag if tag and tag.alive else None)
     try:
         with bind_axis(axis):
             outs = under(trace, function, *map(trace.wrap, args, dims))
         pairs = [trace.unwrap(out) for out in outs]
     finally:
-        trace.tag.alive = False
+        trace.tag.alive = trace.tag is tag
     del outs
     leaks.check(trace.tag)
     values = [value for value, _ in pairs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tapeless as jax
 from tapeless import lax
@@ -63,3 +64,35 @@ def test_captured_values_are_operands_that_the_rule_does_not_see():
 
     assert jax.jit(outer)(3.0) == 7.0
     np.testing.assert_array_equal([7.0, 7.0], jax.vmap(outer)(ROWS))
+
+
+def scaled_by(k):
+    """Return a function with a rule of its own, both of which use `k` from outside."""
+    g = jax.custom_jvp(lambda x: x * k)
+    g.defjvp(lambda p, t: (p[0] * k, 10.0 * k * t[0]))
+    return g
+
+
+def test_function_and_rule_may_use_rows_of_the_batch_around():
+    call = lambda x, k: scaled_by(k)(x)  # noqa: E731
+    k = np.arange(3, dtype=np.float32)
+    for mapped in (jax.vmap(call), jax.jit(jax.vmap(call)), jax.vmap(jax.jit(call))):
+        np.testing.assert_array_equal(ROWS * k[: len(ROWS)], mapped(ROWS, k[: len(ROWS)]))
+    k = k[: len(ROWS)]
+    slope = jax.grad(lambda x: jax.vmap(call)(x, k).sum())(ROWS)
+    np.testing.assert_allclose(10 * k, slope, rtol=1e-6)
+    loop = lambda x, k: lax.map(lambda x: jax.vmap(call)(x * k, k), x)  # noqa: E731
+    np.testing.assert_allclose(np.outer(ROWS, k * k), loop(ROWS, k), rtol=1e-6)
+
+
+def test_what_leaks_out_of_a_batch_is_still_refused():
+    kept = []
+
+    def call(x, k):
+        """Keep a value of the batch."""
+        kept.append(x * k)
+        return scaled_by(k)(x)
+
+    jax.vmap(call)(ROWS, ROWS)
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        jax.vmap(lambda x: scaled_by(kept[0])(x))(ROWS)

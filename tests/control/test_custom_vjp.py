@@ -64,3 +64,16 @@ def test_the_linear_operation_that_carries_the_rule_is_mapped():
     np.testing.assert_allclose(10 * np.sin(ROWS), wanted, rtol=1e-6)
     pullbacks = jax.vmap(lambda x: jax.vjp(f, x, 0.5)[1](1.0)[0])(ROWS)
     np.testing.assert_allclose([WANTED[0]] * 2, pullbacks, rtol=1e-6)
+
+
+def test_function_and_rules_may_use_rows_of_the_batch_around():
+    def call(x, k):
+        """Call a function that uses `k` from outside."""
+        g = jax.custom_vjp(lambda x: x * k)
+        g.defvjp(lambda x: (x * k, None), lambda _, ct: (10.0 * ct,))
+        return g(x)
+
+    for mapped in (jax.vmap(call), jax.jit(jax.vmap(call)), jax.vmap(jax.jit(call))):
+        np.testing.assert_array_equal(ROWS * ROWS, mapped(ROWS, ROWS))
+    slope = jax.grad(lambda x: jax.vmap(call)(x, ROWS).sum())(ROWS)
+    np.testing.assert_array_equal([10.0, 10.0], slope)
