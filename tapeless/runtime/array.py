@@ -400,7 +400,7 @@ def as_array(x: Any) -> Array:
     if isinstance(x, (np.ndarray, np.generic)):
         return array_from_numpy(x)
     if isinstance(x, (bool, int, float, complex)):
-        dtype = dtypes.python_scalar_dtype(type(x))
+        dtype = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
         if isinstance(x, int) and not isinstance(x, bool):
             x = _checked_int(x, dtype)
         return array_from_numpy(np.asarray(x, dtype), not isinstance(x, bool))

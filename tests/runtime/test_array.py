@@ -50,3 +50,14 @@ def test_a_deleted_array_says_so():
     )
     with pytest.raises(RuntimeError, match=wanted):
         x.numpy_view()
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_scalars_of_subclasses_are_values(kind):
+    """As what they are subclasses of; JAX takes them as well."""
+    x = type("Special", (kind,), {})(3)
+    f = jax.jit(lambda tree: tree[0])
+    for _ in range(3):
+        for out in (f([x]), jnp.positive(x)):
+            assert out.aval == f([kind(3)]).aval
+            assert out == 3
