@@ -108,7 +108,7 @@ def _weights(fweights: Any, aweights: Any, n: int) -> tuple[Value | None, Value 
         if aval.ndim > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
         if aval.shape[0] != n:
-            raise RuntimeError(f"incompatible numbers of samples and {name}")
+            raise RuntimeError(f"cov: incompatible numbers of samples and {name}")
         if name == "fweights" and not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError("fweights must be integer.")
         own = absolute(given)

@@ -212,7 +212,11 @@ def histogram2d(
     if count not in (1, 2):
         edges = asarray(bins)
         bins = [edges, edges]
-    points = transpose(asarray([x, y]))
+    rows = [asarray(x), asarray(y)]
+    shapes = [typeof(row).shape for row in rows]
+    if shapes[0] != shapes[1]:
+        raise TypeError(f"histogram2d: x and y must have one shape (n,), got {shapes}")
+    points = transpose(asarray(rows))
     counts, edges = histogramdd(points, bins, range, weights, density)
     return counts, edges[0], edges[1]
 

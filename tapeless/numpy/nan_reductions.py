@@ -35,6 +35,7 @@ from tapeless.prims import binary, bitwise
 from tapeless.prims.compare import ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
+from tapeless.prims.structural import broadcast_shapes
 from tapeless.prims.unary import bitwise_not, sqrt
 
 __all__ = [
@@ -191,7 +192,11 @@ def nanvar(
     if not is_inexact(x):
         return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     known = bitwise_not(_is_nan(x))
-    mask = known if where is None else bitwise.bitwise_and(known, asarray(where))
+    if where is None:
+        mask = known
+    else:
+        broadcast_shapes(typeof(known).shape, typeof(asarray(where)).shape)
+        mask = bitwise.bitwise_and(known, asarray(where))
     return var(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 

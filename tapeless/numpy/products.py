@@ -436,11 +436,11 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     check_arraylike("cross", a, b)
-    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    left, right = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if left.shape[-1] != 3 or right.shape[-1] != 3:
         raise ValueError("Dimension must be 3 for cross product")
-    x = [get_item(a, (..., i)) for i in range(3)]
-    y = [get_item(b, (..., i)) for i in range(3)]
+    x = [get_item(left, (..., i)) for i in range(3)]
+    y = [get_item(right, (..., i)) for i in range(3)]
     parts = []
     for i, j in ((1, 2), (2, 0), (0, 1)):
         first = _times(x[i], y[j])

@@ -32,7 +32,7 @@ from tapeless.prims.compare import gt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import conj, real
 from tapeless.prims.rules import highest, lowest
-from tapeless.prims.structural import broadcast_in_dim, expand_dims, reshape
+from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes, expand_dims, reshape
 from tapeless.prims.unary import sqrt, square
 
 __all__ = [
@@ -375,6 +375,8 @@ def broadcast_mask(where: Any, shape: tuple[int, ...]) -> Value:
             f"Cannot broadcast to shape with fewer dimensions: arr_shape={own} shape={shape}"
         )
     if own != shape:
+        if broadcast_shapes(own, shape) != shape:
+            raise ValueError(f"Incompatible shapes for broadcasting: where {own}, array {shape}")
         dims = tuple(range(len(shape) - len(own), len(shape)))
         mask = broadcast_in_dim(mask, shape, dims)
     return convert_element_type(mask, dtypes.default_int_dtype())

@@ -378,10 +378,9 @@ def dynamic_update_index_in_dim(
     """
     rank = len(shape_of(operand))
     axis = axis_argument(axis, rank)
-    if len(shape_of(update)) != rank:
-        update = expand_dims(update, (axis,))
+    window = update if len(shape_of(update)) == rank else expand_dims(update, (axis,))
     return dynamic_update_slice_in_dim(
-        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+        operand, window, index, axis, allow_negative_indices=allow_negative_indices
     )
 
 

@@ -22,7 +22,6 @@ update of one element costs one element.  Derivatives keep that property:
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -676,6 +675,7 @@ def _user_function(prim: ScatterOp, name: str, result: str, example: int) -> Cal
         )[0]
 
     function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
     function.__doc__ = (
         f"Return `operand` with {result}.\n\n"
         "operand: (n, m), scatter_indices: (k, 1), updates: e.g. (k, m) -> (n, m).\n\n"

@@ -199,6 +199,8 @@ def broadcast_like(arr: Value, like_arr: Value) -> Value:
            [1, 2]], dtype=int32)
     """
     shape, target = shape_of(arr), shape_of(like_arr)
+    if broadcast_shapes(shape, target) != tuple(target):
+        raise ValueError(f"broadcast_like: shape {shape} does not stretch to {target}")
     return broadcast_in_dim(arr, target, range(len(target) - len(shape), len(target)))
 
 

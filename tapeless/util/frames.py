@@ -55,6 +55,7 @@ _PASSING = (
 _CALLED = tuple(
     f"tapeless.{name}" for name in ("numpy", "scipy", "nn", "image", "ops", "random", "lax")
 )
+_OF_LAX = ("tapeless.prims", "tapeless.control")  # the functions in them; methods nobody calls
 _COMPILED = "tapeless.api.jit"  # some of them are compiled, and fail before they are entered
 _NOTE = "in "
 _MOST_PARTS = 8
@@ -244,6 +245,8 @@ def _is_of_a_library(frame: types.FrameType) -> bool:
     """Tell whether a frame is of a function that users call."""
     module = frame.f_globals.get("__name__", "")
     name = frame.f_code.co_name
+    if module.startswith(_OF_LAX):
+        return name == frame.f_code.co_qualname and not name.startswith("_")
     return module.startswith(_CALLED) and (name == "__call__" or not name.startswith(("_", "<")))
 
 

@@ -252,6 +252,11 @@ def indices_that_are_true(jax):
     return jax.numpy.ones((2, 3))[None, True].shape
 
 
+@case("(inf-2j)", "(inf+nanj)")
+def means_of_one_number(jax):
+    return str(complex(jax.numpy.mean(np.array([complex(np.inf, -2)], np.complex64))))
+
+
 @case((), "NameError: Found an unbound axis name: 3")
 def axis_names_of_nothing(jax):
     return jax.lax.pswapaxes((), 3, 1)

@@ -187,6 +187,11 @@ def test_of_nan_all_is_nan(name):
     assert np.isnan([function(np.nan, *arguments) for function in functions]).all()
 
 
+def test_the_probability_of_a_number_up_to_nan_is_nan():
+    assert np.isnan(ours.bernoulli.cdf(np.nan, 0.5))
+    assert ours.bernoulli.cdf(1.0, 0.5) == 1
+
+
 def test_quantiles_of_what_is_no_probability_are_nan():
     q = np.array([-0.5, 0.0, 0.5, 1.0, 1.5], np.float32)
     for function, expected in (

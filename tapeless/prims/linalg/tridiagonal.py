@@ -142,11 +142,11 @@ class TridiagonalSolve(Factorisation):
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, y, 3)
         if not dl.shape == d.shape == du.shape:
-            raise ValueError(
+            raise TypeError(
                 "tridiagonal_solve requires that all diagonal arguments have the same shape."
             )
         if d.shape != y.shape[:-1]:
-            raise ValueError(
+            raise TypeError(
                 "tridiagonal_solve requires that the leading ndim-1 dimensions of b equal the "
                 "dimensions of the diagonal arguments."
             )

@@ -297,6 +297,12 @@ def qr_multiply(
     a, c = promote_dtypes_inexact(a, c)
     q, *rest = lax.linalg.qr(a, pivoting=pivoting, full_matrices=False)
     q = jnp.conj(q) if conjugate else q
+    shared, of_q = (c.shape[-1], q.shape[-2]) if mode == "right" else (c.shape[0], q.shape[-1])
+    if shared != of_q:
+        raise ValueError(
+            f"qr_multiply multiplies c by Q on the side that mode={mode!r} says: Q of a, of shape "
+            f"{a.shape}, has extent {of_q} there, c, of shape {c.shape}, has {shared}"
+        )
     flat = c[None, :] if c.ndim == 1 and mode == "right" else c
     product = flat @ q if mode == "right" else q @ flat
     return (product[0] if c.ndim == 1 and mode == "right" else product, *rest)
@@ -331,6 +337,11 @@ def eigh(
         vectors, values = lax.linalg.eigh(a, lower=lower)
         return values if eigvals_only else (values, vectors)
     a, b = promote_dtypes_inexact(a, b)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.shape != b.shape:
+        raise ValueError(
+            f"Arguments a and b to linalg.eigh must have one shape [..., n, n], got {a.shape} and "
+            f"{b.shape}."
+        )
     values, vectors = _generalized_eigh(_mirrored(a, lower), _mirrored(b, lower), type)
     return values if eigvals_only else (values, vectors)
 

@@ -266,8 +266,9 @@ def poch(z: Any, m: Any) -> Value:
     Array([0.564, 3.323], dtype=float32)
     """
     z, m = promote_args_inexact("poch", z, m)
-    sign = gammasgn(z) * gammasgn(z + m)
-    value = sign * jnp.exp(gammaln(z + m) - gammaln(z))
+    end = jnp.add(z, m)
+    sign = gammasgn(z) * gammasgn(end)
+    value = sign * jnp.exp(gammaln(end) - gammaln(z))
     return jnp.where(m == 0, jnp.ones_like(value), value)
 
 

@@ -109,7 +109,7 @@ def _positive(
     q: Value,
 ) -> tuple[Value, Value, Value]:
     """Tell where p and q are positive; return them there, and 1 elsewhere."""
-    is_positive = (p > 0) & (q > 0)
+    is_positive = jnp.bitwise_and(p > 0, q > 0)
     one = const(p, 1)
     return is_positive, jnp.where(is_positive, p, one), jnp.where(is_positive, q, one)
 

@@ -137,6 +137,13 @@ _expn_function = wide_function(
 )
 
 
+def _fitting(*args: Any) -> list[Value]:
+    """Return arrays, or sequences, as arrays whose shapes fit by NumPy's rules."""
+    arrays = [array_of_sequence(x) for x in args]
+    lax.broadcast_shapes(*map(jnp.shape, arrays))
+    return arrays
+
+
 def expn(n: Any, x: Any) -> Value:
     """Return E_n(x), the integral of exp(-x t) / t**n over t > 1, for x >= 0.
 
@@ -144,7 +151,7 @@ def expn(n: Any, x: Any) -> Value:
     Array(0.14849551, dtype=float32)
     """
     n, x = promote_args_inexact("expn", lax.stop_gradient(jnp.asarray(n)), x)
-    return _expn_function(n, x)
+    return _expn_function(*_fitting(n, x))
 
 
 def exp1(x: Any) -> Value:
@@ -345,7 +352,7 @@ def hyp1f1(
     >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
     Array([1.297, 1.718], dtype=float32)
     """
-    return _hyp1f1_function(*map(array_of_sequence, (a, b, x)))
+    return _hyp1f1_function(*_fitting(a, b, x))
 
 
 def _gauss_series(
@@ -428,4 +435,4 @@ def hyp2f1(
     >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
     Array([1.206, 1.545], dtype=float32)
     """
-    return _hyp2f1_function(*map(array_of_sequence, (a, b, c, x)))
+    return _hyp2f1_function(*_fitting(a, b, c, x))

@@ -53,8 +53,9 @@ def cdf(k: Any, p: Any) -> Value:
     Array([0.75, 1.  ], dtype=float32)
     """
     k, p = promote_args_inexact("bernoulli.cdf", k, p)
+    bad = jnp.bitwise_or(jnp.isnan(k), jnp.isnan(p)) | (p < 0) | (p > 1)
     value = jnp.where(k < 0, const(k, 0), jnp.where(k < 1, 1 - p, const(k, 1)))
-    return jnp.where(jnp.isnan(p) | (p < 0) | (p > 1), jnp.nan, value)
+    return jnp.where(bad, jnp.nan, value)
 
 
 def ppf(q: Any, p: Any) -> Value:

@@ -8,6 +8,7 @@ __all__ = ["PROMISES"]
 
 CALLBACKS = "tests/safety/test_callbacks.py::"
 CHECKING = "tests/api/test_checking.py::"
+BOUNDS = CHECKING + "test_an_index_out_of_bounds_is_an_error_with_index_size_axis_and_line"
 CHECKED = "tests/runtime/test_checked.py::"
 DISCHARGE = "tests/control/test_discharge.py::"
 MESSAGES = "tests/safety/test_messages.py::"
@@ -114,6 +115,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             'sys.__stdout__.write(text + "\\n")',
             CALLBACKS + "test_print_goes_through_sys_stdout_and_formats_as_python_does",
         ),
+        Mutation(
+            "a breakpoint writes to sys.stdout",
+            "tapeless/control/breakpoint.py",
+            "super().__init__(stdin=sys.stdin, stdout=sys.stdout)",
+            "super().__init__(stdin=sys.stdin, stdout=sys.__stdout__)",
+            CALLBACKS + "test_breakpoint_reads_commands_and_goes_on",
+        ),
     ),
     ("Callbacks may use the package, without hanging; their exceptions are the user's"): (
         Mutation(
@@ -160,6 +168,27 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             CHECKED + "test_the_operation_and_its_line_are_found",
         ),
         Mutation(
+            "debug_nans tells the operation",
+            "tapeless/transforms/instrument.py",
+            "NonFiniteFault(current_source(), name, word)",
+            'NonFiniteFault(current_source(), "operation", word)',
+            CHECKED + "test_the_operation_and_its_line_are_found[jit]",
+        ),
+        Mutation(
+            "debug_nans tells the line of the operation",
+            "tapeless/transforms/instrument.py",
+            "with override_source(eqn.source):",
+            "with override_source(UNKNOWN_SOURCE):",
+            CHECKED + "test_the_operation_and_its_line_are_found[jit]",
+        ),
+        Mutation(
+            "debug_nans looks at what a loop makes backwards",
+            "tapeless/transforms/instrument.py",
+            'if not getattr(eqn.primitive, "instrumented", False):',
+            "if True:",
+            CHECKED + "test_the_backward_pass_of_a_scan_tells_the_iteration",
+        ),
+        Mutation(
             "debug_nans tells the iteration of a loop",
             "tapeless/prims/check.py",
             'during = f", in iteration {numbers} of the loop" if counts else ""',
@@ -183,8 +212,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "the backward pass knows the lines of the forward pass",
             "tapeless/transforms/transpose.py",
-            "        walk.reach(eqn.source)\n        pairs",
-            "        pairs",
+            "        walk.reach(eqns[0].source)\n",
+            "",
             CHECKED + "test_in_the_backward_pass_the_line_is_that_of_the_forward_pass",
         ),
         Mutation(
@@ -289,6 +318,34 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "class OutOfBoundsError(JAXTypeError):",
             CHECKING + "test_other_faults_are_errors_with_a_line",
         ),
+        Mutation(
+            "the index is told",
+            "tapeless/prims/check.py",
+            "return int(place), self.axes[number % n]",
+            "return 0, self.axes[number % n]",
+            BOUNDS + "[jit-second axis]",
+        ),
+        Mutation(
+            "the axis is told",
+            "tapeless/prims/check.py",
+            "return int(place), self.axes[number % n]",
+            "return int(place), self.axes[0]",
+            BOUNDS + "[jit-second axis]",
+        ),
+        Mutation(
+            "the size is told",
+            "tapeless/prims/check.py",
+            "        size = self.shape[axis]\n",
+            "        size = self.shape[0]\n",
+            BOUNDS + "[jit-second axis]",
+        ),
+        Mutation(
+            "the line is told",
+            "tapeless/prims/check.py",
+            'return f"It happened on line {source.summary()}{during}."',
+            'return f"It happened{during}."',
+            BOUNDS + "[jit-second axis]",
+        ),
     ),
     "Keys that are used twice raise KeyReuseError": (
         Mutation(
@@ -338,6 +395,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "now",
             CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
         ),
+        Mutation(
+            "the variable is named",
+            "tapeless/runtime/captures.py",
+            "The variable {variable.name!r}, which",
+            "A variable, which",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
+        Mutation(
+            "globals are compared",
+            "tapeless/runtime/captures.py",
+            "lambda table=table, name=name: table.get(name, _MISSING)",
+            "lambda: _MISSING",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
     ),
     ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
         Mutation(
@@ -355,18 +426,25 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             CHECKING + "test_checks_of_one_function",
         ),
         Mutation(
+            "checks for what is no number are debug_nans",
+            "tapeless/api/checking.py",
+            '"nan": ("jax_debug_nans", True, False)',
+            '"nan": ("jax_debug_nans", False, False)',
+            CHECKING + "test_other_faults_are_errors_with_a_line[eager-nan]",
+        ),
+        Mutation(
+            "checks end with their block",
+            "tapeless/api/checking.py",
+            "            override.__exit__(*exception)\n",
+            "            pass\n",
+            CHECKING + "test_everything_is_off_by_default_and_afterwards",
+        ),
+        Mutation(
             "indices are checked in the loop that reads them",
             "tapeless/compiler/fuse.py",
             "if eqn.primitive is check_p:",
             "if False:",
             CHECKING + "test_indices_are_checked_in_the_loop_that_reads_them",
-        ),
-        Mutation(
-            "checks cost little",
-            "tapeless/compiler/fuse.py",
-            "if eqn.primitive is check_p:",
-            "if False:",
-            MESSAGES + "test_checks_cost_little",
         ),
         Mutation(
             "reductions check what they read",
@@ -421,6 +499,27 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "slots[place] = _choose(first, value, slots[place])",
             "pass",
             DISCHARGE + "test_the_record_tells_what_failed_first",
+        ),
+        Mutation(
+            "checkify has div checks",
+            "tapeless/api/functional_errors.py",
+            "div_checks = frozenset({DivisionByZeroError})",
+            "div_checks = frozenset()",
+            CHECKIFY + "test_errors_and_results_are_those_of_jax",
+        ),
+        Mutation(
+            "checkify has nan checks",
+            "tapeless/api/functional_errors.py",
+            "nan_checks = frozenset({NaNError})",
+            "nan_checks = frozenset()",
+            CHECKIFY + "test_errors_and_results_are_those_of_jax",
+        ),
+        Mutation(
+            "checkify has index checks",
+            "tapeless/api/functional_errors.py",
+            "index_checks = frozenset({OOBError})",
+            "index_checks = frozenset()",
+            CHECKIFY + "test_errors_and_results_are_those_of_jax",
         ),
         Mutation(
             "checkify tells of the first check that fails",

@@ -9,6 +9,10 @@ __all__ = ["PROMISES"]
 MESSAGES = "tests/safety/test_messages.py::"
 PAGES = "tests/test_errors.py::"
 PARITY = "tests/parity/errors/test_messages.py::"
+EXTENTS = (
+    "tests/parity/errors/test_extents.py::"
+    "test_an_extent_that_does_not_fit_is_told_with_the_function"
+)
 FRAMES = "tests/util/test_frames.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
@@ -140,6 +144,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             ),
             PARITY + "test_class_and_meaning_are_those_of_jax",
         ),
+        Mutation(
+            "messages say what JAX's say",
+            "tapeless/prims/common.py",
+            'f"{self.name} got incompatible shapes for broadcasting: {got}."',
+            'f"{self.name} cannot do that."',
+            PARITY + "test_class_and_meaning_are_those_of_jax",
+        ),
     ),
     (
         "Wrong shapes name the function, the arguments and their shapes; broadcasting "
@@ -151,6 +162,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "_tell_call(error, called)",
             "pass",
             FRAMES + "test_a_note_tells_the_function_and_its_arguments_unless_the_message_does",
+        ),
+        Mutation(
+            "functions of lax are named",
+            "tapeless/util/frames.py",
+            "    if module.startswith(_OF_LAX):\n",
+            "    if False:\n",
+            EXTENTS + "[lax.batch_matmul]",
+        ),
+        Mutation(
+            "extents that do not fit are refused as by JAX",
+            "tapeless/prims/structural.py",
+            "    if broadcast_shapes(shape, target) != tuple(target):\n",
+            "    if False:\n",
+            EXTENTS + "[lax.broadcast_like]",
         ),
         Mutation(
             "every function is named",

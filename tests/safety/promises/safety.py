@@ -202,6 +202,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "_ENTRY = ctypes.PYFUNCTYPE(",
             SIGNALS + "test_a_loop_in_another_thread_ends_by_ctrl_c_at_exit",
         ),
+        Mutation(
+            "a loop in a thread of Python's ends",
+            "tapeless/compiler/engine.py",
+            "_ENTRY = ctypes.CFUNCTYPE(",
+            "_ENTRY = ctypes.PYFUNCTYPE(",
+            SIGNALS + "test_a_loop_in_a_daemon_thread_ends_with_the_interpreter",
+        ),
     ),
     "fork, multiprocessing, pickle, cloudpickle, deep copies": (
         Mutation(
@@ -224,6 +231,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "    def __reduce__(self) -> tuple:",
             "    def reduced(self) -> tuple:",
             PROCESSES + "test_multiprocessing[spawn]",
+        ),
+        Mutation(
+            "arrays travel to forked processes",
+            "tapeless/runtime/array.py",
+            "    def __reduce__(self) -> tuple:",
+            "    def reduced(self) -> tuple:",
+            PROCESSES + "test_multiprocessing[fork]",
         ),
         Mutation(
             "tracers can be copied",
@@ -322,6 +336,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "    if isinstance(result, TooSlow):\n",
             "    if False:\n",
             FUZZ + "test_the_fuzzer_sees_crashes_hangs_and_faults",
+        ),
+        Mutation(
+            "differences from JAX are findings",
+            "tests/safety/fuzz.py",
+            '    return f"difference: {x!r}, not {y!r}"\n',
+            "    return None\n",
+            FUZZ + "test_what_is_known_to_differ_is_read_from_the_document",
         ),
         Mutation(
             "what is known to differ is read from the document",
