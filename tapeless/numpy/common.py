@@ -443,10 +443,11 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
 def strong_args_inexact(name: str, *args: Any) -> list[Value]:
     """Return operands as `promote_args_inexact` does, those with axes as strong: (n, m) -> (n, m).
 
-    So they come out of an operation with a constant that is no Python number.
+    So they come out of an operation with a constant that is no Python number.  They are no arrays
+    of NumPy, whose operators have other types.
     """
     values = promote_args_inexact(name, *args)
-    return [convert(x, dtype_of(x)) if shape(x) else x for x in values]
+    return [conversion.convert(x, dtype_of(x)) if shape(x) else x for x in values]
 
 
 # Arrays from objects

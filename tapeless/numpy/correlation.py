@@ -78,7 +78,8 @@ def cov(
     mean, total = reductions.average(x, axis=1, weights=weights, returned=True)
     total = get_item(total, 0)
     if weights is None:
-        divisor: Any = typeof(x).shape[1] - ddof
+        n = typeof(x).shape[1]
+        divisor: Any = n - ddof if n else 0
     else:
         divisor = _divisor(total, weights, spread, ddof)
     x = arithmetic.subtract(x, structural.expand_dims(mean, (1,)))

@@ -304,8 +304,8 @@ def _statistic(
 
 
 def _rounded_to(x: Value, kind: np.dtype) -> Value:
-    """Return the numbers in a dtype; rounded if it is one of integers."""
-    if not dtypes.issubdtype(kind, np.inexact) and dtypes.issubdtype(dtype_of(x), np.inexact):
+    """Return the numbers in a dtype; rounded if it is one of integers, truth values are not."""
+    if dtypes.issubdtype(kind, np.integer) and dtypes.issubdtype(dtype_of(x), np.inexact):
         x = rounded(x)
     return convert(x, kind)
 

@@ -59,3 +59,7 @@ def test_wrong_sequences():
         jnp.convolve(X[0], jnp.ones(0))
     with pytest.raises(ValueError, match="mode must be one of"):
         jnp.correlate(X[0], X[1], mode="wide")
+
+
+def test_cov_of_no_observations_is_nan():
+    assert np.isnan(jnp.cov(np.zeros((3, 0), np.float32))).all()

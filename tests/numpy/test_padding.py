@@ -40,6 +40,12 @@ def test_options_as_numpy(mode, options):
     np.testing.assert_array_equal(jnp.pad(X, ((2, 3), (4, 1)), mode=mode, **options), expected)
 
 
+def test_means_of_truth_values_are_not_rounded():
+    x = np.array([[True, False, True], [False, False, False]])
+    found = jnp.pad(x, 2, "mean", stat_length=2)
+    np.testing.assert_array_equal(found, np.pad(x, 2, "mean", stat_length=2))
+
+
 def test_a_function_fills_the_margin():
     def fill(vector, widths, axis, options):
         return vector.at[: widths[0]].set(9).at[vector.size - widths[1] :].set(8)

@@ -207,3 +207,10 @@ def test_kinds_of_generalized_problems_are_three():
 def test_rsf2csf_takes_arrays_of_numpy():
     t, _ = ours.rsf2csf(np.triu(A).astype("float32"), np.eye(5, dtype="float32"))
     np.testing.assert_allclose(t, np.triu(A), rtol=1e-6)
+
+
+def test_fiedler_companion_of_few_coefficients():
+    for a in (np.float32([2.0]), np.float32([2.0, 6.0])):
+        np.testing.assert_array_equal(ours.fiedler_companion(a), linalg.fiedler_companion(a))
+    with pytest.raises(ValueError, match="requires at least one coefficient"):
+        ours.fiedler_companion(np.float32([]))

@@ -190,5 +190,10 @@ def test_functions_that_take_sequences_in_jax(name: str, n: int) -> None:
 
 
 def test_loggamma_at_poles_is_scipys() -> None:
-    x = np.array([0.0, -0.0, -1.0, -3.0, -np.inf, np.inf, np.nan, -0.5], np.float32)
+    x = np.array([0, -0.0, -1, -3, -np.inf, np.inf, np.nan, -0.5, -1.5, -170.5], np.float32)
     np.testing.assert_allclose(ours.loggamma(x), special.loggamma(x), rtol=1e-5)
+
+
+def test_of_infinitely_many_there_are_infinitely_many_choices() -> None:
+    n, k = np.float32([np.inf, np.inf, 2.0**31, 2.0**31, 5]), np.float32([2, np.inf, 1, 0, np.inf])
+    np.testing.assert_allclose(ours.comb(n, k), special.comb(n, k), rtol=1e-6)

@@ -213,3 +213,8 @@ def test_ranks_and_quantiles_are_wide_in_the_wide_mode():
         x = np.array([0.25, 0.75], np.float32)
         assert ours.rankdata(x).dtype == np.float64
         assert ours.norm.ppf(x).dtype == ours.norm.isf(x).dtype == np.float64
+
+
+@pytest.mark.parametrize("function", [ours.norm.logpdf, ours.norm.pdf, ours.cauchy.logpdf])
+def test_halves_of_numpy_stay_halves(function):
+    assert function(np.ones(3, jax.numpy.bfloat16)).dtype == jax.numpy.bfloat16

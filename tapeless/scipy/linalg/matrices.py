@@ -187,7 +187,9 @@ def fiedler_companion(a: Any) -> Value:
     if a.ndim != 1:
         raise ValueError("Input 'a' must be 1-D array.")
     if a.shape[0] <= 2:
-        return jnp.array([[-(a / a[0])[1]]]) if a.shape[0] == 2 else jnp.zeros((0,), a.dtype)
+        if a.shape[0] == 0:
+            raise ValueError("fiedler_companion requires at least one coefficient, got none.")
+        return jnp.array([[-(a / a[0])[1]]]) if a.shape[0] == 2 else jnp.zeros((0, 0), a.dtype)
     a = a / a[0]
     n = a.shape[0] - 1
     c = jnp.zeros((n, n), a.dtype)

@@ -50,14 +50,13 @@ def gammaln(x: Any) -> Value:
 
 
 def loggamma(x: Any) -> Value:
-    """Return log gamma(x) for real x; NaN where gamma(x) is negative, and at its negative poles.
+    """Return log gamma(x) for real x; NaN for negative x, where the logarithm is complex.
 
     >>> jax.scipy.special.loggamma(jnp.array([0.25, 0.5])).round(3)
     Array([1.288, 0.572], dtype=float32)
     """
     (x,) = promote_args_inexact("loggamma", x)
-    is_positive = (x >= 0) | (gammasgn(x) > 0)
-    return jnp.where(is_positive, lax.lgamma(x), jnp.nan)
+    return jnp.where(x >= 0, lax.lgamma(x), jnp.nan)
 
 
 def gammasgn(x: Any) -> Value:
@@ -281,9 +280,10 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Value:  # noqa: N803
     total, k = promote_args_inexact("comb", N, k)
     if repetition:
         total = total + k - 1
-    value = jnp.exp(-jnp.log1p(total) - betaln(total - k + 1, k + 1))
+    value = jnp.exp(-jnp.log1p(total) - betaln(jnp.subtract(total, k) + 1, k + 1))
     whole = (total == jnp.floor(total)) & (k == jnp.floor(k))
     value = jnp.where(whole & (value < 2**22), jnp.round(value), value)
+    value = jnp.where((total == jnp.inf) & (k > 0) & (k < jnp.inf), jnp.inf, value)
     return jnp.where((k >= 0) & (total >= k), value, 0)
 
 
