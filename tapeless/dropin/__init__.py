@@ -17,6 +17,7 @@ name find what they would find in JAX.  An installed JAX is never loaded.
     finder.py    the import hook
     private.py   `jax._src` and `jaxlib`: the few names that libraries reach for
     run.py       `python -m tapeless`
+    children/    what processes find that the program starts
 """
 
 from tapeless.dropin.finder import install_as_jax

@@ -36,7 +36,15 @@ def _found(value: object) -> object:
     return value
 
 
-class Facade(types.ModuleType):
+class _Named(types.ModuleType):
+    """A module that is pickled by its name, as cloudpickle does it with plain modules."""
+
+    def __reduce__(self) -> tuple:
+        """Return how to find it again."""
+        return lazy.now, (self.__name__,)
+
+
+class Facade(_Named):
     """The module `jax.X`, whose public names are those of the module `tapeless.X`."""
 
     _public: frozenset[str]
@@ -70,8 +78,9 @@ class Facade(types.ModuleType):
             value = getattr(self._target, name)
         except AttributeError:
             raise missing(self, name) from None
-        if isinstance(value, types.ModuleType) and public_names(f"{self.__name__}.{name}"):
-            return lazy.now(f"{self.__name__}.{name}")
+        full = f"{self.__name__}.{name}"
+        if isinstance(value, types.ModuleType) and lazy.exists(full):
+            return lazy.now(full)
         self.__dict__[name] = value
         return value
 
@@ -82,7 +91,7 @@ class Facade(types.ModuleType):
         return sorted(here | {name for name in self.__dict__ if name.startswith("__")})
 
 
-class Table(types.ModuleType):
+class Table(_Named):
     """A module with a few names, each given as `module:attribute` or as a value."""
 
     _entries: Mapping[str, object]

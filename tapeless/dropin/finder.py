@@ -6,6 +6,7 @@ import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
+from pathlib import Path
 
 from tapeless.dropin.facade import Facade, Table
 from tapeless.dropin.private import TABLES
@@ -16,6 +17,8 @@ from tapeless.util.names import public_names
 __all__ = ["install_as_jax"]
 
 _ROOTS = ("jax", "jaxlib")
+# Processes that `multiprocessing` starts inherit `sys.path`: so this package is their `jax` too.
+_CHILDREN = str(Path(__file__).with_name("children"))
 
 
 class Finder:
@@ -24,21 +27,26 @@ class Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module of JAX, or raise ModuleNotFoundError."""
+        """Return the spec of a module of JAX, or None.
+
+        Where another finder has the module, as one that is installed to be edited, None would
+        load it: then ModuleNotFoundError is raised.
+        """
         if fullname.partition(".")[0] not in _ROOTS:
             return None
         if fullname not in TABLES and not self._is_public(fullname):
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+            others = [finder for finder in sys.meta_path if finder is not self]
+            if any(finder.find_spec(fullname, path, target) for finder in others):
+                raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+            return None
         # The protocol of loaders asks for `load_module`, which is deprecated.
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)  # pyrefly: ignore[bad-argument-type]
 
     def _is_public(self, fullname: str) -> bool:
-        """Tell whether a public module of JAX is here."""
-        if fullname == "jax":
-            return True
+        """Tell whether a name is a public module of JAX, no function or class, and is here."""
+        if public_names(fullname) is None and fullname not in _PACKAGES:
+            return False
         parent, _, last = fullname.rpartition(".")
-        if public_names(fullname) is None and last not in (public_names(parent) or ()):
-            return fullname in _PACKAGES
         return lazy.exists(_counterpart(fullname)) or hasattr(_target(parent), last)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -55,10 +63,10 @@ class Finder:
 _PACKAGES = {
     "jax.interpreters",
     "jax.example_libraries",
-    "jax.scipy.sparse",
     "jax.experimental.shard_map",
-    "jax.experimental.compilation_cache",
     "jax.experimental.sparse",
+    "jax.scipy.sparse",
+    "jax.version",
 }
 
 
@@ -94,4 +102,5 @@ def install_as_jax() -> None:
             f"{loaded[0]} is imported already: call tapeless.install_as_jax() before that"
         )
     sys.meta_path.insert(0, Finder())
+    sys.path.insert(1, _CHILDREN)
     present_as("jax.numpy")

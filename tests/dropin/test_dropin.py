@@ -1,5 +1,6 @@
 """`import jax` without JAX: programs, modules, missing names, and when JAX is loaded already."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -173,3 +174,100 @@ def test_a_class_that_a_library_enters_among_the_types_of_values():
         "print('pytype_aval_mappings' in dir(jax.core))"
     )
     assert printed == "[2. 3.] [2. 4.]\nTrue\n"
+
+
+def test_functions_are_no_modules_and_stay_functions():
+    printed = statements(
+        "import jax, importlib.util\n"
+        "for name in ['jax.jit', 'jax.config', 'jax.numpy.sin', 'jax.experimental.io_callback']:\n"
+        "    try:\n        importlib.import_module(name)\n"
+        "    except ModuleNotFoundError as error:\n        print(error)\n"
+        "print(jax.jit(jax.numpy.sin)(0.0), jax.config.jax_enable_x64)\n"
+        "print(importlib.util.find_spec('jax.nothing'), importlib.util.find_spec('jax.nn').name)"
+    )
+    assert printed == (
+        "No module named 'jax.jit'\nNo module named 'jax.config'\n"
+        "No module named 'jax.numpy.sin'\nNo module named 'jax.experimental.io_callback'\n"
+        "0.0 False\nNone jax.nn\n"
+    )
+
+
+@pytest.mark.parametrize("module", ["jax.interpreters.ad", "jax.version", "jax.experimental"])
+def test_modules_reached_by_attributes_are_those_that_are_imported(module):
+    printed = statements(
+        "import jax, importlib, jax.interpreters, jax.experimental\n"
+        f"print({module} is importlib.import_module({module!r}))\n"
+        f"try:\n    {module}.nothing\n"
+        "except AttributeError as error:\n    print(error, len(error.__notes__))\n"
+    )
+    assert printed == f"True\nmodule '{module}' has no attribute 'nothing' 1\n"
+
+
+def test_a_module_that_another_finder_has_is_not_loaded():
+    printed = statements(
+        "import sys, types, importlib.machinery\n"
+        "class Editable:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        return importlib.machinery.ModuleSpec(name, self)\n"
+        "    def create_module(self, spec):\n        print('created')\n"
+        "sys.meta_path.append(Editable())\n"
+        "try:\n    import jax.nothing\n"
+        "except ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    assert printed == "No module named 'jax.nothing'\n"
+
+
+def test_a_program_stays_the_main_module_when_it_has_ended(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import atexit, pickle, __main__\n"
+        "class Point:\n    pass\n"
+        "atexit.register(lambda: print(type(pickle.loads(pickle.dumps(Point()))) is Point))\n"
+        "print(__main__.Point is Point, __file__, __package__, __spec__)\n"
+    )
+    done = run("script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (f"True {script} None None\nTrue\n", "")
+
+
+def test_a_directory_an_archive_and_a_package(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    text = "import sys, jax\nprint(sys.argv, sys.path[0], __package__, jax.__version__)\n"
+    (package / "__main__.py").write_text(text)
+    shutil.make_archive(str(tmp_path / "archive"), "zip", package)
+    main, end = package / "__main__.py", "0.12.0.1\n"
+    directory = run("package", "a", cwd=tmp_path)
+    assert directory.stdout == f"['package', 'a'] {package}  {end}"
+    archive = run("archive.zip", cwd=tmp_path)
+    assert archive.stdout == f"['archive.zip'] {tmp_path / 'archive.zip'}  {end}"
+    (package / "__init__.py").touch()
+    module = run("-m", "package", "a", cwd=tmp_path)
+    assert module.stdout == f"['{main}', 'a'] {tmp_path} package {end}"
+
+
+def test_what_cannot_be_run_is_said_in_a_line(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "wrong.py").write_text("def f(:\n")
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    assert run("-m", "nothing").stderr == "python -m tapeless: No module named 'nothing'\n"
+    done = run("empty", cwd=tmp_path)
+    assert done.stderr == "python -m tapeless: can't find '__main__' module in 'empty'\n"
+    assert (run("-m", "nothing").returncode, done.returncode) == (1, 1)
+    done = run("wrong.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f'  File "{tmp_path}/wrong.py", line 1\n')
+    assert "Traceback" in run("-m", "broken", cwd=tmp_path).stderr
+
+
+def test_processes_that_a_program_starts_have_the_same_jax(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import multiprocessing, pickle, sys\n"
+        "import jax.numpy as jnp\n"
+        "def work(module):\n"
+        "    return type(module.ones(1)).__module__, 'jaxlib._jax' in sys.modules\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(work, [jnp]))\n"
+    )
+    done = run("script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("[('tapeless.runtime.array', False)]\n", "")
