@@ -38,6 +38,7 @@ from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
 from tapeless.compiler.slices import chunk_length, private_buffers
+from tapeless.compiler.sorttext import sorter_text
 from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import close_task, open_slice, open_task, taken_chunks
@@ -57,6 +58,7 @@ from tapeless.kernel.ir import (
     ends_in_fault,
 )
 from tapeless.kernel.panels import PANELS
+from tapeless.kernel.sorters import SORTERS
 from tapeless.kernel.strips import STRIPS
 from tapeless.util.records import record
 
@@ -607,6 +609,8 @@ class _Emitter:
             self.module.extras[call.symbol] = partial(strip_text, call.symbol)
         elif call.symbol.startswith(PANELS):
             self.module.extras[call.symbol] = partial(panel_text, call.symbol)
+        elif call.symbol.startswith(SORTERS):
+            self.module.extras[call.symbol] = partial(sorter_text, call.symbol)
         in_python = call.is_fault or call.symbol.startswith("host:")
         result = "i32" if in_python else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")

@@ -40,6 +40,7 @@ from tapeless.kernel.ir import (
     ends_in_fault,
 )
 from tapeless.kernel.panels import PANELS, panel_of
+from tapeless.kernel.sorters import SORTERS
 from tapeless.kernel.strips import STRIPS, strip_of
 from tapeless.prims.blas import NARROW
 from tapeless.util.records import record
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 _WEIGHTS = {"div": 4, "rem": 8, "sqrt": 6, "convert": 1.5, "rare": 2}
+_SORTED = 0.5  # for each element, and each halving of a line
 _RECIPE = 22
 _CHEAP = 8
 _INT64 = np.dtype(np.int64)
@@ -131,6 +133,9 @@ def _call_cost(call: Call) -> float:
     if call.symbol.startswith(PANELS):
         panel = panel_of(call.symbol)
         return max(1, panel.rows * panel.width * math.prod(_sizes(call.args[3:4])) / 8)
+    if call.symbol.startswith(SORTERS):
+        size = call.writes[0].size
+        return _SORTED * size * size.bit_length()
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
         return 1000 + largest**1.5

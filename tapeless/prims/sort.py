@@ -3,7 +3,8 @@
     sort[dimension=0 num_keys=1]: (n, m), (n, m) -> (n, m), (n, m)    by the first operand's columns
 
 Zeros of both signs are equal, NaNs are equal and last.  Complex numbers are ordered by their real
-parts, then by their imaginary parts.  All sorts are stable.  The loops are in `prims/sortloops.py`.
+parts, then by their imaginary parts.  All sorts are stable.  The loops are in `prims/sortloops.py`,
+and where they are routines of the compiler in `prims/wordsort.py`.
 
 The tangents follow their elements: they are gathered by the sorted positions.
 """
@@ -28,6 +29,7 @@ from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.sortloops import SHORT, counting_sort, insertion_sort
 from tapeless.prims.structural import broadcast_in_dim
+from tapeless.prims.wordsort import word_sort, word_sort_for
 
 __all__ = ["follow", "sort", "sort_key_val", "sort_p"]
 _BOOL = ShapedArray((), np.bool_)
@@ -104,6 +106,9 @@ class Sort(Primitive):
         **params: Any,
     ) -> tuple:
         size = outs[0].shape[dimension] if outs[0].shape else 1
+        plan = word_sort_for(b.registers, outs, size, num_keys)
+        if plan is not None:
+            return tuple(word_sort(b, args, outs, dimension, plan))
         if size > SHORT and outs[0].size:
             return tuple(counting_sort(b, args, outs, dimension, num_keys))
         targets = [b.buffer(out) for out in outs]

@@ -33,6 +33,7 @@ __all__ = [
     "insertion_sort",
     "line_index",
     "ordered",
+    "word_of",
 ]
 
 kernel_parts = lazy.load("tapeless.kernel.parts")
@@ -43,14 +44,14 @@ _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
 
 
-def _word(dtype: Any) -> np.dtype:
+def word_of(dtype: Any) -> np.dtype:
     """Return the unsigned dtype of the same width, or of a byte for narrower ones."""
     return np.dtype(f"uint{max(8, dtypes.itemsize_bits(dtype))}")
 
 
 def ordered(b: Any, x: Any) -> Any:
     """Return the unsigned integer that orders the real scalar x."""
-    dtype, word = x.dtype, _word(x.dtype)
+    dtype, word = x.dtype, word_of(x.dtype)
     bits = 8 * word.itemsize
     if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
         return b.convert(x, word)
@@ -214,7 +215,7 @@ class Counting:
             b.store(lines[0], i, raw(at))
 
         b.loop(self.size, start)
-        bits = 8 * _word(dtype).itemsize
+        bits = 8 * word_of(dtype).itemsize
         width = 11 if self.size >= LONG and bits > 16 else 8
         for shift in range(0, bits, width):
             self._pass(lines, key, shift, width)

@@ -387,8 +387,8 @@ def _written(call: ir.Call, extents: Mapping[ir.Index, int]) -> float:
 
 
 def _is_one_piece(symbol: str) -> bool:
-    """Tell whether a routine is not cut into pieces, as products are."""
-    return symbol.startswith("lapack:") or symbol.endswith("trsm")
+    """Tell whether a routine is not cut into pieces, as products are: factoring, and sorting."""
+    return symbol.startswith(("lapack:", "sorters:")) or symbol.endswith("trsm")
 
 
 def _is_open(statement: Any) -> bool:
