@@ -149,10 +149,12 @@ def difference(
 
     signs: of zeros, too.  coarse: a dtype that operands have, the results may be of wider ones.
     """
+    pair = [arrays_of(each) for each in (result, expected)]
     if key in DEFINED_BY:
+        dtypes = [each.dtype for arrays in pair for each in arrays]
+        names = [WIDTHS.get(dtype.name, dtype.name) for dtype in dtypes]
+        coarse = max([coarse, *names], key=lambda name: TOLERANCES.get(name, 0.0))
         pair = [DEFINED_BY[key](each) for each in (result, expected)]
-    else:
-        pair = [arrays_of(each) for each in (result, expected)]
     if len(pair[0]) != len(pair[1]):
         return f"{len(pair[0])} results, not {len(pair[1])}"
     for x, y in zip(*pair, strict=True):
