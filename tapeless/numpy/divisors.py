@@ -53,13 +53,15 @@ def gcd(x1: Any, x2: Any) -> Array:
     x1, x2 = _integers("gcd", x1, x2)
     aval = typeof(x1)
     shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
-    x1, x2 = broadcast(x1, shape), broadcast(x2, shape)
+    x1 = broadcast(x1, shape)
+    x2 = broadcast(x2, shape)
     return convert(_common(*_magnitudes(x1, x2)), aval.dtype, aval.weak_type)
 
 
 def _common(x1: Value, x2: Value) -> Value:
     """Return the greatest common divisor of unsigned integers, by Euclid's algorithm."""
-    zero, axes = const(x1, 0), range(typeof(x1).ndim)
+    zero = const(x1, 0)
+    axes = range(typeof(x1).ndim)
 
     def unfinished(pair: tuple) -> Value:
         """Some remainder is not 0 yet."""
