@@ -81,7 +81,7 @@ def nests_alike(
                     if users[buffer] == 1 and buffer not in given
                 )
                 described = [
-                    (buffer.shape, id(buffer.dtype), buffer.space, buffer in private)
+                    (buffer.shape, id(buffer.dtype), buffer in given, buffer in private)
                     for buffer in form.buffers
                 ]
                 found.setdefault((*described, *form.parts), []).append((loop, form))

@@ -9,6 +9,7 @@ import pytest
 
 import tapeless as jax
 from tapeless.compiler import emit
+from tapeless.compiler.alike import nests_alike
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Buffer, Loop
 from tests.compiler.native import F32, Work
@@ -81,6 +82,17 @@ def test_functions_give_the_same_bits(
     alone = make()
     assert functions(alone) == 0
     np.testing.assert_array_equal(got, alone.run(effort))
+
+
+def test_a_temporary_that_became_a_result_is_passed_as_one() -> None:
+    work = Work()
+    source = work.input(np.ones(N, F32))
+    temps = [work.temp((N,), F32) for _ in range(3)]
+    for temp in temps:
+        nest(work, source, temp, 0.5)
+    *alike, apart = work.body
+    found = nests_alike(tuple(work.body), {source, temps[-1]}, ())
+    assert set(found) == set(alike) and apart not in found
 
 
 def test_what_is_the_same_in_all_iterations_is_computed_once() -> None:
