@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 
-from tapeless.dropin.private import ADDED, ELSEWHERE
+from tapeless.dropin.private import ADDED, ELSEWHERE, REMOVED
 from tapeless.util import lazy
 from tapeless.util.names import public_names
 
@@ -23,7 +23,8 @@ def missing(module: types.ModuleType, name: str) -> AttributeError:
     Python looks among the names of the module for one that may have been meant.
     """
     shown = module.__name__
-    error = AttributeError(f"module {shown!r} has no attribute {name!r}", name=name, obj=module)
+    text = REMOVED.get(f"{shown}.{name}", f"module {shown!r} has no attribute {name!r}")
+    error = AttributeError(text, name=name, obj=module)
     error.add_note(_NOTE.format(module=shown))
     return error
 

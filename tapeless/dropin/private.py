@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ADDED", "ELSEWHERE", "TABLES"]
+__all__ = ["ADDED", "ELSEWHERE", "REMOVED", "TABLES"]
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -47,6 +47,8 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     ),
     "jax.experimental.pjit": ("pjit",),
     "jax.experimental.shard_map": ("shard_map",),
+    # jaxopt
+    "jax.scipy.sparse": ("linalg",),
     # SciPy and scikit-learn
     "jax.numpy": ("__array_api_version__", "__array_namespace_info__"),
     "jax.version": ("__version__", "__version_info__"),
@@ -56,6 +58,14 @@ ADDED: Mapping[str, tuple[str, ...]] = {
 ELSEWHERE: Mapping[str, Mapping[str, object]] = {
     # tfp, and with it distrax, rlax and dynamax: they enter a class of their own.
     "jax.core": {"pytype_aval_mappings": "tapeless.core.aval:aval_of_type"},
+}
+
+_MIGRATION = "https://docs.jax.dev/en/latest/migrate_pmap.html#drop-in-replacements"
+# Names that JAX has no more, and what it says of them.
+REMOVED: Mapping[str, str] = {
+    f"jax.{name}": f"jax.{name} is deprecated; use jax.device_put instead. See {_MIGRATION} for a "
+    "drop-in replacement."
+    for name in ("device_put_replicated", "device_put_sharded")
 }
 
 TABLES: Mapping[str, Mapping[str, object]] = {

@@ -210,7 +210,9 @@ def window_start(
 
 
 def _is_within(b: Any, place: Any, last: int) -> Any:
-    """Tell whether a place is one of 0, ..., last, by one comparison."""
+    """Tell whether a place is one of 0, ..., last, by one comparison; none is if `last` is -1."""
+    if last < 0:
+        return b.const(False, np.dtype(bool))
     # As a number without a sign, a negative place is larger than any that is in bounds.
     counted = b.convert(place, np.dtype(f"uint{8 * place.dtype.itemsize}"))
     return b.le(counted, min(last, int(dtypes.iinfo(place.dtype).max)))

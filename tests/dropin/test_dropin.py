@@ -271,3 +271,18 @@ def test_processes_that_a_program_starts_have_the_same_jax(tmp_path):
     )
     done = run("script.py", cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("[('tapeless.runtime.array', False)]\n", "")
+
+
+def test_names_that_jax_removed_say_what_to_use():
+    printed = statements(
+        "import jax\n"
+        "try:\n    jax.device_put_replicated\n"
+        "except AttributeError as error:\n    print(error)"
+    )
+    assert printed.startswith(
+        "jax.device_put_replicated is deprecated; use jax.device_put instead."
+    )
+
+
+def test_linear_algebra_of_sparse_arrays_is_an_attribute():
+    assert statements("import jax.scipy as jsp\nprint(jsp.sparse.linalg.cg.__name__)") == "cg\n"
