@@ -20,11 +20,11 @@ __all__ = ["BUILD_TEXT", "STEPS"]
 
 STEPS = ("leaf", "constant", "tuple", "list", "dict", "call")
 
-BUILD_TEXT = """
-; The tuple or list of n values, whose references it takes.
-define internal ptr @tuple_of(ptr %values, i64 %n) {
+_SEQUENCE_TEXT = """
+; The sequence of n values, whose references it takes.
+define internal ptr @NAME(ptr %values, i64 %n) {
 entry:
-  %tuple = call ptr @PyTuple_New(i64 %n)
+  %made = call ptr @PyKIND_New(i64 %n)
   br label %test
 test:
   %i = phi i64 [0, %entry], [%next, %put]
@@ -33,31 +33,15 @@ test:
 put:
   %at = getelementptr ptr, ptr %values, i64 %i
   %x = load ptr, ptr %at
-  %s = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %x)
+  %s = call i32 @PyKIND_SetItem(ptr %made, i64 %i, ptr %x)
   %next = add i64 %i, 1
   br label %test
 done:
-  ret ptr %tuple
+  ret ptr %made
 }
+"""
 
-define internal ptr @list_of(ptr %values, i64 %n) {
-entry:
-  %list = call ptr @PyList_New(i64 %n)
-  br label %test
-test:
-  %i = phi i64 [0, %entry], [%next, %put]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %put, label %done
-put:
-  %at = getelementptr ptr, ptr %values, i64 %i
-  %x = load ptr, ptr %at
-  %s = call i32 @PyList_SetItem(ptr %list, i64 %i, ptr %x)
-  %next = add i64 %i, 1
-  br label %test
-done:
-  ret ptr %list
-}
-
+_STEPS_TEXT = """
 ; A dict of n values, whose references it takes; null if a key raises.
 define internal ptr @dict_of(ptr %values, i64 %n, ptr %object) {
 entry:
@@ -165,3 +149,11 @@ done:
   ret ptr %whole
 }
 """
+
+BUILD_TEXT = "".join(
+    [
+        _SEQUENCE_TEXT.replace("NAME", "tuple_of").replace("KIND", "Tuple"),
+        _SEQUENCE_TEXT.replace("NAME", "list_of").replace("KIND", "List"),
+        _STEPS_TEXT,
+    ]
+)
