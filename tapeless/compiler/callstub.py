@@ -212,6 +212,14 @@ define internal ptr @plan_of(ptr %route) {
 """
 
 _DOORS = """
+; Give a walk's references back; tell whether Python may do the call instead: no error is set.
+define internal i1 @released_without_error(ptr %walk) {
+  call void @release(ptr %walk)
+  %error = call ptr @PyErr_Occurred()
+  %none = icmp eq ptr %error, null
+  ret i1 %none
+}
+
 ; A builtin function of the leaves, whose `self` is the address of a plan: the results, or
 ; NotImplemented.
 define internal ptr @run(ptr %self, ptr %args, i64 %n) {
@@ -247,9 +255,7 @@ done:
   call void @release(ptr %walk)
   ret ptr %value
 declined:
-  call void @release(ptr %walk)
-  %error = call ptr @PyErr_Occurred()
-  %may_go_on = icmp eq ptr %error, null
+  %may_go_on = call i1 @released_without_error(ptr %walk)
   br i1 %may_go_on, label %decline, label %raise
 raise:
   ret ptr null
@@ -354,9 +360,7 @@ done:
   call void @release(ptr %walk)
   ret ptr %out
 slow:
-  call void @release(ptr %walk)
-  %error = call ptr @PyErr_Occurred()
-  %may_go_on = icmp eq ptr %error, null
+  %may_go_on = call i1 @released_without_error(ptr %walk)
   br i1 %may_go_on, label %slow_call, label %raise
 raise:
   ret ptr null
@@ -431,9 +435,7 @@ done:
   call void @release(ptr %walk)
   ret ptr %out
 slow:
-  call void @release(ptr %walk)
-  %error = call ptr @PyErr_Occurred()
-  %may_go_on = icmp eq ptr %error, null
+  %may_go_on = call i1 @released_without_error(ptr %walk)
   br i1 %may_go_on, label %slow_call, label %raise
 raise:
   ret ptr null
