@@ -3,7 +3,7 @@
 Its parameters are Python functions until it is staged: `call_jaxpr` is a flat function, or its
 program once a staging trace has met it; `jvp` is the flat rule (primals, tangents) -> (outs,
 tangents).  Forward mode calls the rule instead of looking inside.  Batching maps the function and
-the rule; all results of a mapped call are batched, in front.
+the rule; the results of a mapped call that depend on the row are batched, in front.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapeless.control.custom_rules import CustomCall, Program, call_program, known_arrays, map_front
+from tapeless.control.custom_rules import CustomCall, Program, Rows, call_program, known_arrays
 from tapeless.core.aval import typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.linear import Linear, Zero
@@ -63,10 +63,13 @@ class CustomJVP(CustomCall):
     ) -> tuple:
         """Map the function and the rule, which may have captured values of the batch `tag`."""
         n_consts = params["num_consts"]
+        over = Rows(axis, tag, params["name"])
 
         def mapped(*inputs: Value) -> list[Value]:
             """Map the function."""
-            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims, tag)
+            return over.results(
+                *over.run(lambda *rows: call_program(call_jaxpr, rows), inputs, dims)
+            )
 
         def mapped_jvp(primals: Sequence[Value], tangents: Sequence) -> tuple:
             """Map the rule; a zero tangent stays one."""
@@ -86,13 +89,14 @@ class CustomJVP(CustomCall):
                 outs, out_tangents = jvp(values, tans)
                 return [*outs, *map(instantiate, out_tangents)]
 
-            outs = map_front(rule, axis, [*primals, *given], [*own_dims, *tangent_dims], tag)
-            half = len(outs) // 2
-            return outs[:half], outs[half:]
+            found, found_dims = over.run(rule, [*primals, *given], [*own_dims, *tangent_dims])
+            half = len(found) // 2
+            outs = over.results(found[:half], found_dims[:half], found_dims[half:])
+            return outs, over.results(found[half:], found_dims[half:])
 
         mapped_jvp.__name__ = jvp.__name__
         outs = self.bind(*args, call_jaxpr=mapped, jvp=mapped_jvp, **params)
-        return outs, (0,) * len(outs)
+        return outs, over.dims
 
 
 custom_jvp_call_p = CustomJVP()

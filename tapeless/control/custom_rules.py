@@ -23,10 +23,9 @@ from tapeless.transforms.stage import stage_flat
 __all__ = [
     "CustomCall",
     "Program",
+    "Rows",
     "call_program",
-    "is_plain",
     "known_arrays",
-    "map_front",
 ]
 
 Program = Jaxpr | Callable[..., Sequence[Value]]
@@ -39,30 +38,60 @@ def call_program(program: Program, args: Sequence[Value]) -> Sequence[Value]:
     return program(*args)
 
 
-def is_plain(x: Value) -> bool:
-    """Tell whether a value is a Python scalar, which rules may look at and rows share."""
-    return isinstance(x, (bool, int, float, complex))
-
-
 def known_arrays(args: Sequence[Value]) -> list[Value]:
     """Return arguments with arrays for Python's scalars, which programs have as literals."""
-    return [Context.base.constant(x) if is_plain(x) else x for x in args]
+    plain = (bool, int, float, complex)
+    return [Context.base.constant(x) if isinstance(x, plain) else x for x in args]
 
 
-def map_front(
-    function: Callable,
-    axis: Axis,
-    args: Sequence[Value],
-    dims: Sequence,
-    tag: Tag | None = None,
-) -> list[Value]:
-    """Map a flat function; all its results get the mapped axis in front.
+class Rows:
+    """How the functions of one call are mapped over an axis.
 
-    tag: of the batch that what the function captured may belong to.
+    A result has the axis, in front, where the function that runs first depends on a row; the other
+    functions follow it, since the call may have been staged by then.
     """
-    outs, out_dims = batch_flat(function, axis, args, dims, tag)
-    placed = zip(outs, out_dims, strict=True)
-    return [batch_dim_to(out, dim, 0, axis.size) for out, dim in placed]
+
+    def __init__(self, axis: Axis, tag: Tag | None, name: str) -> None:
+        """tag: of the batch that what the functions captured may belong to.  name: the call's.
+
+        batched, residual_dims: what is known of results and of a forward rule's residuals.
+        """
+        self.axis = axis
+        self.tag = tag
+        self.name = name
+        self.batched: list[bool] = []
+        self.residual_dims: Sequence[int | None] = ()
+
+    @property
+    def dims(self) -> tuple[int | None, ...]:
+        """The mapped axes of the call's results."""
+        return tuple([0 if flag else None for flag in self.batched])
+
+    def run(self, function: Callable, args: Sequence[Value], dims: Sequence) -> tuple[list, list]:
+        """Map a flat function; return its results and their mapped axes."""
+        return batch_flat(function, self.axis, args, dims, self.tag)
+
+    def results(self, outs: Sequence[Value], dims: Sequence, settled: Sequence = ()) -> list[Value]:
+        """Return results, or their tangents, with the axis where the call's results have it.
+
+        settled: further mapped axes, of the tangents; results with one have the axis as well.
+        """
+        given = zip(dims, settled or dims, strict=True)
+        self.batched = self.batched or [dim is not None or more is not None for dim, more in given]
+        return [self._result(*result) for result in zip(outs, dims, self.batched, strict=True)]
+
+    def _result(self, out: Value, dim: int | None, batched: bool) -> Value:
+        """Return one result; refuse one that depends on the row where that of the call does not."""
+        if batched:
+            return batch_dim_to(out, dim, 0, self.axis.size)
+        if dim is None:
+            return out
+        raise TypeError(
+            f"under vmap, {self.name} has a result of shape {typeof(out).shape[1:]} that is the "
+            f"same for all rows, but a rule of {self.name} returns one for each of the "
+            f"{self.axis.size} rows. Let the function depend on the mapped arguments that the rule "
+            f"uses there, for example by adding `0 * y`."
+        )
 
 
 class CustomCall(ProgramPrimitive):

@@ -12,15 +12,15 @@ As with `custom_jvp_call`, parameters are flat Python functions until staging:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from tapeless.control.custom_rules import (
     CustomCall,
     Program,
+    Rows,
     call_program,
-    is_plain,
     known_arrays,
-    map_front,
 )
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
@@ -28,8 +28,7 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Axis, Tag, Value
 from tapeless.dtypes import float0
-from tapeless.prims.common import apply, batch_dim_to, instantiate, is_float0
-from tapeless.transforms.batch import batch_flat
+from tapeless.prims.common import apply, batch_dim_to, instantiate, is_float0, zeros
 
 __all__ = ["CustomLin", "CustomVJP", "custom_lin_p", "custom_vjp_call_p"]
 
@@ -77,13 +76,16 @@ class CustomVJP(CustomCall):
     ) -> tuple:
         """Map the function and both rules, which may have captured values of the batch `tag`."""
         fwd, bwd, n_consts = params["fwd"], params["bwd"], params["num_consts"]
+        over = Rows(axis, tag, params["name"])
 
         def mapped(*inputs: Value) -> list[Value]:
             """Map the function."""
-            return map_front(lambda *rows: call_program(call_jaxpr, rows), axis, inputs, dims, tag)
+            return over.results(
+                *over.run(lambda *rows: call_program(call_jaxpr, rows), inputs, dims)
+            )
 
         def mapped_fwd(inputs: Sequence[Value], perturbed: tuple[bool, ...]) -> tuple:
-            """Map the forward rule; residuals that are Python scalars stay what they are."""
+            """Map the forward rule; residuals that all rows share stay what they are."""
             n_outs = 0
 
             def rule(*rows: Value) -> list[Value]:
@@ -93,18 +95,15 @@ class CustomVJP(CustomCall):
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
-            outs, out_dims = batch_flat(rule, axis, inputs, dims[n_consts:], tag)
-            placed = [
-                out if number >= n_outs and is_plain(out) else batch_dim_to(out, dim, 0, axis.size)
-                for number, (out, dim) in enumerate(zip(outs, out_dims, strict=True))
-            ]
-            return placed[:n_outs], placed[n_outs:]
+            found, found_dims = over.run(rule, inputs, dims[n_consts:])
+            over.residual_dims = found_dims[n_outs:]
+            return over.results(found[:n_outs], found_dims[:n_outs]), found[n_outs:]
 
-        mapped_bwd = batched_backward(bwd, axis, tuple(dims[n_consts:]), tag=tag)
+        mapped_bwd = batched_backward(bwd, over, dims[n_consts:])
         mapped_fwd.__name__ = fwd.__name__
         new = {**params, "call_jaxpr": mapped, "fwd": mapped_fwd, "bwd": mapped_bwd}
         outs = self.bind(*args, **new)
-        return outs, (0,) * len(outs)
+        return outs, over.dims
 
 
 class CustomLin(Primitive):
@@ -151,7 +150,9 @@ class CustomLin(Primitive):
     ) -> tuple:
         """Map the backward rule; residuals and results are batched in front."""
         outs_avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in params["out_avals"])
-        mapped = batched_backward(bwd, axis, tuple(dims[num_res:]), tuple(dims[:num_res]))
+        over = Rows(axis, None, params["name"])
+        over.batched, over.residual_dims = [True] * len(outs_avals), dims[:num_res]
+        mapped = batched_backward(bwd, over, dims[num_res:])
         outs = self.bind(*args, bwd=mapped, num_res=num_res, **{**params, "out_avals": outs_avals})
         return outs, (0,) * len(outs)
 
@@ -169,58 +170,70 @@ def _of_array(tangent: Value | Zero, primal: Value) -> Value | Zero:
     return Zero(ShapedArray((), float0)) if is_ref(primal) else tangent
 
 
-def batched_backward(
-    bwd: Callable,
-    axis: Axis,
-    dims: tuple[int | None, ...],
-    residual_dims: tuple | None = None,
-    tag: Tag | None = None,
-) -> Callable:
+def batched_backward(bwd: Callable, over: Rows, dims: Sequence[int | None]) -> Callable:
     """Return the backward rule of a mapped function.
 
+    over: which results and which residuals of the function are batched.
     dims: the mapped axes of the arguments; an argument without one is shared by all rows, and its
     cotangent is the sum over the rows.
-    tag: of the batch that what the rule captured may belong to.
     """
 
     def mapped(residuals: Sequence[Value], cotangents: Sequence) -> list:
-        """Map the rule over residuals and cotangents that have the batch in front."""
-        nonzero = [type(ct) is not Zero for ct in cotangents]
+        """Map the rule over the residuals, and over cotangents that have the batch in front."""
         n_residuals = len(residuals)
+        given = [ct for ct in cotangents if type(ct) is not Zero]
+        flags = zip(cotangents, over.batched, strict=True)
+        given_dims = [0 if flag else None for ct, flag in flags if type(ct) is not Zero]
+        in_dims = [*over.residual_dims, *given_dims]
+        if any(dim is not None for dim in in_dims):
+            given = list(map(partial(_rows_of, over.axis.size), given, given_dims))
+            in_dims[n_residuals:] = (0,) * len(given)
 
         def rule(*rows: Value) -> list[Value]:
             """Call it on one row."""
-            given = iter(rows[n_residuals:])
+            rest = iter(rows[n_residuals:])
             cts = [
-                next(given) if flag else Zero(_row_aval(ct.aval))
-                for ct, flag in zip(cotangents, nonzero, strict=True)
+                (Zero(_row_aval(ct.aval)) if flag else ct) if type(ct) is Zero else next(rest)
+                for ct, flag in zip(cotangents, over.batched, strict=True)
             ]
             return [instantiate(ct) for ct in bwd(rows[:n_residuals], cts)]
 
-        given = [ct for ct, flag in zip(cotangents, nonzero, strict=True) if flag]
-        own_dims = residual_dims or [None if is_plain(x) else 0 for x in residuals]
-        in_dims = [*own_dims, *(0,) * len(given)]
-        results = map_front(rule, axis, [*residuals, *given], in_dims, tag)
-        return [_place(ct, dim) for ct, dim in zip(results, dims, strict=True)]
+        found = zip(*over.run(rule, [*residuals, *given], in_dims), dims, strict=True)
+        return [_place(*result, over.axis.size) for result in found]
 
     mapped.__name__ = bwd.__name__
     return mapped
 
 
-def _place(ct: Value, dim: int | None) -> Value | Zero:
-    """Put the batch of a cotangent where its argument has it; sum it if it has none."""
+def _rows_of(size: int, ct: Value, dim: int | None) -> Value:
+    """Return the cotangents of the rows of a result; one that they share is the first row's.
+
+    So the sum over the rows counts it once.
+    """
+    if dim is not None:
+        return ct
+    aval = typeof(ct)
+    config = ((0, size - 1, 0), *((0, 0, 0),) * aval.ndim)
+    nothing = zeros(aval.update(shape=()))
+    return apply("pad", batch_dim_to(ct, None, 0, 1), nothing, padding_config=config)
+
+
+def _place(ct: Value, found: int | None, dim: int | None, size: int) -> Value | Zero:
+    """Put the batch of a cotangent where its argument has it; sum it if it has none.
+
+    found: where the cotangent has it; None: all rows have the same.
+    """
     aval = typeof(ct)
     if is_float0(aval):
-        row = aval.shape[1:]
-        shape = row if dim is None else (*row[:dim], aval.shape[0], *row[dim:])
-        return Zero(aval.update(shape=shape))
-    if dim is None:
-        return apply("reduce_sum", ct, axes=(0,), out_sharding=None)
-    if dim == 0:
-        return ct
-    rank = typeof(ct).ndim
-    order = [*range(1, dim + 1), 0, *range(dim + 1, rank)]
-    return apply("transpose", ct, permutation=tuple(order))
+        shape = list(aval.shape)
+        if found is not None:
+            del shape[found]
+        if dim is not None:
+            shape.insert(dim, size)
+        return Zero(aval.update(shape=tuple(shape)))
+    if dim is not None:
+        return batch_dim_to(ct, found, dim, size)
+    return ct if found is None else apply("reduce_sum", ct, axes=(found,), out_sharding=None)
 
 
 def _row_aval(aval: ShapedArray) -> ShapedArray:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapeless.control.bodies import flatten_values, trace_body
 from tapeless.control.common import ProgramPrimitive, batch_to_front, nonzero_mask
+from tapeless.control.custom_rules import Rows
 from tapeless.control.custom_vjp import batched_backward
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
@@ -113,7 +114,9 @@ class LinearCall(ProgramPrimitive):
         batched = tuple(dim is not None for dim in dims)
         mapped = batch_jaxpr(callee, axis, batched, (True,) * len(callee.outvars))[0]
         front = tuple(0 if flag else None for flag in batched)
-        back = batched_backward(transpose, axis, front[num_res:], front[:num_res])
+        over = Rows(axis, None, self.name)
+        over.batched, over.residual_dims = [True] * len(callee.outvars), front[:num_res]
+        back = batched_backward(transpose, over, front[num_res:])
         outs = self.bind(
             *batch_to_front(args, dims), callee=mapped, transpose=back, num_res=num_res
         )

@@ -75,7 +75,7 @@ class Primitive:
     # Whether a transformation takes part in it even where no operand is its own: so it is with what
     # makes a reference, into which values of the transformation may be written later.
     joins_every_trace = False
-    # Whether `batch` maps Python functions: it gets `tag`, of the batch they may have captured.
+    # Whether `batch` maps Python functions, and gets `tag`, of the batch they may have captured.
     maps_functions = False
     # Whether operands may be references to arrays.
     takes_references = False

@@ -79,7 +79,7 @@ class BatchTrace(Trace):
         batched = any(isinstance(arg, Tracer) and arg.tag is tag for arg in args)
         name = self.axis.name
         collective = name is not None and name in prim.axis_names(**params)
-        if not batched and not collective and not prim.joins_every_trace:
+        if not (batched or collective or prim.joins_every_trace or prim.maps_functions):
             return self.parent.process(prim, args, params)
         pairs = [self.unwrap(arg) for arg in args]
         values = tuple([value for value, _ in pairs])

@@ -96,3 +96,43 @@ def test_what_leaks_out_of_a_batch_is_still_refused():
     jax.vmap(call)(ROWS, ROWS)
     with pytest.raises(jax.errors.UnexpectedTracerError):
         jax.vmap(lambda x: scaled_by(kept[0])(x))(ROWS)
+
+
+def two_results(x, y):
+    """Return one result that depends on each argument."""
+    return jnp.sin(x), y * 2.0
+
+
+def test_a_batch_that_only_captured_values_belong_to_is_mapped_too():
+    call = lambda x, k: scaled_by(k)(x)  # noqa: E731
+    k = np.arange(3, dtype=np.float32)
+    outer = jax.vmap(jax.vmap(call, (None, 0)), (0, None))
+    for mapped in (outer, jax.jit(outer), jax.vmap(jax.jit(jax.vmap(call, (None, 0))), (0, None))):
+        np.testing.assert_array_equal(np.outer(ROWS, k), mapped(ROWS, k))
+    slope = jax.jit(jax.grad(lambda x: outer(x, k).sum()))(ROWS)
+    np.testing.assert_allclose([10 * k.sum()] * len(ROWS), slope)
+    both = jax.vmap(jax.grad(jax.grad(lambda x, k: call(x, k) ** 2)), (None, 0))(2.0, k)
+    np.testing.assert_allclose(20 * k**2, both)  # the rule computes values by a plain product
+
+
+def test_results_that_all_rows_share_stay_shared():
+    f = jax.custom_jvp(two_results)
+    f.defjvp(lambda p, t: (two_results(*p), (3.0 * t[0], 5.0 * t[1])))
+    mapped = jax.vmap(f, (None, 0), out_axes=(None, 0))
+    for run in (mapped, jax.jit(mapped)):
+        shared, rows = run(2.0, ROWS)
+        assert shared.shape == ()
+        np.testing.assert_array_equal(ROWS * 2, rows)
+    total = lambda x, y: sum(r.sum() for r in mapped(x, y))  # noqa: E731
+    for slope in (jax.grad(total, (0, 1)), jax.grad(jax.jit(total), (0, 1))):
+        dx, dy = slope(2.0, ROWS)
+        assert dx == 3.0
+        np.testing.assert_array_equal([5.0] * len(ROWS), dy)
+
+
+def test_a_staged_result_that_rows_share_has_no_derivative_by_row():
+    f = jax.custom_jvp(two_results)
+    f.defjvp(lambda p, t: (two_results(*p), (3.0 * t[1], 5.0 * t[0])))
+    mapped = jax.jit(jax.vmap(f, (None, 0), out_axes=(None, 0)))
+    with pytest.raises(TypeError, match="two_results has a result of shape .. that is the same"):
+        jax.grad(lambda y: mapped(2.0, y)[0])(ROWS)

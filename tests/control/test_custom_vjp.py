@@ -77,3 +77,49 @@ def test_function_and_rules_may_use_rows_of_the_batch_around():
         np.testing.assert_array_equal(ROWS * ROWS, mapped(ROWS, ROWS))
     slope = jax.grad(lambda x: jax.vmap(call)(x, ROWS).sum())(ROWS)
     np.testing.assert_array_equal([10.0, 10.0], slope)
+
+
+def test_results_and_residuals_that_all_rows_share_stay_shared():
+    seen = []
+
+    def backward(residuals, cts):
+        """Look at the residuals as they come."""
+        seen.append(residuals)
+        x, y = residuals
+        return cts[0] * 2 * x + cts[1] * y, cts[1] * x
+
+    both = lambda x, y: (x * x, y * x)  # noqa: E731
+    f = jax.custom_vjp(both)
+    f.defvjp(lambda x, y: (both(x, y), (x, y)), backward)
+    for out_axes in ((0, 0), (None, 0)):
+
+        def total(g, x, y, out_axes=out_axes):
+            """Add up what a mapped function returns."""
+            return sum(r.sum() for r in jax.vmap(g, (None, 0), out_axes)(x, y))
+
+        wanted = jax.grad(total, (1, 2))(both, 2.0, ROWS)
+        found = jax.grad(total, (1, 2))(f, 2.0, ROWS)
+        staged = jax.grad(jax.jit(total, static_argnums=0), (1, 2))(f, 2.0, ROWS)
+        for result in (found, staged):
+            np.testing.assert_allclose(wanted[0], result[0], rtol=1e-6)
+            np.testing.assert_allclose(wanted[1], result[1], rtol=1e-6)
+    assert not any("VmapTracer" in repr(x) for x, _ in seen)  # x has no rows
+    assert any("VmapTracer" in repr(y) for _, y in seen)
+    text = str(jax.make_jaxpr(lambda m, y: jax.vjp(lambda y: jax.vmap(f, (None, 0))(m, y), y)[1])(
+        np.ones((3, 4), np.float32), np.ones((5, 3, 4), np.float32)
+    ))  # fmt: skip
+    assert "f32[5,3,4] = broadcast_in_dim a" not in text
+
+
+def test_a_batch_that_only_captured_values_belong_to_is_mapped_too():
+    def call(x, k):
+        """Call a function that uses `k` from outside, and whose rule gets it as a residual."""
+        g = jax.custom_vjp(lambda x: x * k)
+        g.defvjp(lambda x: (x * k, k), lambda k, ct: (10.0 * k * ct,))
+        return g(x)
+
+    outer = jax.vmap(jax.vmap(call, (None, 0)), (0, None))
+    for mapped in (outer, jax.jit(outer)):
+        np.testing.assert_array_equal(np.outer(ROWS, ROWS), mapped(ROWS, ROWS))
+    slope = jax.grad(lambda x: outer(x, ROWS).sum())(ROWS)
+    np.testing.assert_allclose([10 * ROWS.sum()] * len(ROWS), slope, rtol=1e-6)
