@@ -12,14 +12,16 @@ from tests.random.agreement import check_agreement
 from tests.random.table import as_markdown
 
 
-def _is_half_of_old(name: str, dtype: str, layout: str) -> bool:
-    """Tell whether a case is one of 16-bit numbers in the old layout."""
-    return layout == "old" and dtype.endswith("float16")
+def _is_another_width_of_old(name: str, dtype: str, layout: str) -> bool:
+    """Tell whether a case is one of 16-bit or 64-bit floats in the old layout."""
+    return layout == "old" and dtype.endswith(("float16", "float64"))
 
 
 CASES = [
-    # Halves of the old layout are made by the same formulas of other words: in the long tests.
-    pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] * _is_half_of_old(*case))
+    # The other floats of the old layout are made by the same formulas of other words: long tests.
+    pytest.param(
+        *case, id="-".join(case), marks=[pytest.mark.slow] * _is_another_width_of_old(*case)
+    )
     for case in golden.cases()
 ]
 KEPT_STREAMS = np.load(golden.STREAMS)
