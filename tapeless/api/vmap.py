@@ -10,8 +10,8 @@ from typing import Any
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.source import VMAP, name_scope
-from tapeless.core.trace import Axis, Value
-from tapeless.prims.common import apply, batch_dim_to
+from tapeless.core.trace import Axis, Value, array_methods
+from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.batch import batch_flat
 from tapeless.tree.arguments import argument_names, check_callable, leaf_names, wraps
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
@@ -93,8 +93,10 @@ def vmap(
             (out_tree,) = out_trees
             places = flatten_axes("vmap out_axes", out_tree, out_axes)
             _check_out_axes(places)
+            if not sum_match:
+                _check_shared(out_dims, places, out_tree)
             results = [
-                _placed(out, dim, place, size, sum_match)
+                _placed(out, dim, place, size)
                 for out, dim, place in zip(outs, out_dims, places, strict=True)
             ]
         return tree_unflatten(out_tree, results)
@@ -197,18 +199,27 @@ def _inconsistent(
     return "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
 
 
-def _placed(out: Value, dim: int | None, place: Any, size: int, sum_match: bool) -> Value:
-    """Move the mapped axis of a result to where `out_axes` wants it; a Zero has none, as in JAX."""
-    if type(out) is Zero:
+def _check_shared(
+    dims: Sequence[int | None], places: Sequence[int | None], tree: PyTreeDef
+) -> None:
+    """Refuse a result that is to have no mapped axis and has one."""
+    for number, (dim, place) in enumerate(zip(dims, places, strict=True)):
+        if place is None and dim is not None:
+            name = leaf_names("out_axes", tree_unflatten(tree, range(len(places))))[number]
+            raise ValueError(
+                f"at vmap {name}, got axis spec None but output was batched on axis {dim}"
+            )
+
+
+def _placed(out: Value, dim: int | None, place: int | None, size: int) -> Value:
+    """Move the mapped axis of a result to where `out_axes` wants it; a Zero has none, as in JAX.
+
+    None as the place sums over the axis, as `jax.numpy.sum` does.
+    """
+    if type(out) is Zero or place is dim is None:
         return out
     if place is None:
-        if dim is None:
-            return out
-        if sum_match:
-            return apply("reduce_sum", out, axes=(dim,), out_sharding=None)
-        raise ValueError(
-            f"at vmap out_axes, got axis spec None but output was batched on axis {dim}"
-        )
+        return array_methods["sum"](out, dim)
     ndim = typeof(out).ndim + (dim is None)
     if not -ndim <= place < ndim:
         raise ValueError(f"axis {place} is out of bounds for array of dimension {ndim}")

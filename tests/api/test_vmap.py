@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -158,3 +159,21 @@ def test_axes_are_python_integers(axes):
         jax.vmap(lambda x: x, in_axes=axes)(np.ones(3, np.float32))
     with pytest.raises(TypeError, match="vmap out_axes must be an int, None, or"):
         jax.vmap(lambda x: (x,), out_axes=axes)(np.ones(3, np.float32))
+
+
+def test_an_error_names_the_result_that_has_a_batch() -> None:
+    call = jax.vmap(lambda x: (1.0, {"k": (2.0, x)}), out_axes=(0, {"k": None}))
+    wanted = "at vmap out_axes[1]['k'][1], got axis spec None but output was batched on axis 0"
+    with pytest.raises(ValueError, match=re.escape(wanted)):
+        call(np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [("bool", "int32"), ("int8", "int32"), ("uint8", "uint32"), ("float16", "float16")],
+)
+def test_sums_over_the_batch_have_the_types_of_sums(dtype: str, wanted: str) -> None:
+    rows = np.array([3, 0, 100]).astype(dtype)
+    total = jax.vmap(lambda x: x, out_axes=None, sum_match=True)(rows)
+    assert total.dtype == wanted
+    assert total == rows.astype(int).sum()
