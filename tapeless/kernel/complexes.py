@@ -136,12 +136,20 @@ def _expm1(b: Any, z: Element) -> Element:
 
 
 def _exp2(b: Any, z: Element) -> Element:
-    """2^x (cos(y log 2) + i sin(y log 2))."""
+    """2^x (cos(y log 2) + i sin(y log 2)); real where y is 0."""
     x, y = z
     size = b.op("exp2", x)
     angle = b.mul(y, LOG_2)
-    re = b.mul(size, b.op("cos", angle))
-    im = b.mul(size, b.op("sin", angle))
+    cosine = b.op("cos", angle)
+    aimless = b.ne(cosine, cosine)
+    vanishes = b.and_(aimless, b.eq(x, -math.inf))
+    explodes = b.and_(aimless, b.eq(x, math.inf))
+    kept = b.or_(vanishes, explodes)
+    rise = b.mul(size, cosine)
+    re = b.select(kept, size, rise)
+    turned = b.mul(size, b.op("sin", angle))
+    turned = b.select(vanishes, size, turned)
+    im = _at_zero(b, y, turned)
     return b.pair(re, im)
 
 

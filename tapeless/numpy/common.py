@@ -26,7 +26,7 @@ from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import identity, join, structural
-from tapeless.prims.common import const, disagreement, scalar_like
+from tapeless.prims.common import as_value, const, disagreement, scalar_like
 from tapeless.runtime.array import Array, array_from_numpy
 from tapeless.util import frames
 
@@ -329,7 +329,23 @@ def _check_fits(x: int) -> None:
 def promote_dtypes(*args: Any) -> list[Value]:
     """Return the arguments in the dtype that they share; weak if all of them are weak."""
     dtype, weak = dtypes.lattice_result_type(*args)
-    return [convert(arg, dtype, weak) for arg in args]
+    return _promoted(args, dtype, weak)
+
+
+def _promoted(args: Sequence[Any], dtype: dtypes.Dtype, weak_type: bool) -> list[Value]:
+    """Return operands in a dtype, as values whose operators are ours; scalars stay beside arrays.
+
+    Operators between NumPy's values warn, and have other types; between Python's they raise.
+    """
+    values = [convert(arg, dtype, weak_type) for arg in args]
+    alone = True
+    for value in values:
+        kind = type(value)
+        if kind is Array or issubclass(kind, Tracer):
+            alone = False
+        elif issubclass(kind, np.ndarray):
+            return [as_value(each) for each in values]
+    return [as_value(each) for each in values] if alone else values
 
 
 def narrowed(x: Value) -> Value:
@@ -345,21 +361,21 @@ def promote_dtypes_inexact(*args: Any) -> list[Value]:
     inexact = dtypes.to_inexact_dtype(dtype)
     if inexact != dtype and dtypes.canonicalize_dtype(dtype) == dtype:
         inexact = dtypes.canonicalize_dtype(inexact)
-    return [convert(arg, inexact, weak) for arg in args]
+    return _promoted(args, inexact, weak)
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Value]:
     """Return the arguments in a common dtype that is not bool."""
     dtype, weak = dtypes.lattice_result_type(*args)
     numeric = dtypes.to_numeric_dtype(dtype)
-    return [convert(arg, numeric, weak) for arg in args]
+    return _promoted(args, numeric, weak)
 
 
 def promote_dtypes_complex(*args: Any) -> list[Value]:
     """Return the arguments in a common dtype that is complex."""
     dtype, weak = dtypes.lattice_result_type(*args)
     wide = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype))
-    return [convert(arg, wide, weak) for arg in args]
+    return _promoted(args, wide, weak)
 
 
 def promote_shapes(fun_name: str, *args: Value) -> list[Value]:

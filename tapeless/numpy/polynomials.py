@@ -32,6 +32,7 @@ from tapeless.numpy.correlation import convolve
 from tapeless.numpy.creation import full, ones, zeros
 from tapeless.numpy.diagonals import diag, vander
 from tapeless.numpy.editing import trim_zeros
+from tapeless.numpy.floats import isfinite
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.joining import concatenate
 from tapeless.numpy.products import dot, outer
@@ -152,8 +153,9 @@ def _divided(u: Value, v: Value) -> tuple[Value, Value]:
 
     start = zeros(n - m + 1, typeof(u).dtype)
     quotient, rest = fori_loop(0, n - m + 1, step, (start, asarray(u)))
-    # What has been removed is zero, not what rounding left of it.
-    return quotient, rest.at[: n - m + 1].set(0)
+    # What has been removed is zero, not what rounding left of it; infinities leave NaN.
+    removed = rest[: n - m + 1]
+    return quotient, rest.at[: n - m + 1].set(where(isfinite(removed), 0, removed))
 
 
 @functools.partial(jit, static_argnames=("m",))

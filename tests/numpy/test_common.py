@@ -145,3 +145,26 @@ def test_numbers_do_not_become_keys(make):
     with pytest.raises(TypeError, match=r"makes numbers, .* dtype key<fry>. Use jax.random.key"):
         make(dtype)
     assert jnp.array(jax.random.key(0), dtype).dtype is dtype
+
+
+PROMOTIONS = ["promote_args", "promote_args_numeric", "promote_args_inexact"]
+
+
+@pytest.mark.parametrize("name", PROMOTIONS)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_operands_of_numpy_have_the_operators_of_arrays(name, dtype):
+    x = np.ones(3, jnp.dtype(dtype))
+    for operands in ((x,), (x, x), (jnp.ones(3, dtype), x), (2.0, x), (x[0],), (x[0], x[0])):
+        values = getattr(common, name)("f", *operands)
+        assert all(isinstance(each, jax.Array) for each in values if np.ndim(each))
+        assert any(isinstance(each, jax.Array) for each in values)
+        assert (values[-1] * 2.5).dtype == dtype
+
+
+@pytest.mark.parametrize("one", [np.float32([0, 1]), np.float32(1), 1.0, np.ones(2, jnp.bfloat16)])
+def test_operators_of_libraries_neither_warn_nor_raise(one):
+    for function in (jax.scipy.special.logit, jax.jit(jax.scipy.special.logit)):
+        with np.errstate(all="raise"):
+            found = function(one)
+        assert found.dtype == jnp.asarray(one).dtype and jnp.isinf(found).all()
+    assert jnp.isinf(jax.jit(lambda: jax.scipy.special.logit(one))()).all()

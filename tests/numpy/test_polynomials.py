@@ -28,6 +28,14 @@ def test_division_leaves_a_remainder():
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_division_of_infinities_leaves_nan_in_the_remainder():
+    p = np.float32([np.nan, -1, np.inf, 0.5])
+    with np.errstate(all="ignore"):
+        expected = np.polydiv(p, np.float32([np.inf, 1]))
+    for found, wanted in zip(jnp.polydiv(p, np.float32([np.inf, 1])), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("m", [0, 1, 2, 3])
 def test_derivatives_and_integrals(m):
     check("polyder", P, m)

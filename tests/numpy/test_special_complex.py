@@ -92,6 +92,19 @@ def test_logarithms_to_other_bases_are_quotients(name, base, dtype):
     assert not wrong
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_two_are_numpys(dtype):
+    parts = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -1.0]
+    z = np.array([complex(x, y) for x in parts for y in parts], dtype)
+    with np.errstate(all="ignore"):
+        expected = np.exp2(z)
+    found = np.asarray(jnp.exp2(z))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    flat = z.imag == 0
+    signs = np.signbit(found.imag[flat])
+    np.testing.assert_array_equal(signs, np.signbit(z.imag[flat]))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", *DTYPES])
 def test_truth_values_and_counts_of_special_numbers(dtype):
     values = [0.0, -0.0, np.nan, np.inf, -np.inf, -1e-3]

@@ -80,6 +80,11 @@ def of_symmetric(result: Any) -> list[np.ndarray]:
     return of_eigen(result) if isinstance(result, tuple) else [np.asarray(result)]
 
 
+def of_solution(result: Any) -> list[np.ndarray]:
+    """Return what an iteration found, as exactly as it is wanted; not how it ended."""
+    return [np.asarray(result[0]).astype("complex64")]
+
+
 DEFINED_BY: dict[str, Callable[[Any], list[np.ndarray]]] = {
     "numpy.linalg.eig": of_eigen,
     "numpy.linalg.eigh": of_eigen,
@@ -92,6 +97,9 @@ DEFINED_BY: dict[str, Callable[[Any], list[np.ndarray]]] = {
     "scipy.linalg.schur": of_similar,
     "scipy.linalg.rsf2csf": of_similar,
     "scipy.linalg.svd": of_svd,
+    "scipy.sparse.linalg.bicgstab": of_solution,
+    "scipy.sparse.linalg.cg": of_solution,
+    "scipy.sparse.linalg.gmres": of_solution,
 }
 
 

@@ -27,6 +27,7 @@ from tapeless.kernel.cheap import is_recipe
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import Op, Reduce
 from tapeless.kernel.parts import Pair, parts_of
+from tapeless.prims.rules import is_complex
 
 __all__ = ["is_small", "small_cholesky", "small_lu", "small_operand", "small_solve"]
 
@@ -68,7 +69,8 @@ def small_cholesky(b: Any, a: Any, out: Any) -> None:
     """
     count, n, _ = a.shape
     zero = b.const(0, out.dtype)
-    nan = b.const(math.nan, out.dtype)
+    real = b.const(math.nan, out.dtype)
+    nan = b.const(complex(math.nan, math.nan), out.dtype) if is_complex(out.dtype) else real
 
     def factor(index: Sequence[Any]) -> None:
         """Factor one matrix, column after column."""
@@ -81,7 +83,7 @@ def small_cholesky(b: Any, a: Any, out: Any) -> None:
         valid = functools.reduce(b.and_, checks)
         for r, row in enumerate(rows):
             for c, x in enumerate(row):
-                value = b.select(valid, x, nan)
+                value = b.select(valid, x, real if c == r else nan)
                 b.store(out, (i, r, c), value)
             for c in range(r + 1, n):
                 b.store(out, (i, r, c), zero)

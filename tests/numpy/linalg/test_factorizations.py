@@ -24,6 +24,14 @@ def test_cholesky(dtype):
     assert jnp.isnan(jnp.linalg.cholesky(-a)).any()
 
 
+def test_cholesky_of_nan_has_nan_in_both_parts_below_a_real_diagonal():
+    a = np.full((3, 3), complex(np.nan, np.nan), "complex64")
+    found = np.asarray(jnp.linalg.cholesky(a))
+    below = np.tril(np.ones((3, 3), bool), -1)
+    np.testing.assert_array_equal(np.isnan(found.imag), below)
+    np.testing.assert_array_equal(np.isnan(found.real), below | np.eye(3, dtype=bool))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (2, 3, 3)])
 def test_svd(shape, dtype):
