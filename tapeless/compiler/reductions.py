@@ -187,7 +187,8 @@ class _Fold:
     def _prefetch(self, region: Region) -> None:
         """Ask for rows further on, where the work on a row keeps the processor from looking ahead.
 
-        Prefetches never fault: the last ones ask for memory behind the array.
+        Prefetches never fault: the last ones ask for memory behind the array. What a reduction
+        within this one loads at positions of its own is none of this loop's rows.
         """
         var, nodes = region.vector_var, survey(self.reduce.elements).nodes
         if (
@@ -196,8 +197,11 @@ class _Fold:
             or not (self.ordered or any(isinstance(x, Op) for x in nodes))
         ):
             return
+        outside = frozenset().union(*(scalar.free for scalar in self.reduce.elements))
         for node in nodes:
-            if not isinstance(node, Load) or node.index.stride(var) != 1:
+            if not isinstance(node, Load) or not node.free <= outside:
+                continue
+            if node.index.stride(var) != 1:
                 continue
             step = (node.index.stride(self.reduce.var) or 0) * node.dtype.itemsize
             if abs(step) < _FAR:

@@ -197,3 +197,16 @@ def test_mean_and_variance_share_their_loads() -> None:
     square = work.div(work.fold("add", work.mul(value, value), k, 200, 0.0), 200.0)
     work.body.append(Loop(i, 9, (work.put(y, (i,), work.sub(square, work.mul(mean, mean))),)))
     np.testing.assert_allclose(work.run()[0], source.var(1), rtol=1e-12)
+
+
+def test_a_maximum_of_rows_that_are_sums_themselves() -> None:
+    # Rows further on are asked for ahead, but not those which only the sums within go through.
+    n_rows, n_terms, n_columns = 9, 200, 64
+    work = Work()
+    source = numbers(n_rows, n_terms, n_columns, dtype=F32)
+    x, y = work.input(source), work.output((n_columns,), F32)
+    i, k, j = (work.index(name, 0) for name in "ikj")
+    sums = work.fold("add", work.get(x, i, k, j), k, n_terms, 0.0)
+    most = work.fold("max", sums, i, n_rows, -np.inf)
+    work.body.append(Loop(j, n_columns, (work.put(y, (j,), most),)))
+    np.testing.assert_allclose(work.run()[0], source.sum(1).max(0), rtol=1e-5)
