@@ -55,7 +55,7 @@ def gcd(x1: Any, x2: Any) -> Array:
     shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x1 = broadcast(x1, shape)
     x2 = broadcast(x2, shape)
-    return convert(_common(*_magnitudes(x1, x2)), aval.dtype, aval.weak_type)
+    return convert(_common(*_magnitudes(x1, x2)), aval.dtype, aval.weak_type and not shape)
 
 
 def _common(x1: Value, x2: Value) -> Value:
@@ -93,4 +93,4 @@ def lcm(x1: Any, x2: Any) -> Array:
     divisor = gcd(x1, x2)
     zero = const(divisor, 0)
     multiple = where(divisor == zero, zero, multiply(x1, floor_divide(x2, divisor)))
-    return convert(multiple, aval.dtype, aval.weak_type)
+    return convert(multiple, aval.dtype, aval.weak_type and not typeof(multiple).shape)

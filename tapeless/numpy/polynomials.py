@@ -101,6 +101,8 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Value:
     """
     check_arraylike("polymul", a1, a2)
     x, y = promote_dtypes_inexact(value_of(a1), value_of(a2))
+    for each in (x, y):
+        _length("polymul", each)
     if trim_leading_zeros and (typeof(x).size > 1 or typeof(y).size > 1):
         x, y = trim_zeros(x, trim="f"), trim_zeros(y, trim="f")
     if typeof(x).size == 0:

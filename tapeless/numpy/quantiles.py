@@ -58,6 +58,7 @@ __all__ = [
 Axis = int | Sequence[int] | None
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 _I32 = np.dtype(np.int32)
+_F32 = np.dtype("float32")
 _static = functools.partial(jit, static_argnames=("axis", "overwrite_input", "method", "keepdims"))
 _static_middle = functools.partial(jit, static_argnames=("axis", "overwrite_input", "keepdims"))
 
@@ -240,6 +241,8 @@ def _quantile(
         return _of_nothing(name, x, q, line, ones, keepdims, leave_out)
     if weights is not None:
         weights, _, _ = _one_line(weights, axis, keepdims)
+    kind = typeof(x).dtype
+    x, q = _widened(x), _widened(q)
     if not leave_out:
         bad = reductions.any(isnan(x), axis=line, keepdims=True)
         x = where(bad, np.nan, x)
@@ -257,7 +260,12 @@ def _quantile(
         result = _between(low, high, ranks[2], ranks[3], method, leave_out)
     if ones is not None:
         result = structural.reshape(result, (*typeof(q).shape, *ones))
-    return convert(result, typeof(x).dtype)
+    return convert(result, kind)
+
+
+def _widened(x: Value) -> Value:
+    """Return floats of 8 bits or fewer, which do not promote, in float32."""
+    return convert(x, _F32) if typeof(x).dtype.itemsize == 1 else x
 
 
 def _of_nothing(

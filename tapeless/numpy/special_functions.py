@@ -127,7 +127,8 @@ def _wrapped_angle(x: Value, half: float) -> Value:
     if not typeof(real).weak_type:
         half, whole = map(dtype_of(real).type, (half, whole))
     turned = lax.rem(lax.add(imag, half), whole)
-    turned = lax.select_n(lax.lt(turned, 0.0), turned, lax.add(turned, whole))
+    below = lax.lt(turned, const(turned, 0))
+    turned = lax.select_n(below, turned, lax.add(turned, whole))
     return lax.complex(real, lax.sub(turned, half))
 
 

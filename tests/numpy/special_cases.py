@@ -21,7 +21,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-__all__ = ["BINARY", "COMPLEX", "CONJUGATED", "UNARY", "cases", "pairs"]
+__all__ = ["BINARY", "COMPLEX", "CONJUGATED", "OPERATORS", "UNARY", "cases", "pairs"]
 
 NAN, INF = math.nan, math.inf
 # Every floating dtype holds these, but for the first, which float16 does not.
@@ -97,8 +97,9 @@ BINARY = {
     "-inf -inf -> -inf; inf fin -> inf; -inf fin -> -inf; fin inf -> inf; fin -inf -> -inf; "
     "-0 -0 -> -0; -0 +0 -> +0; +0 -0 -> +0; +0 +0 -> +0; ±0 pos -> second; pos ±0 -> same; "
     "1.5 -1.5 -> +0",
-    "atan2": "nan any -> nan; any nan -> nan; pos ±0 -> pi/2; +0 pos -> +0; +0 +0 -> +0; "
-    "+0 -0 -> pi; +0 neg -> pi; -0 pos -> -0; -0 +0 -> -0; -0 -0 -> -pi; -0 neg -> -pi; "
+    "atan2": "nan any -> nan; any nan -> nan; pos ±0 -> pi/2; +0 pos|inf -> +0; +0 +0 -> +0; "
+    "+0 -0 -> pi; +0 neg|-inf -> pi; -0 pos|inf -> -0; -0 +0 -> -0; -0 -0 -> -pi; "
+    "-0 neg|-inf -> -pi; "
     "neg ±0 -> -pi/2; pos inf -> +0; pos -inf -> pi; neg inf -> -0; neg -inf -> -pi; "
     "inf fin -> pi/2; -inf fin -> -pi/2; inf inf -> pi/4; inf -inf -> 3*pi/4; "
     "-inf inf -> -pi/4; -inf -inf -> -3*pi/4",
@@ -121,7 +122,7 @@ BINARY = {
     "3 4 -> 5; ±0 ±0 -> +0; ±0 pos -> second; pos ±0 -> same",
     "less": _UNORDERED.format(False, False, True),
     "less_equal": _UNORDERED.format(True, False, True),
-    "logaddexp": "nan num -> nan; num nan -> nan; inf pos|neg|±0|±inf -> inf; "
+    "logaddexp": "nan num|nan -> nan; num nan -> nan; inf pos|neg|±0|±inf -> inf; "
     "pos|neg|±0|±inf inf -> inf; -inf -inf -> -inf; -inf pos|neg -> second; pos|neg -inf -> same",
     "maximum": "nan any -> nan; any nan -> nan; inf num -> inf; -inf num -> second; ±0 1 -> 1",
     "minimum": "nan any -> nan; any nan -> nan; -inf num -> -inf; inf num -> second; ±0 1 -> 0",
@@ -145,6 +146,15 @@ BINARY = {
     "inf -inf -> inf; "
     "-inf inf -> -inf; fin inf -> -inf; fin -inf -> inf; inf fin -> inf; +0 +0 -> +0; "
     "-0 +0 -> -0; -0 -0 -> +0; 1.5 1.5 -> +0",
+}
+
+# The operators that have the tables of functions.
+OPERATORS = {
+    **{name: name for name in ("abs", "add", "pow")},
+    **{"divide": "truediv", "equal": "eq", "floor_divide": "floordiv", "greater": "gt"},
+    **{"greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul"},
+    **{"negative": "neg", "not_equal": "ne", "positive": "pos", "remainder": "mod"},
+    "subtract": "sub",
 }
 
 # Each case also holds for the conjugates; acos: f(conj z) = conj f(z), and so on.

@@ -33,3 +33,9 @@ def test_the_ends_of_a_dtype_have_divisors(dtype):
         np.testing.assert_array_equal(jnp.gcd(x, y), np.gcd(x, y))
         np.testing.assert_array_equal(jnp.lcm(x, y), np.lcm(x, y))
         assert jnp.gcd(x, y).dtype == jnp.lcm(x, y).dtype == dtype
+
+
+def test_weak_scalars_have_weak_divisors_and_weak_arrays_have_not():
+    for function in (jnp.gcd, jnp.lcm):
+        assert function(12, 8).weak_type and function(jnp.asarray(12), 8).weak_type
+        assert not function(jnp.full(2, 12), 8).weak_type

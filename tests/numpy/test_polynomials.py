@@ -28,6 +28,12 @@ def test_division_leaves_a_remainder():
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("args", [(2.0, 3.0), (P, 2.0)])
+def test_a_product_takes_vectors(args):
+    with pytest.raises(TypeError, match="polymul takes a vector of coefficients, got a scalar"):
+        jnp.polymul(*args)
+
+
 def test_division_of_infinities_leaves_nan_in_the_remainder():
     p = np.float32([np.nan, -1, np.inf, 0.5])
     with np.errstate(all="ignore"):

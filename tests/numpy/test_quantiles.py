@@ -46,6 +46,16 @@ def test_percentiles_and_medians():
     check("median", np.arange(5))
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "median", "nanmedian"])
+def test_floats_that_do_not_promote_keep_their_dtype(name, dtype):
+    x, fractions = jnp.arange(4).astype(dtype), np.float32([0.5, 1.0])
+    median = name.endswith("median")
+    found = getattr(jnp, name)(x) if median else getattr(jnp, name)(x, fractions)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.astype("float32"), 1.5 if median else [1.5, 3])
+
+
 def test_minmax():
     low, high = jnp.minmax(X, axis=1)
     np.testing.assert_array_equal((low, high), (X.min(1), X.max(1)))

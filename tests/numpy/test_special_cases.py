@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import partial
 
 import numpy as np
@@ -64,9 +65,8 @@ def evaluated(function: object, columns: list[np.ndarray]) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", [*special_cases.UNARY, *special_cases.BINARY])
-def test_special_cases_of_real_numbers(name, dtype):
+def check_real_numbers(name: str, function: object, dtype: str) -> None:
+    """Assert that a function has the results of the table of a name."""
     table = (special_cases.UNARY | special_cases.BINARY)[name]
     rows = list(special_cases.cases(table))
     kind = jnp.dtype(dtype)
@@ -75,7 +75,7 @@ def test_special_cases_of_real_numbers(name, dtype):
         columns = [
             np.array(column).astype(kind) for column in zip(*[r[0] for r in rows], strict=True)
         ]
-        results = evaluated(getattr(jnp, name), columns)
+        results = evaluated(function, columns)
     wrong = {
         (*row, float(value))
         for result in results
@@ -84,6 +84,31 @@ def test_special_cases_of_real_numbers(name, dtype):
     }
     assert len(rows) > 2
     assert not wrong
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [*special_cases.UNARY, *special_cases.BINARY])
+def test_special_cases_of_real_numbers(name, dtype):
+    check_real_numbers(name, getattr(jnp, name), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("name", special_cases.OPERATORS)
+def test_special_cases_of_operators(name, dtype):
+    function = getattr(operator, special_cases.OPERATORS[name])
+    check_real_numbers(name, lambda *columns: function(*map(jnp.asarray, columns)), dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_has_a_sign(dtype):
+    with jax.enable_x64(True):
+        x = np.array([np.nan, -np.nan, -1.0, 1.0] * 9 + [-np.nan]).astype(jnp.dtype(dtype))
+        expected = np.signbit(np.asarray(x, float))
+        ones = np.ones(x.shape, x.dtype)
+        for result in evaluated(jnp.signbit, [x]):
+            np.testing.assert_array_equal(result, expected)
+        for result in evaluated(jnp.copysign, [ones, x]):
+            np.testing.assert_array_equal(np.asarray(result, float), 1 - 2.0 * expected)
 
 
 def with_conjugates(rows: list[tuple[complex, str]]) -> list[tuple[complex, complex, str]]:

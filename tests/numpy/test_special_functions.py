@@ -28,6 +28,16 @@ def test_logarithms_of_sums(name):
     np.testing.assert_allclose(getattr(jnp, name)(x, y), getattr(np, name)(x, y), rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_complex_sums_of_32_bits_stay_so_in_x64_mode(name):
+    z = np.array([1 + 2j, -3j], "complex64")
+    with jax.enable_x64(True):
+        found = getattr(jnp, name)(z, 2)
+    base = 2 if name.endswith("2") else np.e
+    assert found.dtype == "complex64"
+    np.testing.assert_allclose(base ** np.asarray(found), base**z + base**2, rtol=1e-5)
+
+
 def test_weights_of_logaddexp():
     slopes = jax.grad(jnp.logaddexp, (0, 1))(0.0, 1.0)
     weight = 1 / (1 + math.e)
