@@ -16,9 +16,10 @@ import functools
 import inspect
 import operator
 import time
+import traceback
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -52,6 +53,7 @@ __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "t
 _UNSPECIFIED = object()
 _MASK_BITS = 62
 _MOST_ROUTES = 1024
+_MOST_EXPECTED = 64
 traced_programs = TraceCache()
 _functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
@@ -71,6 +73,7 @@ class StaticSpec:
         """
         self.argnums = tuple(map(operator.index, _as_tuple(argnums, SupportsIndex)))
         self.argnames = _as_tuple(argnames, str)
+        self._divisions: dict[tuple, tuple[tuple, ...]] = {}
         if not self.argnums and not self.argnames:
             return
         try:
@@ -126,12 +129,26 @@ class StaticSpec:
         """
         if not self.argnums and not self.argnames:
             return args, kwargs, ()
-        places = self.positions(len(args)) if args else ()
-        static = tuple((i, args[i], type(args[i])) for i in places)
-        names = tuple((k, kwargs[k], type(kwargs[k])) for k in sorted(kwargs) if k in self.argnames)
-        dynamic = tuple(x for i, x in enumerate(args) if i not in places)
-        named = {k: v for k, v in kwargs.items() if k not in self.argnames}
-        return dynamic, named, (static, names)
+        key = (len(args), *kwargs)
+        division = self._divisions.get(key)
+        if division is None:
+            division = self._division(len(args), kwargs)
+            if len(self._divisions) >= _MOST_EXPECTED:
+                self._divisions.clear()
+            self._divisions[key] = division
+        places, others, names, rest = division
+        static = tuple([(i, args[i], type(args[i])) for i in places])
+        by_name = tuple([(k, kwargs[k], type(kwargs[k])) for k in names])
+        dynamic = tuple([args[i] for i in others]) if places else args
+        named = {k: kwargs[k] for k in rest} if names else kwargs
+        return dynamic, named, (static, by_name)
+
+    def _division(self, n_args: int, kwargs: dict) -> tuple[tuple, ...]:
+        """Return the places of static and of other arguments, and the names of both kinds."""
+        places = self.positions(n_args) if n_args else ()
+        others = tuple(i for i in range(n_args) if i not in places)
+        names = tuple(k for k in sorted(kwargs) if k in self.argnames)
+        return places, others, names, tuple(k for k in kwargs if k not in names)
 
 
 def join_static(args: Sequence[Any], kwargs: dict, static: tuple) -> tuple[list, dict]:
@@ -160,24 +177,34 @@ class JitFunction:
         self.inline = options["inline"] == "early"
         self.is_static = bool(static.argnums or static.argnames)
         self.mask = sum(1 << i for i in set(static.argnums) if 0 <= i < _MASK_BITS)
+        self.static_names = frozenset(static.argnames)
         self.mask_is_whole = self.mask.bit_count() == len(set(static.argnums))
         self.effort = effort_of(options["compiler_options"])
         self.routes: dict[Hashable, fastcall.Route] = {}
-        self._recent: _Expected | None = None
+        self._expected: dict[tuple, _Expected] = {}  # by the static part
         _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled function; where it has a route, native code stands in for this."""
-        recent = self._recent
         try:
-            if recent is not None and context.trace is context.base:
-                outs = recent.attempt(args, kwargs)
+            if self._expected and context.trace is context.base:
+                outs = self._attempt(args, kwargs)
                 if outs is not NotImplemented:
                     return outs
             return self._find_and_call(args, kwargs)
         except Exception as error:
             filter_traceback(error)
             raise
+
+    def _attempt(self, args: tuple, kwargs: dict) -> Any:
+        """Return the result of a call that is like one before, else NotImplemented."""
+        dynamic, named, static = self.static.separate(args, kwargs)
+        try:
+            expected = self._expected.get(static)
+        except Exception as error:  # of a user's `__hash__` or `__eq__`
+            self.static.divide(args, kwargs)
+            self.raise_compared(error)
+        return NotImplemented if expected is None else expected.attempt((dynamic, named))
 
     def _find_and_call(self, args: tuple, kwargs: dict) -> Any:
         """Find or make the program for arguments like these, and call it."""
@@ -221,11 +248,11 @@ class JitFunction:
     ) -> None:
         """Enter a route for a call like this; where there can be none, expect it to come again."""
         tokens = callkeys.tokens_of(leaves)
-        if tokens is None or context.axes or executable.donated:
+        if tokens is None or context.axes:
             return
         walk = callkeys.Walk()
         key = None
-        if traced.captured is None:  # or else each call compares
+        if traced.captured is None and not executable.donated:  # or else each call compares
             key = self._route_key(args, kwargs, walk)
         if key is not None and walk.has_arguments(leaves):
             if self._tree_of(args, kwargs) != tree:  # it was changed during the call
@@ -238,8 +265,10 @@ class JitFunction:
             return
         plan = fastcall.plan_for(executable, tokens, traced.out_tree)
         if plan is not None:
-            _, _, static = self.static.divide(args, kwargs)
-            self._recent = _Expected(self.static, static, tree, plan, traced, executable)
+            _, _, static = self.static.separate(args, kwargs)
+            if len(self._expected) >= _MOST_EXPECTED:
+                self._expected.clear()
+            self._expected[static] = _Expected(tree, plan, traced, executable)
 
     def _tree_of(self, args: tuple, kwargs: dict) -> PyTreeDef:
         """Return the tree of the dynamic arguments."""
@@ -252,10 +281,14 @@ class JitFunction:
         The leaves of the arguments join the walk.
         """
         static = self.static.positions(len(args)) if args and self.is_static else ()
-        if self.is_static and (kwargs or not self.mask_is_whole):
+        if self.is_static and not self.mask_is_whole:
+            return None
+        if self.is_static and kwargs and len(args) + len(kwargs) > _MASK_BITS:
             return None
         parts = [(type(x), x) if i in static else walk.argument(x) for i, x in enumerate(args)]
-        named = walk.arguments_by_name(kwargs)
+        dynamic = {k: x for k, x in kwargs.items() if k not in self.static_names}
+        tokens = dict(zip(dynamic, walk.arguments_by_name(dynamic), strict=True))
+        named = [tokens[k] if k in dynamic else (type(x), x) for k, x in kwargs.items()]
         names = (tuple(kwargs),) if kwargs else ()
         return (config.trace_context(), *parts, *named, *names)
 
@@ -265,7 +298,10 @@ class JitFunction:
         leaves, tree = tree_flatten((dynamic, named))
         avals = tuple([self.aval(leaf, number, args, kwargs) for number, leaf in enumerate(leaves)])
         key = (tree, avals, static, config.trace_context(), context.axes)
-        traced = traced_programs.get(self.__wrapped__, key)
+        try:
+            traced = traced_programs.get(self.__wrapped__, key)
+        except Exception as error:
+            self.raise_compared(error)
         if traced is None:
             names = argument_names(
                 self.__wrapped__, args, named, self.static.positions(len(args) or 1)
@@ -314,6 +350,18 @@ class JitFunction:
                 flags += [key in self.donated.argnames] * len(tree_flatten(kwargs[key])[0])
         return tuple(flags)
 
+    def raise_compared(self, error: BaseException) -> NoReturn:
+        """Raise what ended a search for the program of a call: of a static value, as JAX says it.
+
+        The call stub hands over any error that came up while it made or looked for a key.
+        """
+        try:
+            told = _not_comparable(error) if self.is_static else None
+            raise error if told is None else told from error.__cause__ or error
+        except BaseException as raised:
+            filter_traceback(raised)
+            raise
+
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Return the traced program for arguments like these."""
         _, tree, traced = self.prepare(args, kwargs)
@@ -331,7 +379,7 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forget the programs of this function."""
         self.routes.clear()
-        self._recent = None
+        self._expected.clear()
         traced_programs.forget(self.__wrapped__)
 
     def _cache_size(self) -> int:
@@ -386,46 +434,66 @@ fastcall.accelerate(StaticJitFunction, "__call__", "call_static")
 
 
 class _Expected:
-    """The last call of a function, where it can have no route."""
+    """The last call of a function with some static part, where it can have no route."""
 
-    __slots__ = (
-        "captured", "divide", "executable", "run", "settings", "static", "tree",
-    )  # fmt: skip
+    __slots__ = ("captured", "donated", "executable", "run", "settings", "tree")
 
     def __init__(
-        self,
-        spec: StaticSpec,
-        static: tuple,
-        tree: PyTreeDef,
-        plan: fastcall.Plan,
-        traced: TracedProgram,
-        executable: Executable,
+        self, tree: PyTreeDef, plan: fastcall.Plan, traced: TracedProgram, executable: Executable
     ) -> None:
         """tree: of the dynamic arguments; plan: of the executable's call with their leaves."""
-        self.divide = spec.divide
-        self.static = static
         self.tree = tree
         self.run = plan.run
         self.captured = traced.captured
         self.settings = config.trace_context()
+        self.donated = executable.donated
         self.executable = (executable, plan)
 
-    def attempt(self, args: tuple, kwargs: dict) -> Any:
+    def attempt(self, dynamic: tuple[tuple, dict]) -> Any:
         """Return the result of a call that is like the last one, else NotImplemented."""
-        if watchers:
-            return NotImplemented
-        dynamic, named, static = self.divide(args, kwargs)
-        if static != self.static or context.axes or config.trace_context() is not self.settings:
+        if watchers or context.axes or config.trace_context() is not self.settings:
             return NotImplemented
         if self.captured is not None:
             self.captured.compare()
-        both = (dynamic, named)
-        leaves = leaves_of_structure(both, self.tree)
+        leaves = leaves_of_structure(dynamic, self.tree)
         if leaves is None:
-            leaves, tree = tree_flatten(both)
+            leaves, tree = tree_flatten(dynamic)
             if tree is not self.tree:
                 return NotImplemented
-        return self.run(*leaves)
+        return self._run_donated(leaves) if self.donated else self.run(*leaves)
+
+    def _run_donated(self, leaves: list[Value]) -> Any:
+        """Run, and delete the donated leaves; NotImplemented if others look at their memory."""
+        given = [leaves[number] for number in self.donated]
+        if len(set(map(id, leaves))) < len(leaves):
+            return NotImplemented
+        for x in given:
+            if type(x) is not Array or x.is_shared():
+                return NotImplemented
+        held = [x.block for x in given]  # another thread may delete an argument
+        try:
+            outs = self.run(*leaves)
+        except BaseException as error:
+            has_run = not isinstance(error, MemoryError) and not any(map(_is_deleted, leaves))
+            if has_run:  # the program may have written to them
+                _give_up(given)
+            raise
+        finally:
+            del held
+        if outs is not NotImplemented:
+            _give_up(given)
+        return outs
+
+
+def _is_deleted(x: Value) -> bool:
+    """Tell whether a leaf is an Array whose memory is gone."""
+    return type(x) is Array and x.is_deleted()
+
+
+def _give_up(arrays: Sequence[Array]) -> None:
+    """Give up the buffers of some Arrays, to which nothing else refers."""
+    for x in arrays:
+        x.block = x.place = None
 
 
 def _refuse_aliases(function: Callable, traced: TracedProgram, leaves: Sequence[Value]) -> None:
@@ -583,6 +651,24 @@ def _as_tuple(value: Any, kind: type) -> tuple:
     if value is None:
         return ()
     return (value,) if isinstance(value, kind) else tuple(value)
+
+
+def _not_comparable(error: BaseException) -> ValueError | None:
+    """Return JAX's error if a user's `__eq__` failed, else None."""
+    entry = error.__traceback__
+    kind: type | None = None
+    while entry is not None and isinstance(error, Exception):
+        code = entry.tb_frame.f_code
+        if code.co_name == "__eq__" and code.co_varnames:
+            kind = type(entry.tb_frame.f_locals.get(code.co_varnames[0]))
+        entry = entry.tb_next
+    if kind is None:
+        return None
+    text = "".join(traceback.format_exception(error))
+    return ValueError(
+        f"static arguments should be comparable using __eq__. The following error was raised when "
+        f"comparing two objects of types {kind} and {kind}. The error was:\n{text}"
+    )
 
 
 def _check_hashable(value: Any) -> None:

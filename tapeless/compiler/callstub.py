@@ -38,7 +38,7 @@ OBJECTS = (
     "trace", "base", "mask", "allocate", "address", "routes", "operations",
     "call_slowly", "process_slowly", "not_implemented", "ndarray", "shape", "dtype", "tobytes",
     "small_types", "array_of_numbers", "none", "dict", "tuple", "list", "str", "containers",
-    "expected_errors",
+    "expected_errors", "static_names", "raise_compared",
 )  # fmt: skip
 
 _SMALL = 1 << 15
@@ -76,7 +76,11 @@ declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
+declare i32 @PySet_Contains(ptr, ptr)
 declare void @PyErr_Clear()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
+declare i32 @PyException_SetTraceback(ptr, ptr)
 declare i32 @PyErr_ExceptionMatches(ptr)
 declare ptr @PyErr_Occurred()
 declare ptr @PyErr_NoMemory()
@@ -376,12 +380,87 @@ define internal ptr @call(ptr %self, ptr %args, i64 %n, ptr %names) {
   ret ptr %value
 }
 
-; The same where some positional arguments are static; `mask` of the function tells which.
+; The same where some arguments are static: `mask` of the function tells which of those by position,
+; `static_names` which of those by name.
 define internal ptr @call_static(ptr %self, ptr %args, i64 %n, ptr %names) {
   %n_mask = load ptr, ptr OBJECT.mask
   %found = call ptr @address_in(ptr %self, ptr %n_mask)
-  %mask = ptrtoint ptr %found to i64
+  %places = ptrtoint ptr %found to i64
+  %is_named = icmp ne ptr %names, null
+  br i1 %is_named, label %by_name, label %begin
+by_name:
+  %all = call i64 @with_names(ptr %self, ptr %names, i64 %n, i64 %places)
+  br label %begin
+begin:
+  %mask = phi i64 [%places, %0], [%all, %by_name]
   %value = call ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 %mask)
+  ret ptr %value
+}
+
+; A mask of `n` arguments by position, with the bits of those by name; of more than 62 there is no
+; route.
+define internal i64 @with_names(ptr %self, ptr %names, i64 %n, i64 %places) {
+entry:
+  %n_names = call i64 @PyTuple_Size(ptr %names)
+  %n_static = load ptr, ptr OBJECT.static_names
+  %static = call ptr @attribute(ptr %self, ptr %n_static)
+  %none = icmp eq ptr %static, null
+  %few = icmp slt i64 %n, 63
+  %first = select i1 %few, i64 %n, i64 63
+  %behind = shl i64 1, %first
+  %below = sub i64 %behind, 1
+  %given = and i64 %places, %below
+  br i1 %none, label %nothing, label %test
+test:
+  %j = phi i64 [0, %entry], [%next, %one]
+  %mask = phi i64 [%given, %entry], [%more, %one]
+  %open = icmp slt i64 %j, %n_names
+  br i1 %open, label %one, label %done
+one:
+  %name = call ptr @PyTuple_GetItem(ptr %names, i64 %j)
+  %has = call i32 @PySet_Contains(ptr %static, ptr %name)
+  %is_static = icmp eq i32 %has, 1
+  %place = add i64 %n, %j
+  %near = icmp slt i64 %place, 63
+  %short = select i1 %near, i64 %place, i64 63
+  %shifted = shl i64 1, %short
+  %bit = select i1 %is_static, i64 %shifted, i64 0
+  %more = or i64 %mask, %bit
+  %next = add i64 %j, 1
+  br label %test
+done:
+  call void @Py_DecRef(ptr %static)
+  ret i64 %mask
+nothing:
+  ret i64 %given
+}
+
+; Let the function raise the error that is set, in the words of its users.
+define internal ptr @explain(ptr %self) {
+entry:
+  %parts = alloca [3 x ptr]
+  %at_error = getelementptr ptr, ptr %parts, i64 1
+  %at_trace = getelementptr ptr, ptr %parts, i64 2
+  call void @PyErr_Fetch(ptr %parts, ptr %at_error, ptr %at_trace)
+  call void @PyErr_NormalizeException(ptr %parts, ptr %at_error, ptr %at_trace)
+  %type = load ptr, ptr %parts
+  %error = load ptr, ptr %at_error
+  %trace = load ptr, ptr %at_trace
+  %untraced = icmp eq ptr %trace, null
+  br i1 %untraced, label %tell, label %attach
+attach:
+  %set = call i32 @PyException_SetTraceback(ptr %error, ptr %trace)
+  call void @Py_DecRef(ptr %trace)
+  br label %tell
+tell:
+  %operands = alloca [2 x ptr]
+  %second = getelementptr ptr, ptr %operands, i64 1
+  store ptr %self, ptr %operands
+  store ptr %error, ptr %second
+  %name = load ptr, ptr OBJECT.raise_compared
+  %value = call ptr @PyObject_VectorcallMethod(ptr %name, ptr %operands, i64 2, ptr null)
+  call void @Py_DecRef(ptr %error)
+  call void @Py_DecRef(ptr %type)
   ret ptr %value
 }
 
@@ -438,7 +517,8 @@ slow:
   %may_go_on = call i1 @released_without_error(ptr %walk)
   br i1 %may_go_on, label %slow_call, label %raise
 raise:
-  ret ptr null
+  %raised = call ptr @explain(ptr %self)
+  ret ptr %raised
 slow_call:
   %n_all = add i64 %n_values, 1
   %bytes_all = mul i64 %n_all, 8

@@ -287,6 +287,8 @@ class Nodes:
     def index_add(self, x: Operand, y: Operand) -> Affine:
         """Add two indices."""
         left, right = self.affine(x), self.affine(y)
+        if not right.terms and right.const == 0:
+            return left
         terms = dict(left.terms)
         for term, coefficient in right.terms:
             terms[term] = terms.get(term, 0) + coefficient
@@ -534,17 +536,19 @@ class Nodes:
 
     def _affine_of(self, terms: dict[Scalar, int], const: int) -> Affine:
         """Make the affine index with these terms, in order of first use."""
+        given = (tuple(terms.items()), const)
+        node = self._affines.get(given)
+        if node is not None:
+            return node
         for term in terms:
             self._serial.setdefault(term, len(self._serial))
-        kept = tuple(
-            (term, terms[term])
-            for term in sorted(terms, key=self._serial.__getitem__)
-            if terms[term] != 0
-        )
-        free = frozenset().union(*(term.free for term, _ in kept))
+        order = sorted(terms, key=self._serial.__getitem__) if len(terms) > 1 else terms
+        kept = tuple([(term, terms[term]) for term in order if terms[term] != 0])
         node = self._affines.get((kept, const))
         if node is None:
+            free = frozenset().union(*[term.free for term, _ in kept])
             node = self._affines[kept, const] = Affine(kept, const, free)
+        self._affines[given] = node
         return node
 
     def _rejoin(self, terms: dict[Scalar, int]) -> int:

@@ -103,12 +103,16 @@ def check_broadcastable(x: Value, sizes: tuple[int, ...]) -> None:
 def check_arraylike(fun_name: str, *args: Any) -> None:
     """Raise TypeError unless every argument is an array-like."""
     for position, arg in enumerate(args):
+        if type(arg) is Array or type(arg) in _PYTHON_SCALARS:
+            continue
         if is_ref(arg):
             raise TypeError(
                 f"{fun_name} got a Ref of type {arg.aval} at position {position}, but a Ref can't "
                 f"be passed where an array is expected. Did you forget to read its value with "
                 f"`ref[...]`?"
             )
+        if isinstance(arg, Tracer):
+            continue
         if not is_arraylike(arg):
             raise TypeError(
                 f"{fun_name} requires ndarray or scalar arguments, got {type(arg)} at position "
@@ -425,7 +429,7 @@ def alike(args: Sequence[Any]) -> Any:
 def _operands(fun_name: str, args: Sequence[Any]) -> list[Value]:
     """Return arguments that are checked to be array-likes which go together."""
     check_arraylike(fun_name, *args)
-    values = [value_of(arg) for arg in args]
+    values = list(map(value_of, args))
     if not _PLAIN.issuperset([typeof(value).dtype for value in values]):
         check_no_float0s(fun_name, *values)
         _check_no_keys(fun_name, *values)

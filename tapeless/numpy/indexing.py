@@ -30,12 +30,12 @@ from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import asarray, concrete_value, const, convert, dtype_of, value_of
 from tapeless.numpy.static_indexing import (
     drop_and_add,
-    eager_window,
     place_in_bounds,
     read_window,
     slice_bounds,
     take_window,
     window_of,
+    window_within,
 )
 from tapeless.prims.indexing import bounds_are_checked
 from tapeless.runtime.array import Array
@@ -53,12 +53,13 @@ _FULL = slice(None)
 
 def get_item(x: Any, index: Any) -> Value:
     """Return `x[index]`."""
-    if type(x) is Array and context.trace is context.base:
-        found = eager_window(x, index)
+    if type(x) is Array or isinstance(x, Tracer):
+        is_eager = type(x) is Array and context.trace is context.base
+        found = window_within(x, index)
         if found is not None:
             window, starts = found
-            return take_window(window, x, *starts)
-        found = _get_masked(x, index)
+            return take_window(window, x, *starts) if is_eager else read_window(x, window, starts)
+        found = _get_masked(x, index) if is_eager else None
         if found is not None:
             return found
     return take_at(x, index)
@@ -331,7 +332,8 @@ def _take_window(x: Value, entries: Sequence[Any]) -> Value:
     x = lax.dynamic_slice(x, starts, sizes, allow_negative_indices=False)
     x = lax.rev(x, backwards) if backwards else x
     kept = [entry for entry in entries if not _is_scalar(entry)]
-    return drop_and_add(x, gone, [place for place, entry in enumerate(kept) if entry is None])
+    new = tuple(place for place, entry in enumerate(kept) if entry is None)
+    return drop_and_add(x, tuple(gone), new)
 
 
 def _as_index(start: Value, shape: Shape) -> Value:

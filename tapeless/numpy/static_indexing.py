@@ -25,11 +25,12 @@ from tapeless.core.trace import Tracer, Value
 from tapeless.numpy.choice import broadcast
 from tapeless.numpy.common import convert, dtype_of
 from tapeless.prims.check import IndexFault, check
+from tapeless.prims.structural import squeeze_p
 from tapeless.runtime.array import Array
 
 __all__ = [
-    "Window", "drop_and_add", "eager_window", "place_in_bounds", "read_window", "slice_bounds",
-    "take_window", "update_window", "window_of",
+    "Window", "drop_and_add", "place_in_bounds", "read_window", "slice_bounds", "take_window",
+    "update_window", "window_of", "window_within",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -153,38 +154,7 @@ def _rows(count: int) -> Window:
     return Window((0,), (count,), (1,), (), (), ())
 
 
-# In a traced program
-
-
-def read_window(x: Value, window: Window, starts: Sequence[int]) -> Value:
-    """Return the elements of a window that starts at known places."""
-    shape = typeof(x).shape
-    if window.axes:
-        first, behind, steps = [0] * len(shape), list(shape), [1] * len(shape)
-        for axis, start, span, stride in zip(
-            window.axes, starts, window.spans, window.strides, strict=True
-        ):
-            first[axis], behind[axis], steps[axis] = start, start + span, stride
-        x = lax.slice(x, first, behind, steps if any(step != 1 for step in steps) else None)
-    return _arranged(x, window)
-
-
-def _arranged(x: Value, window: Window) -> Value:
-    """Reverse, drop and add axes."""
-    x = lax.rev(x, window.backwards) if window.backwards else x
-    return drop_and_add(x, window.gone, window.new)
-
-
-def drop_and_add(x: Value, gone: Sequence[int], new: Sequence[int]) -> Value:
-    """Drop axes, then add those whose places in the result are `new`."""
-    x = lax.squeeze(x, gone) if gone else x
-    return lax.expand_dims(x, new) if new else x
-
-
-# Outside of transformations
-
-
-def eager_window(x: Array, index: Any) -> tuple[Window, list[int]] | None:
+def window_within(x: Array | Tracer, index: Any) -> tuple[Window, list[int]] | None:
     """Return the window of an index that lies within an array, and its starts.
 
     None for an index that is not static, or that is not quite right; and for keys whose uses are
@@ -245,6 +215,38 @@ def _static_entries(index: Any, ndim: int) -> list[Any] | None:
     return [*given[:ellipsis], *whole, *given[ellipsis + 1 :]]
 
 
+# In a traced program
+
+
+def read_window(x: Value, window: Window, starts: Sequence[int]) -> Value:
+    """Return the elements of a window that starts at known places."""
+    shape = typeof(x).shape
+    if window.axes:
+        first, behind, steps = [0] * len(shape), list(shape), [1] * len(shape)
+        for axis, start, span, stride in zip(
+            window.axes, starts, window.spans, window.strides, strict=True
+        ):
+            first[axis], behind[axis], steps[axis] = start, start + span, stride
+        is_dense = window.strides.count(1) == len(window.strides)
+        x = lax.slice(x, first, behind, None if is_dense else steps)
+    return _arranged(x, window)
+
+
+def _arranged(x: Value, window: Window) -> Value:
+    """Reverse, drop and add axes."""
+    x = lax.rev(x, window.backwards) if window.backwards else x
+    return drop_and_add(x, window.gone, window.new)
+
+
+def drop_and_add(x: Value, gone: Shape, new: Shape) -> Value:
+    """Drop axes, given in order, then add those whose places in the result are `new`."""
+    x = squeeze_p.bind(x, dimensions=gone)[0] if gone else x
+    return lax.expand_dims(x, new) if new else x
+
+
+# Outside of transformations
+
+
 @partial(jit, static_argnums=0)
 def take_window(window: Window, x: Value, *starts: Value) -> Value:
     """Return the elements of a window that lies within the array."""
@@ -283,7 +285,7 @@ def update_window(x: Array, index: Any, y: Any, combines: str) -> Array | None:
     y: a number or an Array of the array's dtype, of the shape of what it replaces or of none.
     combines: the name of the operation on the old and the new elements; "" for the new ones.
     """
-    found = None if x.aval.weak_type else eager_window(x, index)
+    found = None if x.aval.weak_type else window_within(x, index)
     if found is None:
         return None
     window, starts = found

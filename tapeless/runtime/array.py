@@ -11,7 +11,6 @@ not be reused.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import Any
 
@@ -165,9 +164,8 @@ class Array(AnyArray):
 
     def is_viewed(self) -> bool:
         """Tell whether NumPy arrays or DLPack capsules look at the memory."""
-        try:
-            held = self._numpy
-        except AttributeError:
+        held = getattr(self, "_numpy", None)
+        if held is None:
             return False
         root = held.base  # what NumPy lets all views of `held` refer to
         return sys.getrefcount(held) > _ONE_OWNER or (
@@ -176,11 +174,15 @@ class Array(AnyArray):
 
     def is_shared(self) -> bool:
         """Tell whether anything else refers to the memory: a view, an Array, another library."""
-        if isinstance(self.block, memory.Borrowed) or self.is_viewed():
-            return True
-        with contextlib.suppress(AttributeError):
-            del self._numpy
         held = self.block
+        if isinstance(held, memory.Borrowed):
+            return True
+        if self.aval.size and sys.getrefcount(held) <= _ONE_OWNER:
+            return False  # a view of elements would refer to the memory
+        if self.is_viewed():
+            return True
+        if hasattr(self, "_numpy"):
+            del self._numpy
         return sys.getrefcount(held) > _ONE_OWNER
 
     def copied(self) -> Array:
@@ -197,7 +199,7 @@ class Array(AnyArray):
     def delete(self) -> None:
         """Give up the buffer; later uses raise."""
         self.block = self.place = None
-        with contextlib.suppress(AttributeError):
+        if hasattr(self, "_numpy"):
             del self._numpy
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

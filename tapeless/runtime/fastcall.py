@@ -2,7 +2,8 @@
 
 `compiler/callstub.py` is the native side and has the vocabulary.  Python code that has just made a
 call the slow way enters a route for it; the next call with the same tokens takes the route.  Where
-a route cannot exist, as for donated arguments, nothing is entered and calls stay slow and right.
+a route cannot exist, as for donated arguments, nothing is entered: Python code may run the plan of
+the last call, or else the call stays slow and right.
 
 The stub is linked when calls have been made some dozens of times.  It is for CPython with the
 interpreter lock; elsewhere, and while `switched_off`, the Python methods stay in place.
@@ -246,8 +247,11 @@ def plan_for(
     tree: PyTreeDef | None = None,
     order: Sequence[int] = (),
 ) -> Plan | None:
-    """Return the plan of a call; None where only Python code is right."""
-    if not _is_ready() or executable.donated or executable.is_apart:
+    """Return the plan of a call; None where only Python code is right.
+
+    The caller deletes what is donated.
+    """
+    if not _is_ready() or executable.is_apart:
         return None
     n_values = len(executable.results) if tree is None else tree.node.num_nodes
     n_places = len(executable.consts) + len(executable.output_bytes) + n_values
@@ -262,8 +266,8 @@ def plan_for(
 
 
 def route(executable: Any, tokens: tuple[Token, ...], *parts: Any) -> Route | None:
-    """Return the route of a call; parts: what `plan_for` takes beside."""
-    plan = plan_for(executable, tokens, *parts)
+    """Return the route of a call that donates nothing; parts: what `plan_for` takes beside."""
+    plan = None if executable.donated else plan_for(executable, tokens, *parts)
     return None if plan is None else (plan.address, plan)
 
 

@@ -288,6 +288,94 @@ def test_donating_twice_is_refused():
         f(x, x)
 
 
+def test_donation_in_repeated_calls():
+    """A step that hands on its state gives up each state, and only what nobody else looks at."""
+    step = jax.jit(
+        lambda state, x: {"n": state["n"] + 1, "sum": state["sum"] + x}, donate_argnums=0
+    )
+    state, total = {"n": jnp.zeros((), int), "sum": jnp.zeros(50)}, 0.0
+    views = []
+    for number in range(CALLS):
+        before = state
+        view = np.asarray(state["sum"]) if number % 5 == 4 else None
+        state = step(state, float(number))
+        assert before["n"].is_deleted()
+        assert before["sum"].is_deleted() == (view is None)
+        if view is not None:
+            views.append((view, total))
+        total += number
+    np.testing.assert_array_equal(state["sum"], np.full(50, total))
+    assert int(state["n"]) == CALLS
+    assert all(np.all(view == value) for view, value in views)
+
+
+def test_a_donated_array_is_given_once_however_often_it_was_called():
+    """After many calls, an array given twice or deleted is refused, and no other one is lost."""
+    f = jax.jit(lambda x, y: x + y, donate_argnums=0)
+    y = jnp.ones(3)
+    for _ in range(CALLS):
+        f(jnp.ones(3), y)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"previously donated in the same call"):
+        f(y, y)
+    gone, kept = jnp.ones(3), jnp.ones(3)
+    f(gone, y)
+    for args in ((gone, y), (kept, gone)):
+        with pytest.raises(RuntimeError, match="Array has been deleted"):
+            f(*args)
+    assert not kept.is_deleted() and not y.is_deleted()
+
+
+def test_a_donated_array_is_gone_if_the_program_fails():
+    """What a failing program may have written to is given up, as in the first call."""
+
+    def fail(x):
+        if x[0] > 1:
+            raise ValueError("too large")
+        return x
+
+    kind = jax.ShapeDtypeStruct((3,), "float32")
+    f = jax.jit(lambda x: jax.pure_callback(fail, kind, x) + x, donate_argnums=0)
+    for _ in range(CALLS):
+        f(jnp.ones(3))
+    x = jnp.full(3, 2.0)
+    with pytest.raises(Exception, match="too large"):
+        f(x)
+    assert x.is_deleted()
+
+
+def test_static_values_by_name_take_their_own_way():
+    """Static and other arguments by name, in any order, with positions that are static as well."""
+    f = jax.jit(lambda x, n=1, *, y=0.0, k=0: x * n + y * 10 + k, static_argnames=("n", "k"))
+    x = jnp.ones(2)
+    for number in range(CALLS):
+        n, k, y = number % 3, number % 2, jnp.full(2, float(number))
+        expected = np.asarray(n + 10.0 * number + k) * np.ones(2)
+        np.testing.assert_array_equal(f(x, n=n, y=y, k=k), expected)
+        np.testing.assert_array_equal(f(x, n, k=k, y=y), expected)
+        np.testing.assert_array_equal(f(y=y, k=k, n=n, x=x), expected)
+        np.testing.assert_array_equal(f(x, y=y), 1 + 10.0 * number)
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        f(x, n=[2])
+
+
+def test_comparing_static_values_may_fail():
+    """An error of a static value's `__eq__` is told as JAX tells it, in early and late calls."""
+
+    class Setting:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            raise RuntimeError("no idea")
+
+    f = jax.jit(lambda x, *, how: x + 1, static_argnames="how")
+    how = Setting()
+    for _ in range(CALLS):
+        assert f(1.0, how=how) == 2.0
+        with pytest.raises(ValueError, match=r"(?s)comparable using __eq__.*no idea"):
+            f(1.0, how=Setting())
+
+
 def test_useless_donation_warns():
     """A donated argument without a result of its type is kept, with a warning."""
     f = jax.jit(lambda x: x.sum(), donate_argnums=0)

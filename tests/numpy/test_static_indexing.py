@@ -6,7 +6,7 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless import lax
-from tapeless.numpy.static_indexing import Window, eager_window, take_window
+from tapeless.numpy.static_indexing import Window, take_window, window_within
 from tests.numpy.indices import X
 
 UPDATES = {
@@ -20,15 +20,15 @@ UPDATES = {
 
 def test_a_window_says_what_is_read_and_the_starts_where():
     x = jnp.asarray(X)
-    assert eager_window(x, -1) == (Window((0,), (1,), (1,), (), (0,), ()), [len(X) - 1])
-    assert eager_window(x, slice(1, 3)) == (Window((0,), (2,), (1,), (), (), ()), [1])
-    assert eager_window(x, (Ellipsis, None, slice(None, None, -2)))[1] == [X.shape[-1] % 2 ^ 1]
-    assert eager_window(x, slice(None)) == (Window((), (), (), (), (), ()), [])
+    assert window_within(x, -1) == (Window((0,), (1,), (1,), (), (0,), ()), [len(X) - 1])
+    assert window_within(x, slice(1, 3)) == (Window((0,), (2,), (1,), (), (), ()), [1])
+    assert window_within(x, (Ellipsis, None, slice(None, None, -2)))[1] == [X.shape[-1] % 2 ^ 1]
+    assert window_within(x, slice(None)) == (Window((), (), (), (), (), ()), [])
 
 
 @pytest.mark.parametrize("index", [len(X), (0,) * 9, jnp.array([0]), "a", slice(0, 2, 0)])
 def test_what_is_out_of_bounds_or_no_static_index_has_no_window(index):
-    assert eager_window(jnp.asarray(X), index) is None
+    assert window_within(jnp.asarray(X), index) is None
 
 
 def test_all_places_share_one_program():
