@@ -3,7 +3,7 @@
 `vmap(cond)` computes both sides for every row and selects. A side that is expensive, and that only
 the select needs, is put behind a branch: `rare(condition, side, 0)` computes the side only if
 some lane wants it. When the condition is known outside the inner loops, the branch is the same
-for a whole row and costs nothing.
+for a whole row and costs next to nothing: then one recipe is expensive enough.
 
 The emitter hoists nothing out of a branch. So when a part of a side is the same for all iterations
 of an inner loop (a sum over the row, say), that part is put behind a branch, which is hoisted
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tapeless.kernel.cheap import is_recipe
+from tapeless.compiler.recipes import instructions
 from tapeless.kernel.graph import children, merge_reductions, replace, walk
 from tapeless.kernel.ir import Block, If, Index, Loop, Op, Reduce, Scalar, Statement, Store, While
 from tapeless.kernel.nodes import Nodes
@@ -25,7 +25,7 @@ from tapeless.kernel.nodes import Nodes
 __all__ = ["branch_on_choices"]
 
 WORTH_A_BRANCH = 60.0
-_RECIPE = 15.0
+WORTH_A_JUMP = 20.0  # where all lanes go the same way
 
 
 def branch_on_choices(nodes: Nodes, body: Block) -> Block:
@@ -119,16 +119,20 @@ def _expensive_parts(
     work: dict[int, float] = {}
     tops: dict[int, Scalar] = {}
     for node in own.values():
-        top = node
-        above = {id(user): user for user in users[id(node)] if id(user) in own}
-        if len(above) == 1:
-            # A node belongs to the part of its user, unless it depends on fewer loops.
-            (user,) = above.values()
-            if user and user.free - extents.keys() == node.free - extents.keys():
-                top = tops[id(user)]
+        # A node belongs to the part of its users, unless it depends on fewer loops than one.
+        loops = node.free - extents.keys()
+        above = [user for user in users[id(node)] if user and id(user) in own]
+        found = {id(tops[id(user)]): tops[id(user)] for user in above}
+        together = len(found) == 1 and all(user.free - extents.keys() == loops for user in above)
+        top = next(iter(found.values())) if together else node
         tops[id(node)] = top
         work[id(top)] = work.get(id(top), 0.0) + _weight(node, extents)
-    parts = [own[key] for key, amount in work.items() if amount >= WORTH_A_BRANCH]
+    loops = select.args[0].free
+    parts = [
+        own[key]
+        for key, amount in work.items()
+        if amount >= (WORTH_A_JUMP if loops < own[key].free else WORTH_A_BRANCH)
+    ]
     if len(parts) < 2:
         return parts
     # In a branch nothing is hoisted, so that a part which needs another one is computed always.
@@ -159,5 +163,5 @@ def _weight(node: Scalar, extents: dict[Index, int]) -> float:
     if isinstance(node, Reduce):
         return times * node.extent
     if isinstance(node, Op):
-        return times * (_RECIPE if is_recipe(node) else 1.0)
+        return times * instructions(node)
     return 0.0

@@ -43,7 +43,7 @@ from tapeless.util.records import record
 __all__ = ["by_rows"]
 
 MAX_CONDITIONS = 4
-LEAST_WORK = 400.0  # operations on elements, per row
+LEAST_WORK = 60.0  # operations on elements, per row
 LONG_EXPRESSION = 48  # equations, from which on parts are stored (`fuse.py`)
 CHAIN_LENGTH = 4  # how often expressions meet that are not worth it
 LANES_UP_TO = 32  # elements of a row that are so few that rows had better be lanes
@@ -53,6 +53,7 @@ TOGETHER = 16
 TOGETHER_RECIPES = 32
 _UNKNOWN_STEPS = 100
 _WORK: dict[str, float] = {
+    **dict.fromkeys("cumsum cumprod cummax cummin".split(), 8.0),  # a step waits for the last one
     **dict.fromkeys("sort top_k fft triangular_solve".split(), 20.0),
     **dict.fromkeys("cholesky lu qr geqrf householder_product ormqr tridiagonal".split(), 50.0),
     **dict.fromkeys("eigh eig svd schur hessenberg".split(), 400.0),

@@ -23,16 +23,20 @@ from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.regions import Code, Function, Module, Region, Value
 from tapeless.compiler.target import Target
 from tapeless.compiler.values import Values
+from tapeless.kernel.cheap import is_recipe
+from tapeless.kernel.graph import walk
 from tapeless.kernel.halves import HALVES
 from tapeless.kernel.ir import Affine, Buffer, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.scalar import OF_BITS, recipe
 from tapeless.util.records import record, replace
 
-__all__ = ["call_recipe", "slow_text"]
+__all__ = ["call_recipe", "instructions", "slow_text"]
 
 _FLOAT32 = np.dtype(np.float32)
 _SLOW = "slow:"
+_INSTRUCTIONS = {"div": 4.0, "sqrt": 5.0, "rem": 8.0}
+_FLOAT_REMAINDER = 60.0  # a call of the C library for each lane
 
 
 @record
@@ -67,11 +71,33 @@ class _Signature:
         return typed(format_of(self.dtype).register, self.lanes)
 
 
+def instructions(scalar: Op) -> float:
+    """Estimate how many instructions an operation is, the slow way of a recipe left out."""
+    if is_recipe(scalar):
+        return _recipe_instructions(scalar.name, scalar.dtype, _sources(scalar))
+    if scalar.name == "rem" and scalar.dtype.kind == "f":
+        return _FLOAT_REMAINDER
+    return _INSTRUCTIONS.get(scalar.name, 1.0)
+
+
+def _sources(scalar: Op) -> tuple[np.dtype, ...]:
+    """Return the types of the operands."""
+    return tuple(arg.dtype for arg in scalar.args)
+
+
+@cache
+def _recipe_instructions(name: str, dtype: np.dtype, sources: tuple[np.dtype, ...]) -> float:
+    """Add up the operations of a recipe's expression."""
+    body, _, _ = _expression(name, dtype, sources)
+    if isinstance(body, Op) and body.name == "rare":
+        body = body.args[2]
+    return sum(instructions(node) for node in walk((body,)) if isinstance(node, Op))
+
+
 def call_recipe(region: Region, scalar: Op, args: Sequence[str], lanes: int) -> str:
     """Call the function of `scalar`'s operation, adding it to the module at its first use."""
     module = region.function.module
-    sources = tuple(arg.dtype for arg in scalar.args)
-    signature = _Signature(scalar.name, scalar.dtype, sources, lanes, module.target)
+    signature = _Signature(scalar.name, scalar.dtype, _sources(scalar), lanes, module.target)
     symbol, kinds = signature.symbol(), signature.parameters()
     function = f'@"{symbol}"'
     if scalar.name.startswith(_SLOW):

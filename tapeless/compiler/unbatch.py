@@ -222,9 +222,11 @@ def _while(eqn: Eqn, dims: Dims) -> Row:
     by_row = bool(cond.out_avals[0].shape)
     if by_row and any(dim not in (0, UNUSED) for dim in dims):
         raise MixedError
-    outs: list[Dim] = [0] * len(dims) if by_row else list(dims)
-    found, carry = _body(body, outs, slice(n_body, n_body + len(dims)), 0)
     asks = _program(cond, (0 if by_row else None,))
+    # What only the condition reads, such as a counter, is as the condition wants it.
+    wanted = zip(dims, asks.dims[n_cond:], strict=True)
+    outs = [0 if by_row else asked if dim == UNUSED else dim for dim, asked in wanted]
+    found, carry = _body(body, outs, slice(n_body, n_body + len(dims)), 0)
     for dim, asked in zip(carry, asks.dims[n_cond:], strict=True):
         if asked not in (UNUSED, dim):
             raise MixedError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,38 @@ def test_values_do_not_change(share: float) -> None:
     np.testing.assert_allclose(run(sums, flags, x)[0], want, rtol=1e-4)
     side = np.where(flags[:, None], x * np.exp(x).sum(1, keepdims=True), x)
     np.testing.assert_allclose(run(scaled, flags, x)[0], side, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", "exp log sin tan tanh asinh cbrt erf erf_inv lgamma digamma".split()
+)
+def test_one_recipe_is_enough_where_whole_rows_choose(name: str) -> None:
+    parameters = {"accuracy": None} if name in ("exp", "log", "sin", "tan", "tanh", "cbrt") else {}
+
+    def function(p: object, x: object) -> tuple:
+        """Choose, row by row, between x and a function of it."""
+        return (bind("select_n", broadcast(p, ROWS, (0,)), x, bind(name, x, **parameters)),)
+
+    (part,) = rares(lowered(function, FLAGS, aval(*ROWS)))
+    assert part.name == name
+
+
+def test_lanes_that_choose_on_their_own_wait_for_long_recipes_only() -> None:
+    def function(name: str, **params: object) -> Callable:
+        """Return a choice between elements."""
+        return lambda p, x: (bind("select_n", p, bind("neg", x), bind(name, x, **params)),)
+
+    assert rares(lowered(function("tanh", accuracy=None), FLAGS, aval(50))) == []
+    assert len(rares(lowered(function("lgamma"), FLAGS, aval(50)))) == 1
+
+
+def test_what_a_side_uses_twice_is_behind_the_branch_with_it() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Use a logarithm twice."""
+        log = bind("log", x, accuracy=None)
+        side = bind("mul", bind("tanh", log, accuracy=None), bind("add", log, x))
+        return (bind("select_n", broadcast(p, ROWS, (0,)), x, side),)
+
+    (part,) = rares(lowered(function, FLAGS, aval(*ROWS)))
+    inside = {node.name for node in walk((part,)) if isinstance(node, Op)}
+    assert {"log", "tanh", "mul"} <= inside

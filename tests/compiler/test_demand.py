@@ -307,3 +307,26 @@ def test_a_branch_inside_a_sum_may_need_the_index_of_the_loop():
     expected = x[np.arange(96), chosen].mean()
     np.testing.assert_allclose(jax.jit(mean)(x, chosen), expected, rtol=1e-5)
     np.testing.assert_allclose(jax.jit(jax.grad(mean))(x, chosen).sum(), 1, rtol=1e-5)
+
+
+SMALL = {
+    "cumsum": jnp.cumsum,
+    "sort": jnp.sort,
+    "top_k": lambda x: jnp.concatenate([lax.top_k(x, 3)[0], x[3:]]),
+    "scatter": lambda x: x.at[(x * 9).astype(int) % 16].add(x),
+    "product": lambda x: (x.reshape(4, 4) @ x.reshape(4, 4)).reshape(16),
+    "window": lambda x: lax.reduce_window(x, -np.inf, lax.max, (5,), (1,), "SAME"),
+    "counter": lambda x: lax.while_loop(
+        lambda c: c[0] < 9, lambda c: (c[0] + 1, c[1] * 0.9 + x), (0, x)
+    )[1],
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_rows_of_sixteen_numbers_wait_for_those_that_want_them(name: str) -> None:
+    function = branchy(1.0, SMALL[name])
+    x = RNG.normal(size=(40, 16)).astype(np.float32)
+    program = by_rows(simplify(jax.make_jaxpr(jax.vmap(function))(x).jaxpr))
+    (operation,) = [eqn for eqn in program.eqns if eqn.primitive.name == "rows_on_demand"]
+    assert operation.params["n_rows"] == 40
+    check(function, x)
