@@ -16,7 +16,7 @@ from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, div, max, min, mul, sub
-from tapeless.prims.common import FLOAT, Elementwise, const, full_like
+from tapeless.prims.common import FLOAT, Elementwise, at_least_float32, const, full_like
 from tapeless.prims.compare import gt
 from tapeless.prims.convert import convert
 from tapeless.prims.select import select_n
@@ -153,8 +153,7 @@ def _i1e_slope(x: Value, out: Value) -> Value:
 
 def _at_least_float32(x: Value) -> Value:
     """Return a value of a narrow dtype in float32."""
-    wide = dtypes.promote_types(typeof(x).dtype, np.float32)
-    return convert(x, wide)
+    return convert(x, at_least_float32(typeof(x).dtype))
 
 
 def _series(

@@ -55,6 +55,7 @@ __all__ = [
     "add_tangents",
     "apply",
     "as_value",
+    "at_least_float32",
     "batch_dim",
     "batch_dim_to",
     "broadcast_elements",
@@ -508,6 +509,11 @@ def _element(x: Any, index: tuple) -> Any:
     if 1 not in x.shape:
         return x.at(*index)
     return x.at(*(0 if extent == 1 else i for extent, i in zip(x.shape, index, strict=True)))
+
+
+def at_least_float32(dtype: np.dtype) -> np.dtype:
+    """Return float32 for a narrower floating dtype, those of 8 bits too, which do not promote."""
+    return dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
 
 
 def widened(x: np.ndarray) -> np.ndarray:

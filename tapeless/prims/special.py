@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
@@ -29,6 +28,7 @@ from tapeless.prims.common import (
     Tangents,
     add_tangents,
     apply,
+    at_least_float32,
     broadcast_elements,
     const,
     dtype_of,
@@ -333,7 +333,7 @@ def zeta(x: Value, q: Value) -> Value:
 def _aligned(args: Values) -> list[Value]:
     """Return operands of one shape, at least in float32."""
     shape = broadcast_shapes(*map(shape_of, args))
-    dtype = dtypes.promote_types(typeof(args[0]).dtype, np.float32)
+    dtype = at_least_float32(typeof(args[0]).dtype)
     return [broadcast_elements(convert(x, dtype), ShapedArray(shape, dtype)) for x in args]
 
 

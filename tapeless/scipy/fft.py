@@ -34,6 +34,7 @@ from tapeless.numpy.common import (
     check_arraylike,
     promote_dtypes_inexact,
 )
+from tapeless.prims.common import at_least_float32
 from tapeless.util.names import close_module
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
@@ -54,7 +55,7 @@ def _check(
     if norm not in _NORMS:
         raise ValueError(f"jax.scipy.fft.{name}: norm={norm!r} is not implemented")
     (x,) = promote_dtypes_inexact(jnp.asarray(x))
-    return x.astype(jnp.promote_types(x.dtype, np.float32))
+    return x.astype(at_least_float32(x.dtype))
 
 
 def _fitted(

@@ -262,6 +262,12 @@ def axis_names_of_nothing(jax):
     return jax.lax.pswapaxes((), 3, 1)
 
 
+@case(True, False)
+def stages_of_functions(jax):
+    assert jax.jit(jax.numpy.sin).lower(X).as_text()
+    return hasattr(jax.numpy.sin, "lower")
+
+
 @case(6, 0)
 def products_with_infinities(jax):
     return int(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+import tapeless.numpy as jnp
 from tapeless.prims import bessel, special
 from tests.support.harness import laws
 from tests.support.records import FLOATS, Failure, Record, between, fixed, like, normal
@@ -80,6 +81,16 @@ def test_bessel_functions_near_zero_and_far_away() -> None:
     np.testing.assert_allclose(i1, [-5e-5, 0, 5e-5, far, -far], rtol=1e-2)
     np.testing.assert_allclose(i0, [1, 1, 1, far, far], rtol=1e-2)
     assert float(jax.grad(bessel.bessel_i1e)(np.float32(0))) == 0.5
+
+
+def test_floats_of_8_bits_are_computed_in_32() -> None:
+    """They do not promote, and have their own dtype at the end."""
+    x = jnp.ones(2, "float8_e4m3fn")
+    wide = x.astype("float32")
+    for function in (bessel.bessel_i0e, bessel.bessel_i1e, lambda x: special.zeta(x + x, x)):
+        found = function(x)
+        assert found.dtype == x.dtype
+        np.testing.assert_array_equal(found, function(wide).astype(x.dtype))
 
 
 def test_zeta_has_poles_and_undefined_places() -> None:

@@ -111,3 +111,11 @@ def test_error_is_of_jaxs_class(oracle, text):
 def test_cosine_transforms_of_weak_numbers_are_wide_in_the_wide_mode():
     with jax.enable_x64(True):
         assert fft.dct(jax.numpy.full((2,), 2.5)).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bfloat16", "float16"])
+def test_cosine_transforms_of_narrow_floats_are_in_float32(dtype):
+    x = np.array([1.0, 0.5, 2.0]).astype(jax.numpy.dtype(dtype))
+    found = fft.dct(x)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, fft.dct(x.astype("float32")))
