@@ -148,8 +148,12 @@ def check_carry(
             f"the carry output is a {b}, so {why}"
             for path, a, b, why in equality_errors(this, other)
         ]
+        differences = _listed(lines)
+        if other is None:
+            shown = f"the input tree structure is:\n{in_tree}\n"
+            differences = f"{shown}the output tree structure is:\n{out}"
         raise TypeError(
-            f"{start}the same pytree structure, but they differ:\n\n{_listed(lines)}\n\nRevise the "
+            f"{start}the same pytree structure, but they differ:\n\n{differences}\n\nRevise the "
             "function so that the carry output has the same pytree structure as the carry input."
         )
     names = leaf_names(name, tree_unflatten(in_tree, list(avals)))

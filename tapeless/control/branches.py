@@ -16,6 +16,7 @@ from tapeless.core.source import current_source
 from tapeless.core.trace import Tracer, Value
 from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.check import NamedFault, check
+from tapeless.prims.common import as_value
 from tapeless.prims.compare import ge, le, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.select import clamp
@@ -192,7 +193,7 @@ def _bind_cond(
     kept = [not flag for flag in passed]
     branches = tuple(program.replace(outvars=select(program.outvars, kept)) for program in programs)
     outs = cond_p.bind(index, *inputs, branches=branches)
-    same = [inputs[s] for s in select(sources[0], passed) if s is not None]
+    same = [as_value(inputs[s]) for s in select(sources[0], passed) if s is not None]
     return merge(passed, outs, same)
 
 
@@ -202,9 +203,10 @@ def platform_dependent(
     """Call the function for this platform, the CPU, or `default`.
 
     >>> platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x)
-    3.0
+    Array(3., dtype=float32, weak_type=True)
     """
     function = per_platform.get("cpu", default)
     if function is None:
         raise NotImplementedError("Found unsupported platform: cpu. Give `cpu` or `default`.")
-    return function(*args)
+    leaves, tree = flatten_values(args)
+    return function(*tree_unflatten(tree, map(as_value, leaves)))

@@ -30,7 +30,7 @@ from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.errors import ConcretizationTypeError
 from tapeless.prims import slice as slices
 from tapeless.prims.binary import add
-from tapeless.prims.common import batch_dim_to, scalar_like
+from tapeless.prims.common import as_value, batch_dim_to, scalar_like
 from tapeless.prims.compare import lt
 from tapeless.prims.join import concatenate
 from tapeless.prims.structural import reshape
@@ -189,7 +189,7 @@ def _bind_scan(
     n_out = sum(carried)
     carry = merge(carried, select(init, fixed), outs[:n_out])
     first = n_consts + n_carry
-    same = [xs[s - first] for s in select(source[n_carry:], copied) if s is not None]
+    same = [as_value(xs[s - first]) for s in select(source[n_carry:], copied) if s is not None]
     return carry, merge(copied, outs[n_out:], same)
 
 

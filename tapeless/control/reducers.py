@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import dtypes
+from tapeless.control.bodies import flatten_values
 from tapeless.control.common import ProgramPrimitive
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.interpret import eval_jaxpr
@@ -68,6 +69,8 @@ from tapeless.prims.window import (
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.stage import stage_flat
+from tapeless.tree.flatten import tree_flatten, tree_unflatten
+from tapeless.tree.treedef import PyTreeDef, treedef_is_leaf
 
 __all__ = [
     "reduce",
@@ -106,16 +109,21 @@ def _is_neutral(computation: Callable, init: Value, dtype: Any) -> bool:
     return bool(value.shape == () and value == wanted)
 
 
-def _program(computation: Callable, avals: Sequence[ShapedArray], several: bool) -> Jaxpr:
-    """Trace the function for scalars: accumulators, then elements -> new accumulators."""
-    n = len(avals)
+def _program(
+    computation: Callable, avals: Sequence[ShapedArray], tree: PyTreeDef
+) -> tuple[Jaxpr, PyTreeDef]:
+    """Trace the function for scalars: accumulators, then elements -> new accumulators.
+
+    tree: of the operands.  Returns the tree of the result, too.
+    """
+    out_trees: list[PyTreeDef] = []
 
     def flat(*scalars: Value) -> Sequence[Value]:
         """Call the function."""
-        if not several:
-            result = computation(*scalars)
-            return result if isinstance(result, tuple | list) else (result,)
-        return tuple(computation(tuple(scalars[:n]), tuple(scalars[n:])))
+        halves = (scalars[: len(avals)], scalars[len(avals) :])
+        outs, out_tree = tree_flatten(computation(*[tree_unflatten(tree, half) for half in halves]))
+        out_trees.append(out_tree)
+        return outs
 
     scalars = [ShapedArray((), aval.dtype, aval.weak_type) for aval in avals]
     jaxpr = stage_flat(flat, [*scalars, *scalars], "reduce", DebugInfo("reduce"))
@@ -129,7 +137,18 @@ def _program(computation: Callable, avals: Sequence[ShapedArray], several: bool)
             "the function of a reduction must return a scalar of each operand's dtype, "
             f"({wanted}), but it returned ({given}). Convert its results."
         )
-    return jaxpr
+    return jaxpr, out_trees[0]
+
+
+def _flattened(operands: Any, init_values: Any) -> tuple[list[Value], list[Value], PyTreeDef]:
+    """Flatten operands and as many initial values, which must be in trees of one structure."""
+    xs, tree = flatten_values(operands)
+    inits, init_tree = flatten_values(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
+        )
+    return xs, inits, tree
 
 
 def _check_inits(
@@ -420,30 +439,28 @@ def reduce(
 ) -> Any:
     """Fold `operands` along `dimensions` with a function of two scalars, from `init_values`.
 
-    operands: an array (n, m), or a tuple of arrays that are folded together -> (m,), or a tuple.
+    operands: an array (n, m), or a tree of arrays that are folded together by a function of two
+    trees of scalars -> (m,), or a tree.
 
     >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,))
     Array([3, 7], dtype=int32)
     """
-    several = isinstance(operands, (tuple, list))
-    xs = tuple(operands) if several else (operands,)
-    inits = tuple(init_values) if several else (init_values,)
+    xs, inits, tree = _flattened(operands, init_values)
     avals = [typeof(x) for x in xs]
     axes = tuple(map(int, dimensions))
     check_axes(avals[0], axes)
-    if not several and _is_neutral(computation, inits[0], avals[0].dtype):
+    if treedef_is_leaf(tree) and _is_neutral(computation, inits[0], avals[0].dtype):
         function = _NAMED[computation][1]
         if not (avals[0].dtype == np.bool_ and function in (reduce_sum, reduce_prod)):
             return function(xs[0], axes)
-    inits = tuple(_of_dtype(init, aval) for init, aval in zip(inits, avals, strict=True))
-    jaxpr = _program(computation, avals, several)
+    inits = [_of_dtype(init, aval) for init, aval in zip(inits, avals, strict=True)]
+    jaxpr, out_tree = _program(computation, avals, tree)
     params = {
         "computation": computation,
         "dimensions": axes,
         "jaxpr": jaxpr,
     }
-    outs = reduce_p.bind(*xs, *inits, **params)
-    return tuple(outs) if several else outs[0]
+    return tree_unflatten(out_tree, reduce_p.bind(*xs, *inits, **params))
 
 
 def _of_dtype(init: Value, aval: ShapedArray) -> Value:
@@ -466,14 +483,12 @@ def reduce_window(
     """Fold every window of `operand` with a function of two scalars: (n) -> (m).
 
     padding: "SAME", "VALID", or per axis the pair (before, after); what is added is `init_value`.
-    Several operands in a tuple are folded together.
+    The operands in a tree are folded together, by a function of two trees of scalars.
 
     >>> lax.reduce_window(jnp.array([1, 2, 3, 4]), 0, lax.add, (2,))
     Array([3, 5, 7], dtype=int32)
     """
-    several = isinstance(operand, (tuple, list))
-    xs = tuple(operand) if several else (operand,)
-    inits = tuple(init_value) if several else (init_value,)
+    xs, inits, tree = _flattened(operand, init_value)
     avals = [typeof(x) for x in xs]
     options = (
         window_dimensions,
@@ -482,14 +497,14 @@ def reduce_window(
         base_dilation,
         window_dilation,
     )
-    named = not several and _is_neutral(computation, inits[0], avals[0].dtype)
+    named = treedef_is_leaf(tree) and _is_neutral(computation, inits[0], avals[0].dtype)
     if named and computation in _NAMED_WINDOWS:
         return _NAMED_WINDOWS[computation](xs[0], *options)
-    inits = tuple(_of_dtype(init, aval) for init, aval in zip(inits, avals, strict=True))
+    inits = [_of_dtype(init, aval) for init, aval in zip(inits, avals, strict=True)]
     params = window_params(avals[0].shape, *options)
-    jaxpr = _program(computation, avals, several)
+    jaxpr, out_tree = _program(computation, avals, tree)
     outs = reduce_window_p.bind(*xs, *inits, consts=(), jaxpr=jaxpr, **params)
-    return tuple(outs) if several else outs[0]
+    return tree_unflatten(out_tree, outs)
 
 
 def scatter_apply(

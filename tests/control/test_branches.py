@@ -112,3 +112,24 @@ def test_the_first_branch_says_whether_results_are_weak() -> None:
         assert not weak(p, number, same) and not weak(p, same, same)
     assert lax.switch(1, [number, same, same], strong).weak_type
     assert not lax.switch(0, [same, number, same], strong).weak_type
+
+
+@pytest.mark.parametrize(
+    ("operand", "dtype", "weak"),
+    [
+        (3, "int32", True),
+        (3.0, "float32", True),
+        (np.arange(3), "int32", False),
+        (np.float64(3), "float32", False),
+    ],
+)
+def test_what_branches_pass_on_comes_out_as_arrays_of_the_system(operand, dtype, weak):
+    same = lax.cond(True, lambda x: x, lambda x: x, operand)
+    assert isinstance(same, jax.Array)
+    assert (same.dtype, same.weak_type) == (dtype, weak)
+
+
+def test_platform_dependent_functions_get_arrays():
+    third = lax.platform_dependent(np.arange(3), cpu=lambda x: x / 3, default=lambda x: x)
+    assert isinstance(third, jax.Array)
+    assert third.dtype == np.float32

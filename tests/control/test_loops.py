@@ -178,3 +178,15 @@ def test_batch_sizes_are_positive_integers() -> None:
     for wrong in (-2, 1.5):
         with pytest.raises(TypeError, match=f"must be a positive integer or None, got {wrong}"):
             lax.map(lambda x: x, np.zeros(4, np.float32), batch_size=wrong)
+
+
+def test_what_a_body_passes_on_comes_out_as_arrays_of_the_system():
+    carry, (_, ys) = lax.scan(lambda c, x: (c * 2 + x, (c, x)), 1, np.arange(3))
+    assert isinstance(carry, jax.Array)
+    assert isinstance(ys, jax.Array)
+    assert ys.dtype == np.int32
+
+
+def test_a_carry_that_is_lost_is_shown_by_its_structure():
+    with pytest.raises(TypeError, match=r"PyTreeDef\(\*\)\nthe output tree structure is:\nPyTreeD"):
+        lax.scan(lambda c, x: (None, x), 1.0, np.arange(3.0))

@@ -113,3 +113,18 @@ def test_windows_of_other_operations_have_forward_mode_only(operation):
     np.testing.assert_allclose(float(tangent), float(ahead - back) / 0.02, rtol=1e-3)
     with pytest.raises(ValueError, match="Linearization failed to produce known values"):
         jax.grad(f)(x)
+
+
+def test_operands_in_trees_are_folded_together():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    trees = {"a": x, "b": (x.astype(np.int32),)}
+    fold = lambda p, q: {"a": p["a"] + q["a"], "b": (p["b"][0] | q["b"][0],)}  # noqa: E731
+    inits = {"a": np.float32(0), "b": (0,)}
+    out = lax.reduce(trees, inits, fold, (1,))
+    np.testing.assert_array_equal([3.0, 12.0], out["a"])
+    np.testing.assert_array_equal([3, 7], out["b"][0])
+    pairs = lax.reduce_window(trees, inits, fold, (2, 1))
+    np.testing.assert_array_equal([[3.0, 5.0, 7.0]], pairs["a"])
+    assert type(lax.reduce([x], [0.0], lambda p, q: [p[0] * q[0]], (0,))) is list
+    with pytest.raises(ValueError, match="same tree structure as init_values"):
+        lax.reduce({"a": x}, [0.0], fold, (0,))
