@@ -60,7 +60,7 @@ recipes = lazy.load("tapeless.compiler.recipes")
 
 _LONG_TEXT = 100_000  # characters, about 50 milliseconds
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_extra_keys: dict[tuple[str, Target, int], str] = {}
+_extra_keys: dict[tuple[str, Target], str] = {}
 _extras: dict[str, Linked] = {}
 _linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
 
@@ -160,10 +160,7 @@ def link_emitted(
         return found
     show("llvm", name, lambda: emitted.text)
     show("asm", name, lambda: assembly(emitted.text, target, effort))
-    extras = [
-        (symbol, _extra_key(symbol, text, target, min(effort, 1)))
-        for symbol, text in emitted.extras.items()
-    ]
+    extras = [(symbol, _extra_key(symbol, text, target)) for symbol, text in emitted.extras.items()]
     _object(key, emitted.text, target, effort)
     found = link_parts(Parts(key, emitted.needs, tuple(extras)), given)
     if found is None:
@@ -171,14 +168,17 @@ def link_emitted(
     return found
 
 
-def _extra_key(symbol: str, text: Callable[[], str], target: Target, effort: int) -> str:
-    """Return the key of an extra's object, which is made if need be; its text is made once."""
-    key = _extra_keys.get((symbol, target, effort))
+def _extra_key(symbol: str, text: Callable[[], str], target: Target) -> str:
+    """Return the key of an extra's object, which is made if need be; its text is made once.
+
+    All programs share it, and most of their time is spent there, so it is always made to run fast.
+    """
+    key = _extra_keys.get((symbol, target))
     if key is None:
         written = text()
-        key = object_key(written, target, effort)
-        _object(key, written, target, effort)
-        _extra_keys[symbol, target, effort] = key  # other threads expect the object from now on
+        key = object_key(written, target, 1)
+        _object(key, written, target, 1)
+        _extra_keys[symbol, target] = key  # other threads expect the object from now on
     return key
 
 

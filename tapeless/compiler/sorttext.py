@@ -1,9 +1,9 @@
-"""Sorters as LLVM text, for processors that compress vectors; see `kernel/sorters.py`.
+"""Sorters as LLVM text, for processors with vectors of 32 bytes or more; see `kernel/sorters.py`.
 
 A line is divided at a pivot, the median of a sample, until its parts have a few vectors:
 
     sort       sample, divide, sort the shorter part by a call and go on with the longer one
-    divide     read vectors from whichever end has less room, pack what is below the pivot to the
+    divide     read vectors from whichever end has less room, store what is below the pivot to the
                front, the rest to the back; room is made by holding a few vectors back
     small      a network: no branches, all in registers
     heap       what is left when a line was divided too often
@@ -12,8 +12,19 @@ A network has `M` vectors of `N` lanes. It sorts the lanes across vectors first,
 moving anything between lanes; then it merges neighbouring columns, two, four and more at a time,
 until all are one; last it transposes. Places are column * M + row until then.
 
-Where nothing is below the pivot, it is the least element: then the line is divided once more, so
-that all equal ones go. So lines of few different elements take few passes.
+To divide a vector of 4 or 8 lanes, its lanes are put in order: those below the pivot first. A table
+has the order for every mask. The vector is stored at the front and at the back, as a whole: what
+does not belong there will be overwritten.
+
+A sample is nine vectors, one from each ninth of the line. Each lane has the median of medians of
+three; the pivot is the median of those.
+
+Lines of few different elements take few passes. If the sample has one value, the line may have no
+other. If the pivot is the least of a sample, the value above it is better, since all equal ones go.
+Where nothing is below the pivot, the line is divided once more, right above it. Should that fail (a
+processor may be told to take the least floats for zeros), the line is sorted by a heap.
+
+Networks lose the signs of zeros, and must not see NaNs.
 """
 
 from __future__ import annotations
@@ -24,10 +35,16 @@ from tapeless.kernel.sorters import Sorter, sorter_of
 
 __all__ = ["sorter_text"]
 
-_BYTES = 64  # of a vector
-_MOST_VECTORS = 16  # of a network, as many as registers hold
-_LONG = 1024  # from as many vectors the sample is large
-_FACTOR, _ADDEND = 6364136223846793005, 1442695040888963407  # of a sequence of random numbers
+_ROWS = 16  # of a network
+_AT_ONCE = 8  # vectors that `divide` reads
+_DRAWN = 9  # vectors of a sample
+_FACTOR = 0x9E3779B97F4A7C15  # whose multiples look random
+_PART_BYTES = 32  # of a vector that is divided
+_ENTRIES = 8  # of an order
+_ROW, _ORDER = f"[{_ENTRIES} x i8]", f"<{_ENTRIES} x i32>"
+_PERMUTE = "@llvm.x86.avx2.permd"
+_LINE_BITS = 512  # of the cache
+_AHEAD_BITS = 1 << 14  # how far ahead memory is asked for
 
 Words = Sequence[str]  # the names of an element's words, or of vectors or addresses of them
 
@@ -62,20 +79,28 @@ def _network(size: int) -> list[tuple[int, int]]:
     return pairs
 
 
+def _lanes_of(kind: str) -> int:
+    """Return the number of lanes of a type of vectors."""
+    return int(kind[1:].partition(" ")[0])
+
+
 class _Text:
     """The text of one sorter."""
 
     def __init__(self, sorter: Sorter) -> None:
-        """Name the types."""
+        """Name the types: of a word, of the vectors of networks, and of those that are divided."""
+        self.sorter = sorter
         self.bits, self.n_words = sorter.bits, sorter.words
-        self.lanes = 8 * _BYTES // sorter.bits
-        self.word = f"i{sorter.bits}"
+        self.is_float = sorter.kind == "f"
+        self.whole = f"i{sorter.bits}"
+        self.word = ("float" if sorter.bits == 32 else "double") if self.is_float else self.whole
+        self.lanes = 8 * sorter.bytes // sorter.bits
         self.vector = f"<{self.lanes} x {self.word}>"
-        self.mask = f"<{self.lanes} x i1>"
-        self.suffix = f"v{self.lanes}i{sorter.bits}"
-        self.rows = _MOST_VECTORS // sorter.words
-        self.at_once = self.rows // 2  # vectors that `divide` reads
+        self.rows = _ROWS // sorter.words
         self.most = self.rows * self.lanes
+        self.at_once = _AT_ONCE // sorter.words
+        self.part_lanes = 8 * _PART_BYTES // sorter.bits
+        self.part = f"<{self.part_lanes} x {self.word}>"
         self.lines: list[str] = []
         self.count = 0
 
@@ -100,17 +125,17 @@ class _Text:
 
     def module(self, symbol: str) -> str:
         """Write all functions."""
-        vector, mask, suffix = self.vector, self.mask, self.suffix
-        compress = f"@llvm.x86.avx512.mask.compress.{suffix}"
-        self.lines = [
-            f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})",
-            f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32, {mask})",
-            f"declare void @llvm.masked.compressstore.{suffix}({vector}, ptr, {mask})",
-            f"declare {vector} {compress}({vector}, {vector}, {mask})",
-            f"declare {vector} @llvm.umin.{suffix}({vector}, {vector})",
-            f"declare {vector} @llvm.umax.{suffix}({vector}, {vector})",
-            f"declare i{self.lanes} @llvm.ctpop.i{self.lanes}(i{self.lanes})",
-        ]
+        self.lines = []
+        for kind in sorted({self.vector, self.part}):
+            masks, suffix = self.flags(kind), self.suffix(kind)
+            self.lines += [
+                f"declare {kind} @llvm.masked.load.{suffix}.p0(ptr, i32, {masks}, {kind})",
+                f"declare void @llvm.masked.store.{suffix}.p0({kind}, ptr, i32, {masks})",
+            ]
+        for name in () if self.is_float else ("min", "max"):
+            args = f"({self.vector}, {self.vector})"
+            self.lines.append(f"declare {self.vector} {self.extreme(name)}{args}")
+        self.table()
         self.small()
         self.sift()
         self.heap()
@@ -119,6 +144,25 @@ class _Text:
         return "\n".join(self.lines) + "\n"
 
     # Elements
+
+    def flags(self, kind: str) -> str:
+        """Return the type of what comparing words, or vectors of them, gives."""
+        return kind.replace(self.word, "i1")
+
+    def suffix(self, kind: str) -> str:
+        """Return how the names of functions of a type of vectors end."""
+        return f"v{_lanes_of(kind)}{'f' if self.is_float else 'i'}{self.bits}"
+
+    def extreme(self, name: str) -> str:
+        """Return the name of the function that gives the lesser or the greater integers."""
+        return f"@llvm.{'s' if self.sorter.kind == 'i' else 'u'}{name}.{self.suffix(self.vector)}"
+
+    @property
+    def greatest(self) -> str:
+        """The greatest value of a word."""
+        if self.is_float:
+            return "0x7FF0000000000000"
+        return str((1 << (self.bits - 1)) - 1) if self.sorter.kind == "i" else "-1"
 
     def place(self, bases: Words, index: str) -> list[str]:
         """Return the addresses of the element at an index."""
@@ -134,35 +178,56 @@ class _Text:
         for place, value in zip(self.place(bases, index), values, strict=True):
             self.do(f"store {kind} {value}, ptr {place}, align {self.bits // 8}")
 
+    def load_some(self, bases: Words, index: str, mask: str, kind: str) -> list[str]:
+        """Load lanes of a vector; the others are the greatest elements."""
+        lanes = _lanes_of(kind)
+        most = ", ".join([f"{self.word} {self.greatest}"] * lanes)
+        call = f"call {kind} @llvm.masked.load.{self.suffix(kind)}.p0"
+        rest = f"i32 {self.bits // 8}, {self.flags(kind)} {mask}, {kind} <{most}>"
+        return [self.emit(f"{call}(ptr {place}, {rest})") for place in self.place(bases, index)]
+
+    def store_some(self, bases: Words, index: str, values: Words, mask: str, kind: str) -> None:
+        """Store lanes of a vector."""
+        call = f"call void @llvm.masked.store.{self.suffix(kind)}.p0"
+        rest = f"i32 {self.bits // 8}, {self.flags(kind)} {mask}"
+        for place, value in zip(self.place(bases, index), values, strict=True):
+            self.do(f"{call}({kind} {value}, ptr {place}, {rest})")
+
     def less(self, x: Words, y: Words, kind: str) -> str:
         """Compare elements, or vectors of them; `kind` is the type of a word."""
-        result = self.emit(f"icmp ult {kind} {x[-1]}, {y[-1]}")
-        flags = "i1" if kind == self.word else self.mask
+        test = {"f": "fcmp olt", "i": "icmp slt", "u": "icmp ult"}[self.sorter.kind]
+        result = self.emit(f"{test} {kind} {x[-1]}, {y[-1]}")
+        flags = self.flags(kind)
         for a, b in zip(reversed(x[:-1]), reversed(y[:-1]), strict=True):
             same = self.emit(f"icmp eq {kind} {a}, {b}")
             both = self.emit(f"and {flags} {same}, {result}")
-            result = self.emit(f"or {flags} {self.emit(f'icmp ult {kind} {a}, {b}')}, {both}")
+            result = self.emit(f"or {flags} {self.emit(f'{test} {kind} {a}, {b}')}, {both}")
         return result
 
     def select(self, flag: str, x: Words, y: Words, kind: str) -> list[str]:
         """Choose between elements, or lanes of vectors."""
-        flags = "i1" if kind == self.word else self.mask
         return [
-            self.emit(f"select {flags} {flag}, {kind} {a}, {kind} {b}")
+            self.emit(f"select {self.flags(kind)} {flag}, {kind} {a}, {kind} {b}")
             for a, b in zip(x, y, strict=True)
         ]
 
     def ordered(self, x: Words, y: Words) -> tuple[list[str], list[str]]:
         """Return the lesser and the greater elements of two vectors, lane by lane."""
-        if self.n_words == 1:
-            args = f"({self.vector} {x[0]}, {self.vector} {y[0]})"
+        kind = self.vector
+        if self.is_float:
             low, high = (
-                [self.emit(f"call {self.vector} @llvm.{name}.{self.suffix}{args}")]
-                for name in ("umin", "umax")
+                self.select(self.emit(f"fcmp {test} {kind} {x[0]}, {y[0]}"), x, y, kind)
+                for test in ("olt", "ogt")
             )
             return low, high
-        flag = self.less(x, y, self.vector)
-        return self.select(flag, x, y, self.vector), self.select(flag, y, x, self.vector)
+        if self.n_words == 1:
+            args = f"({kind} {x[0]}, {kind} {y[0]})"
+            low, high = (
+                [self.emit(f"call {kind} {self.extreme(name)}{args}")] for name in ("min", "max")
+            )
+            return low, high
+        flag = self.less(x, y, kind)
+        return self.select(flag, x, y, kind), self.select(flag, y, x, kind)
 
     def shuffle(self, x: Words, y: Words, lanes: Sequence[int]) -> list[str]:
         """Pick lanes out of two vectors."""
@@ -178,25 +243,16 @@ class _Text:
         own = [lane + (self.lanes if lane & bit else 0) for lane in range(self.lanes)]
         return self.shuffle(x, y, own)
 
-    def below(self, count: str) -> str:
+    def below(self, count: str, kind: str) -> str:
         """Return the mask of the first lanes; count: how many, or any number."""
-        short = self.emit(f"trunc i64 {count} to i32")
-        kind = f"<{self.lanes} x i32>"
-        first = self.emit(f"insertelement {kind} poison, i32 {short}, i64 0")
-        spread = self.emit(f"shufflevector {kind} {first}, {kind} poison, {kind} zeroinitializer")
-        ramp = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
-        return self.emit(f"icmp slt {kind} <{ramp}>, {spread}")
-
-    def load_some(self, bases: Words, index: str, mask: str) -> list[str]:
-        """Load lanes of a vector; the others are the greatest elements."""
-        most = ", ".join([f"{self.word} -1"] * self.lanes)
-        call = f"call {self.vector} @llvm.masked.load.{self.suffix}.p0"
-        rest = f"{self.mask} {mask}, {self.vector} <{most}>"
-        align = self.bits // 8
-        return [
-            self.emit(f"{call}(ptr {place}, i32 {align}, {rest})")
-            for place in self.place(bases, index)
-        ]
+        lanes = _lanes_of(kind)
+        whole = f"<{lanes} x {self.whole}>"
+        short = count if self.bits == 64 else self.emit(f"trunc i64 {count} to i32")
+        first = self.emit(f"insertelement {whole} poison, {self.whole} {short}, i64 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        spread = self.emit(f"shufflevector {whole} {first}, {whole} poison, {zeros}")
+        ramp = ", ".join(f"{self.whole} {lane}" for lane in range(lanes))
+        return self.emit(f"icmp slt {whole} <{ramp}>, {spread}")
 
     # Networks
 
@@ -227,23 +283,25 @@ class _Text:
             if row < size // 2:
                 vectors.append(self.load(bases, str(start), self.vector))
                 continue
-            masks[row] = self.below(self.emit(f"sub i64 %n, {start}"))
-            vectors.append(self.load_some(bases, str(start), masks[row]))
-        for i, j in _network(size):
+            masks[row] = self.below(self.emit(f"sub i64 %n, {start}"), self.vector)
+            vectors.append(self.load_some(bases, str(start), masks[row], self.vector))
+        vectors = self.transposed(self.sorted(vectors))
+        for row, values in enumerate(vectors):
+            start = str(row * self.lanes)
+            if row not in masks:
+                self.store(bases, start, values, self.vector)
+                continue
+            self.store_some(bases, start, values, masks[row], self.vector)
+
+    def sorted(self, vectors: list) -> list:
+        """Sort the elements of vectors, a power of two; a column is behind the one before."""
+        for i, j in _network(len(vectors)):
             vectors[i], vectors[j] = self.ordered(vectors[i], vectors[j])
         group = 2
         while group <= self.lanes:
             vectors = self.merged(vectors, group)
             group *= 2
-        for row, values in enumerate(self.transposed(vectors)):
-            start = str(row * self.lanes)
-            if row not in masks:
-                self.store(bases, start, values, self.vector)
-                continue
-            for place, value in zip(self.place(bases, start), values, strict=True):
-                args = f"{self.vector} {value}, ptr {place}, i32 {self.bits // 8}"
-                call = f"call void @llvm.masked.store.{self.suffix}.p0"
-                self.do(f"{call}({args}, {self.mask} {masks[row]})")
+        return vectors
 
     def merged(self, vectors: list, group: int) -> list:
         """Merge the two sorted halves of each `group` of columns."""
@@ -333,25 +391,55 @@ class _Text:
 
     # Dividing
 
+    def table(self) -> None:
+        """Write the orders of the 32-bit entries of `part`, one for each mask of its lanes."""
+        each = _ENTRIES // self.part_lanes  # entries of a lane
+        rows = []
+        for mask in range(1 << self.part_lanes):
+            lanes = sorted(range(self.part_lanes), key=lambda lane: not mask >> lane & 1)
+            places = [each * lane + k for lane in lanes for k in range(each)]
+            rows.append(f"{_ROW} [{', '.join(f'i8 {place}' for place in places)}]")
+        size = f"[{len(rows)} x {_ROW}]"
+        self.lines.append(f"@orders = private constant {size} [{', '.join(rows)}], align 64")
+        self.lines.append(f"declare {_ORDER} {_PERMUTE}({_ORDER}, {_ORDER})")
+
+    def divided(self, vector: Words, spread: Words) -> tuple[list[str], str]:
+        """Return a vector with the lanes below the pivot first, and their number."""
+        lows = self.less(vector, spread, self.part)
+        bits = f"i{self.part_lanes}"
+        mask = self.emit(f"bitcast {self.flags(self.part)} {lows} to {bits}")
+        wide = self.emit(f"zext {bits} {mask} to i64")
+        row = self.emit(f"getelementptr {_ROW}, ptr @orders, i64 {wide}")
+        short = self.emit(f"load <{_ENTRIES} x i8>, ptr {row}, align {_ENTRIES}")
+        places = self.emit(f"zext <{_ENTRIES} x i8> {short} to {_ORDER}")
+        result = []
+        for word in vector:
+            given = self.emit(f"bitcast {self.part} {word} to {_ORDER}")
+            moved = self.emit(f"call {_ORDER} {_PERMUTE}({_ORDER} {given}, {_ORDER} {places})")
+            result.append(self.emit(f"bitcast {_ORDER} {moved} to {self.part}"))
+        return result, self.emit(f"call i64 @llvm.ctpop.i64(i64 {wide})")
+
     def divide(self) -> None:
         """Write the function that puts what is below the pivot first; it returns how much that is.
 
-        Held back are the vectors at both ends, `at_once` of each, and what fills no vector.
+        Held back are the vectors at both ends, `_AT_ONCE` of each, and what fills no vector.
         """
         bases, pivots = self.names("x"), self.names("p")
         given = f"{self.typed('ptr', bases)}, i64 %n, {self.typed(self.word, pivots)}"
+        self.do("declare i64 @llvm.ctpop.i64(i64)", "declare i64 @llvm.umin.i64(i64, i64)")
+        self.do("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.do(f"define internal i64 @divide({given}) nounwind noinline {{", "entry:")
-        chunk = self.at_once * self.lanes
-        spread = [self.spread(pivot) for pivot in pivots]
-        self.do(f"%rest = and i64 %n, {self.lanes - 1}")
-        some = self.below("%rest")
-        partial = self.load_some(bases, "0", some)
+        lanes = self.part_lanes
+        chunk = self.at_once * lanes
+        spread = [self.spread(pivot, self.part) for pivot in pivots]
+        self.do(f"%rest = and i64 %n, {lanes - 1}")
+        partial = self.load_some(bases, "0", self.below("%rest", self.part), self.part)
         self.do(f"%right = sub i64 %n, {chunk}", f"%left = add i64 %rest, {chunk}")
         held = []
         for start in ("%rest", "%right"):
             for number in range(self.at_once):
-                place = self.emit(f"add i64 {start}, {number * self.lanes}")
-                held.append(self.load(bases, place, self.vector))
+                place = self.emit(f"add i64 {start}, {number * lanes}")
+                held.append(self.load(bases, place, self.part))
         self.do("br label %head")
         before = ("%left", "%right", "0", "%n", "%entry")
         after = self.walk("", before, (bases, spread), self.at_once)
@@ -359,12 +447,8 @@ class _Text:
         *_, front, back = self.walk("one.", (*after, "%out"), (bases, spread), 1)
         for vector in held[:-1]:
             front, back = self.pack(bases, vector, spread, (front, back))
-        last = self.less(held[-1], spread, self.vector)
-        front, back = self.pack_exactly(bases, held[-1], (last, self.negated(last)), (front, back))
-        lows = self.less(partial, spread, self.vector)
-        kept = self.emit(f"and {self.mask} {lows}, {some}")
-        others = self.emit(f"and {self.mask} {self.negated(lows)}, {some}")
-        front, back = self.pack_exactly(bases, partial, (kept, others), (front, back))
+        front, back = self.pack_some(bases, (held[-1], str(lanes)), spread, (front, back))
+        front, back = self.pack_some(bases, (partial, "%rest"), spread, (front, back))
         self.do(f"ret i64 {front}")
         self.lines.append("}")
 
@@ -377,7 +461,7 @@ class _Text:
         """
         bases, spread = what
         *starts, entry = before
-        chunk = count * self.lanes
+        chunk = count * self.part_lanes
         state = [f"%{stem}{name}" for name in ("at", "to", "front", "back")]
         self.do(f"{stem}head:")
         for name, start in zip(state, starts, strict=True):
@@ -392,75 +476,64 @@ class _Text:
         source = self.emit(f"select i1 {first}, i64 {left}, i64 {upper}")
         self.do(f"{left}.next = select i1 {first}, i64 {lower}, i64 {left}")
         self.do(f"{right}.next = select i1 {first}, i64 {right}, i64 {upper}")
-        places = [self.emit(f"add i64 {source}, {k * self.lanes}") for k in range(count)]
+        places = [self.emit(f"add i64 {source}, {k * self.part_lanes}") for k in range(count)]
+        if count > 1:
+            self.ask_ahead(bases, source, first, chunk)
         ends = (front, back)
-        for vector in [self.load(bases, place, self.vector) for place in places]:
+        for vector in [self.load(bases, place, self.part) for place in places]:
             ends = self.pack(bases, vector, spread, ends)
         for name, end in zip((front, back), ends, strict=True):
             self.do(f"{name}.next = add i64 {end}, 0")
         self.do(f"br label %{stem}head", f"{stem}out:")
         return tuple(state)
 
-    def spread(self, word: str) -> str:
+    def ask_ahead(self, bases: Words, source: str, is_front: str, chunk: int) -> None:
+        """Ask for memory behind a chunk at the front, or before one at the back."""
+        ahead = _AHEAD_BITS // self.bits
+        offset = self.emit(f"select i1 {is_front}, i64 {ahead}, i64 {-ahead}")
+        start = self.emit(f"add i64 {source}, {offset}")
+        for k in range(0, chunk, _LINE_BITS // self.bits):
+            for place in self.place(bases, self.emit(f"add i64 {start}, {k}")):
+                self.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
+
+    def spread(self, word: str, kind: str) -> str:
         """Spread a word over a vector."""
-        first = self.emit(f"insertelement {self.vector} poison, {self.word} {word}, i64 0")
-        order = f"<{self.lanes} x i32> zeroinitializer"
-        return self.emit(f"shufflevector {self.vector} {first}, {self.vector} poison, {order}")
-
-    def negated(self, mask: str) -> str:
-        """Return the other lanes."""
-        ones = ", ".join(["i1 true"] * self.lanes)
-        return self.emit(f"xor {self.mask} {mask}, <{ones}>")
-
-    def counted(self, mask: str) -> str:
-        """Return how many lanes a mask has."""
-        kind = f"i{self.lanes}"
-        bits = self.emit(f"bitcast {self.mask} {mask} to {kind}")
-        count = self.emit(f"call {kind} @llvm.ctpop.{kind}({kind} {bits})")
-        return self.emit(f"zext {kind} {count} to i64")
+        first = self.emit(f"insertelement {kind} poison, {self.word} {word}, i64 0")
+        zeros = f"<{_lanes_of(kind)} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
 
     def pack(
         self, bases: Words, vector: Words, spread: Words, ends: tuple[str, str]
     ) -> tuple[str, str]:
         """Store a vector's lanes to the front and to the back, where two vectors have room."""
         front, back = ends
-        lows = self.less(vector, spread, self.vector)
-        self.store(bases, front, self.packed(vector, lows), self.vector)
-        rest = self.packed(vector, self.negated(lows))
-        rest = self.shuffle(rest, rest, range(self.lanes - 1, -1, -1))
-        place = self.emit(f"sub i64 {back}, {self.lanes}")
-        self.store(bases, place, rest, self.vector)
-        count = self.counted(lows)
+        values, count = self.divided(vector, spread)
+        place = self.emit(f"sub i64 {back}, {self.part_lanes}")
+        for index in (front, place):
+            self.store(bases, index, values, self.part)
         return self.emit(f"add i64 {front}, {count}"), self.emit(f"add i64 {place}, {count}")
 
-    def packed(self, vector: Words, mask: str) -> list[str]:
-        """Move the lanes of a mask to the start."""
-        call = f"call {self.vector} @llvm.x86.avx512.mask.compress.{self.suffix}"
-        rest = f"{self.vector} zeroinitializer, {self.mask} {mask}"
-        return [self.emit(f"{call}({self.vector} {word}, {rest})") for word in vector]
-
-    def pack_exactly(
-        self, bases: Words, vector: Words, masks: tuple[str, str], ends: tuple[str, str]
+    def pack_some(
+        self, bases: Words, some: tuple[Words, str], spread: Words, ends: tuple[str, str]
     ) -> tuple[str, str]:
-        """Store the lanes of two masks to the front and to the back, and nothing else."""
+        """Store a vector's first lanes, of which there is a number, and nothing else."""
         front, back = ends
-        lows, highs = map(self.counted, masks)
-        start = self.emit(f"sub i64 {back}, {highs}")
-        for mask, index in zip(masks, (front, start), strict=True):
-            for place, word in zip(self.place(bases, index), vector, strict=True):
-                args = f"{self.vector} {word}, ptr {place}, {self.mask} {mask}"
-                self.do(f"call void @llvm.masked.compressstore.{self.suffix}({args})")
-        return self.emit(f"add i64 {front}, {lows}"), start
+        vector, count = some
+        values, lows = self.divided(vector, spread)
+        first, valid = self.below(lows, self.part), self.below(count, self.part)
+        flags = self.flags(self.part)
+        rest = self.emit(f"xor {flags} {first}, {valid}")
+        start = self.emit(f"sub i64 {back}, {count}")
+        self.store_some(bases, front, values, first, self.part)
+        self.store_some(bases, start, values, rest, self.part)
+        return self.emit(f"add i64 {front}, {lows}"), self.emit(f"add i64 {start}, {lows}")
 
     # Sorting
 
     def sort(self, symbol: str) -> None:
         """Write the function that is exported."""
-        word = self.word
-        given, sample = self.typed("ptr", self.names("g")), self.names("s")
+        given = self.typed("ptr", self.names("g"))
         self.do(f'define void @"{symbol}"({given}, i64 %size, i64 %most) nounwind {{', "entry:")
-        for name in sample:
-            self.do(f"{name} = alloca [{self.most} x {word}], align {_BYTES}")
         self.do("br label %head", "head:")
         bases = self.names("x")
         for name, start in zip(bases, self.names("g"), strict=True):
@@ -473,7 +546,7 @@ class _Text:
         self.do("%deep = icmp eq i64 %depth, 0", "br i1 %deep, label %pile, label %go", "pile:")
         self.do(f"call void @heap({self.typed('ptr', bases)}, i64 %n)", "ret void", "go:")
         self.do("%deeper = sub i64 %depth, 1")
-        self.sampled(bases, sample)
+        self.sampled(bases)
         self.parted(bases)
         self.do("next:")
         self.do("%n.next = phi i64 [%over, %rest], [%over, %lower], [%below, %upper]")
@@ -485,52 +558,98 @@ class _Text:
         self.one_part(symbol, "upper", [f"{name}.over" for name in bases], "%over")
         self.lines.append("}")
 
-    def sampled(self, bases: Words, sample: Words) -> None:
-        """Choose the pivot: the median of elements at random places."""
-        self.do(f"%long = icmp uge i64 %n, {_LONG * self.lanes}")
-        self.do(f"%count = select i1 %long, i64 {self.most}, i64 {self.lanes}")
-        self.do("br label %draw", "draw:")
-        self.do("%k = phi i64 [0, %go], [%k.next, %draw]")
-        self.do("%seed = phi i64 [%n, %go], [%seed.next, %draw]")
-        product = self.emit(f"mul i64 %seed, {_FACTOR}")
-        self.do(f"%seed.next = add i64 {product}, {_ADDEND}")
-        wide = self.emit("zext i64 %seed.next to i128")
-        scaled = self.emit(f"mul i128 {wide}, {self.emit('zext i64 %n to i128')}")
-        place = self.emit(f"trunc i128 {self.emit(f'lshr i128 {scaled}, 64')} to i64")
-        self.store(sample, "%k", self.load(bases, place, self.word), self.word)
-        self.do("%k.next = add i64 %k, 1", "%drawn = icmp eq i64 %k.next, %count")
-        self.do("br i1 %drawn, label %choose, label %draw", "choose:")
-        self.do(f"call void @small({self.typed('ptr', sample)}, i64 %count)")
-        self.do("%middle = lshr i64 %count, 1")
-        for name, value in zip(
-            self.names("m"), self.load(sample, "%middle", self.word), strict=True
-        ):
-            self.do(f"{name} = add {self.word} {value}, 0")
+    def sampled(self, bases: Words) -> None:
+        """Choose the pivot: the median of medians of vectors at random places."""
+        span = self.emit(f"sub i64 %n, {self.lanes}")
+        ninth = self.emit(f"udiv i64 {span}, {_DRAWN}")
+        wide = self.emit(f"zext i64 {ninth} to i128")
+        drawn = []
+        for k in range(_DRAWN):
+            seed = self.emit(f"mul i64 %n, {_FACTOR * (2 * k + 1) & (1 << 64) - 1}")
+            scaled = self.emit(f"mul i128 {self.emit(f'zext i64 {seed} to i128')}, {wide}")
+            offset = self.emit(f"trunc i128 {self.emit(f'lshr i128 {scaled}, 64')} to i64")
+            place = self.emit(f"add i64 {self.emit(f'mul i64 {ninth}, {k}')}, {offset}")
+            drawn.append(self.load(bases, place, self.vector))
+        while len(drawn) > 1:
+            drawn = [self.median(*drawn[k : k + 3]) for k in range(0, len(drawn), 3)]
+        (vector,) = self.sorted(drawn)
+        ends = [f"{word}, i64 {lane}" for word in vector[-1:] for lane in (0, self.lanes - 1)]
+        least, most = [self.emit(f"extractelement {self.vector} {end}") for end in ends]
+        for name, value in zip(self.names("d"), vector, strict=True):
+            self.do(f"{name} = extractelement {self.vector} {value}, i64 {self.lanes // 2}")
+        if self.n_words == 1:
+            self.few_values(bases, least, most)
+        self.do("br label %start", "start:")
+        for name, start in zip(self.names("m"), self.names("d"), strict=True):
+            up = f", [{start}.up, %many.least]" if self.n_words == 1 else ""
+            self.do(f"{name} = phi {self.word} [{start}, %{'varied' if up else 'go'}]{up}")
         self.do("br label %part")
+
+    def few_values(self, bases: Words, least: str, most: str) -> None:
+        """Look whether all elements are the same; go above a median that is the least one."""
+        test = f"{'fcmp oeq' if self.is_float else 'icmp eq'} {self.word}"
+        (median,) = self.names("d")
+        self.do(f"%alike = {test} {least}, {most}", "br i1 %alike, label %compare, label %differ")
+        self.do("compare:", f"%ends = sub i64 %n, {self.lanes}")
+        spread = self.spread(median, self.vector)
+        self.do("br label %next.few", "next.few:")
+        self.do("%e = phi i64 [0, %compare], [%e.next, %same]")
+        (values,) = self.load(bases, "%e", self.vector)
+        kind = test.replace(self.word, self.vector)
+        equal = self.emit(f"{kind} {values}, {spread}")
+        bits = self.emit(f"bitcast {self.flags(self.vector)} {equal} to i{self.lanes}")
+        self.do(f"%all = icmp eq i{self.lanes} {bits}, -1")
+        self.do("br i1 %all, label %same, label %varied", "same:")
+        self.do("%last = icmp eq i64 %e, %ends")
+        further = self.emit(f"add i64 %e, {self.lanes}")
+        self.do(f"%e.next = call i64 @llvm.umin.i64(i64 {further}, i64 %ends)")
+        self.do("br i1 %last, label %done, label %next.few", "differ:")
+        self.do(f"%low = {test} {median}, {least}")
+        self.do("br i1 %low, label %many.least, label %varied", "many.least:")
+        self.raised(median)
+        self.do("br label %start", "varied:")
+
+    def median(self, x: Words, y: Words, z: Words) -> list[str]:
+        """Return the medians of the lanes of three vectors."""
+        low, high = self.ordered(x, y)
+        return self.ordered(low, self.ordered(high, z)[0])[1]
 
     def parted(self, bases: Words) -> None:
         """Divide the line; if nothing is below the pivot, once more, right above it."""
-        word = self.word
+        word, pivots = self.word, self.names("p")
         self.do("part:")
-        for name, start in zip(self.names("p"), self.names("m"), strict=True):
-            self.do(f"{name} = phi {word} [{start}, %choose], [{name}.up, %raise]")
-        self.do("%second = phi i1 [false, %choose], [true, %raise]")
-        args = f"{self.typed('ptr', bases)}, i64 %n, {self.typed(word, self.names('p'))}"
+        for name, start in zip(pivots, self.names("m"), strict=True):
+            self.do(f"{name} = phi {word} [{start}, %start], [{name}.up, %raise]")
+        self.do("%second = phi i1 [false, %start], [true, %raise]")
+        args = f"{self.typed('ptr', bases)}, i64 %n, {self.typed(word, pivots)}"
         self.do(f"%below = call i64 @divide({args})", "%over = sub i64 %n, %below")
         for name in bases:
             self.do(f"{name}.over = getelementptr {word}, ptr {name}, i64 %below")
-        self.do(
-            "%none = icmp eq i64 %below, 0", "br i1 %none, label %least, label %split", "least:"
-        )
-        last = self.names("p")[-1]
-        self.do(f"%top = icmp eq {word} {last}, -1", "br i1 %top, label %done, label %raise")
-        self.do("raise:", f"{last}.up = add {word} {last}, 1")
-        for name in self.names("p")[:-1]:
+        self.do("%none = icmp eq i64 %below, 0", "br i1 %none, label %least, label %split")
+        self.do("least:", "br i1 %second, label %pile, label %check", "check:")
+        test = "fcmp oeq" if self.is_float else "icmp eq"
+        self.do(f"%top = {test} {word} {pivots[-1]}, {self.greatest}")
+        self.do("br i1 %top, label %done, label %raise", "raise:")
+        for name in pivots[:-1]:
             self.do(f"{name}.up = add {word} {name}, 0")
+        self.raised(pivots[-1])
         self.do("br label %part", "done:", "ret void", "split:")
         self.do("br i1 %second, label %rest, label %both", "rest:", "br label %next", "both:")
         self.do("%shorter = icmp ult i64 %below, %over")
         self.do("br i1 %shorter, label %lower, label %upper")
+
+    def raised(self, pivot: str) -> None:
+        """Name the value after the pivot."""
+        if not self.is_float:
+            self.do(f"{pivot}.up = add {self.word} {pivot}, 1")
+            return
+        same = self.emit(f"bitcast {self.word} {pivot} to {self.whole}")
+        is_negative = self.emit(f"fcmp olt {self.word} {pivot}, 0.0")
+        step = self.emit(f"select i1 {is_negative}, {self.whole} -1, {self.whole} 1")
+        is_zero = self.emit(f"fcmp oeq {self.word} {pivot}, 0.0")
+        start = self.emit(f"select i1 {is_zero}, {self.whole} 0, {self.whole} {same}")
+        next_one = self.emit(f"add {self.whole} {start}, {step}")
+        self.do(f"{pivot}.up = bitcast {self.whole} {next_one} to {self.word}")
 
     def one_part(self, symbol: str, label: str, bases: Words, size: str) -> None:
         """Sort the shorter part by a call."""

@@ -1,17 +1,20 @@
 """Sorters: routines that sort elements of one or two words in memory, named by their sizes.
 
-An element is an unsigned integer of `bits` bits, or two of them, in two arrays: then the second one
-decides where the first ones are equal. What has to follow its key, such as where it came from, is
-the lower part of such an integer, or the second one: a sort by it is stable, and no two elements
-are equal. Floats and signed integers are turned into unsigned ones before (`prims/wordsort.py`).
+An element is a number of 32 or 64 bits, or two of them, in two arrays: then the second one decides
+where the first ones are equal. What has to follow its key, such as where it came from, is the lower
+part of such a number, or the second one: a sort by it is stable, and no two elements are equal.
+Floats must not be NaNs, and zeros lose their signs (`prims/wordsort.py`).
 
-    sorters:bits:words(first[, second], n, depth)
+    sorters:dtype:words:bytes(first[, second], n, depth)
 
+bytes: of a vector, 32 or 64.
 depth: how often a part is divided, at most, before it is sorted in a way that is slower, but takes
 n log n steps for any elements (`depth_of`).  The text is in `compiler/sorttext.py`.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from tapeless.util.records import record
 
@@ -22,21 +25,32 @@ SORTERS = "sorters:"
 
 @record
 class Sorter:
-    """The elements that a routine sorts: the bits of a word, and how many words each has."""
+    """The elements that a routine sorts, the number of their words, and the bytes of a vector."""
 
-    bits: int
-    words: int = 1
+    dtype: np.dtype
+    words: int
+    bytes: int
+
+    @property
+    def bits(self) -> int:
+        """Of a word."""
+        return 8 * self.dtype.itemsize
+
+    @property
+    def kind(self) -> str:
+        """Of a word: f, i or u."""
+        return self.dtype.kind
 
     @property
     def symbol(self) -> str:
         """The name of the routine."""
-        return f"{SORTERS}{self.bits}:{self.words}"
+        return f"{SORTERS}{self.dtype.name}:{self.words}:{self.bytes}"
 
 
 def sorter_of(symbol: str) -> Sorter:
     """Return the sorter that a symbol names."""
-    _, bits, words = symbol.split(":")
-    return Sorter(int(bits), int(words))
+    _, name, words, width = symbol.split(":")
+    return Sorter(np.dtype(name), int(words), int(width))
 
 
 def depth_of(size: int) -> int:

@@ -108,7 +108,7 @@ class Sort(Primitive):
         size = outs[0].shape[dimension] if outs[0].shape else 1
         plan = word_sort_for(b.registers, outs, size, num_keys)
         if plan is not None:
-            return tuple(word_sort(b, args, outs, dimension, plan))
+            return tuple(word_sort(b, args, dimension, plan))
         if size > SHORT and outs[0].size:
             return tuple(counting_sort(b, args, outs, dimension, num_keys))
         targets = [b.buffer(out) for out in outs]

@@ -1,16 +1,17 @@
-"""Sorts of lines by routines that compare unsigned integers, on processors with wide vectors.
+"""Sorts of lines by routines that compare vectors, on processors with vectors of 32 bytes or more.
 
-The keys of an element become one integer (`prims/sortloops.py: ordered`), and what is equal must
-not change its order. Where a number is all there is of an element, and two such are equal only if
-they are the same, the integers are sorted, and turned back into numbers. All else sorts integers
-with their places below them, which makes them distinct:
+What is equal must not change its order. Where a number is all there is of an element, and two such
+are equal only if they are the same, the numbers are sorted. For all else the keys of an element
+become one unsigned integer (`prims/sortloops.py: ordered`), with its place below, which makes it
+distinct:
 
-    (key)                  one operand, of 32 or 64 bits
+    number                 one operand, of 32 or 64 bits
     (key, place)           in 32 or in 64 bits together
     (key), (place)         in two words of 64 bits
 
-Operands follow by the places.  Zeros of both signs are one integer, and so are NaNs; if there are
-any but 0.0, they are written once more, in the order in which they came (`_write_alike`).
+Operands follow by the places.  Zeros of both signs are equal, and so are NaNs, which are sorted as
+infinities; if there are any but 0.0, they are written once more, in the order in which they came
+(`write_alike`).  Lines along another axis than the last one are sorted in a transposed copy.
 
 Keys that have more than 64 bits are sorted by counting; so are long lines of narrow ones, which
 have few digits.  A routine sorts one line; lines are shared by threads.
@@ -28,7 +29,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.kernel.sorters import Sorter, depth_of
 from tapeless.kernel.strips import Registers
 from tapeless.prims.rules import is_complex
-from tapeless.prims.sortloops import SHORT, line_index, ordered, word_of
+from tapeless.prims.sortloops import SHORT, ordered, word_of
 from tapeless.util.records import record
 
 __all__ = ["WordSort", "word_sort", "word_sort_for"]
@@ -36,13 +37,14 @@ __all__ = ["WordSort", "word_sort", "word_sort_for"]
 FEWEST = 4  # elements of a line; shorter ones are inserted, as are all if they are SHORT together
 FEW_DIGITS = 16  # bits of keys
 MANY = 1 << 12  # elements, from which few digits are counted sooner than compared
-_VECTOR_BYTES = 64  # of the processors that have the routines
+_VECTOR_BYTES = 32  # of the processors that have the routines, at least
+_WORD_BITS = 64
 _I64 = np.dtype(np.int64)
 
 
 @record
 class WordSort:
-    """How lines are sorted: the routine, the scalars of the keys, and the bits below the keys.
+    """How lines are sorted: the routine, the scalars of the keys, and the bits of places.
 
     parts: pairs of an operand and a part of its complex numbers, if it has such, the most
     significant first; place_bits: 0 if there are no places.
@@ -54,8 +56,8 @@ class WordSort:
 
     @property
     def word(self) -> np.dtype:
-        """The dtype of the integers."""
-        return np.dtype(f"uint{self.sorter.bits}")
+        """The dtype of what is sorted."""
+        return self.sorter.dtype
 
 
 def word_sort_for(
@@ -78,12 +80,15 @@ def word_sort_for(
     if bits <= FEW_DIGITS and size >= MANY:
         return None
     if len(outs) == len(parts) == 1 and bits in (32, 64):
-        return WordSort(Sorter(bits), parts, 0)
+        return WordSort(Sorter(outs[0].dtype, 1, registers.bytes), parts, 0)
     place_bits = (size - 1).bit_length()
     for total in (32, 64):
         if bits + place_bits <= total:
-            return WordSort(Sorter(total), parts, place_bits)
-    return WordSort(Sorter(64, 2), parts, 64) if bits <= 64 else None
+            word = np.dtype(f"uint{total}")
+            return WordSort(Sorter(word, 1, registers.bytes), parts, place_bits)
+    if bits > _WORD_BITS:
+        return None
+    return WordSort(Sorter(np.dtype(np.uint64), 2, registers.bytes), parts, _WORD_BITS)
 
 
 def _bits_of(key: ShapedArray) -> int:
@@ -96,40 +101,196 @@ def _bits_of(key: ShapedArray) -> int:
 def word_sort(
     b: Any,
     args: Sequence,
-    outs: Sequence,
     axis: int,
     plan: WordSort,
 ) -> list:
-    """Sort every line; return the stored results."""
-    shape = outs[0].shape
-    lines = _Lines(b, args, outs, axis, plan)
-    b.nest((*shape[:axis], *shape[axis + 1 :]), lines.sort)
-    return lines.targets
+    """Sort every line; return the results."""
+    rank = len(args[0].shape)
+    is_last = axis == rank - 1
+    order = [*(k for k in range(rank) if k != axis), axis]
+    if not is_last:
+        args = [b.stored(_moved(b, x, order)) for x in args]
+    kind = _Places if plan.place_bits else _Numbers
+    lines = kind(b, args, plan)
+    b.nest(args[0].shape[:-1], lines.sort)
+    if is_last:
+        return lines.targets
+    return [_moved(b, x, np.argsort(order)) for x in lines.targets]
 
 
-class _Lines:
-    """The sort of lines, one after the other in the same memory."""
+def _moved(
+    b: Any,
+    x: Any,
+    order: Sequence[int],
+) -> Any:
+    """Return an operand with its axes in another order."""
+    back = np.argsort(order)
+    aval = x.aval.update(shape=tuple(x.shape[k] for k in order))
+    return b.virtual(aval, lambda index: x.at(*(index[k] for k in back)))
+
+
+class _Numbers:
+    """The sort of lines of numbers, in the memory of the results."""
 
     def __init__(
         self,
         b: Any,
         args: Sequence,
-        outs: Sequence,
-        axis: int,
+        plan: WordSort,
+    ) -> None:
+        """Make the memory."""
+        (x,) = args
+        self.b, self.symbol = b, plan.sorter.symbol
+        self.size, self.dtype = x.shape[-1], x.dtype
+        self.word = word_of(x.dtype)
+        self.is_float = bool(dtypes.issubdtype(x.dtype, np.floating))
+        self.source = b.stored(x) if self.is_float else x
+        self.sorted = b.buffer(x.aval) if self.is_float else b.writable(x)
+        self.targets = [self.sorted]
+        self.line: tuple = ()
+
+    def sort(self, line: tuple) -> None:
+        """Sort one line."""
+        self.line = line
+        if not self.is_float:
+            self.call()
+            return
+        special = self.any(self.is_special)
+        infinity = self.b.const(np.inf, self.dtype)
+
+        def start(i: Any) -> None:
+            """Store an element."""
+            x = self.element(i)
+            self.store(i, self.b.select(self.is_nan(i), infinity, x))
+
+        self.b.loop(self.size, start)
+        self.call()
+        self.b.when(special, self.write_alike)
+
+    def call(self) -> None:
+        """Sort what is in the memory of the results."""
+        start = (self.sorted, (*self.line, 0))
+        args = (start, self.size, depth_of(self.size))
+        memory = [self.sorted]
+        self.b.call(self.symbol, args, reads=memory, writes=memory)
+
+    def element(self, i: Any) -> Any:
+        """Return an element of the operand."""
+        return self.source.at(*self.line, i)
+
+    def store(self, i: Any, x: Any) -> None:
+        """Store an element of the result."""
+        self.b.store(self.sorted, (*self.line, i), x)
+
+    def bits(self, i: Any) -> Any:
+        """Return the bits of an element of the operand."""
+        return self.b.bitcast(self.element(i), self.word)
+
+    def is_nan(self, i: Any) -> Any:
+        """Tell whether an element of the operand is a NaN."""
+        x = self.element(i)
+        return self.b.ne(x, x)
+
+    def is_special(self, i: Any) -> Any:
+        """Tell whether an element of the operand is a NaN or -0.0."""
+        top = self.b.const(1 << (8 * self.word.itemsize - 1), self.word)
+        has_its_bits = self.b.eq(self.bits(i), top)
+        is_nan = self.is_nan(i)
+        return self.b.or_(is_nan, has_its_bits)
+
+    def any(self, test: Callable[[Any], Any]) -> Any:
+        """Tell whether an element passes a test."""
+        return self.folded("or", test, False)
+
+    def count(self, test: Callable[[Any], Any]) -> Any:
+        """Return how many elements pass a test."""
+        return self.folded("add", lambda i: self.b.convert(test(i), _I64), 0)
+
+    def folded(
+        self,
+        name: str,
+        of: Callable[[Any], Any],
+        start: Any,
+    ) -> Any:
+        """Return the sum of a function of the elements, or the like."""
+        total = self.b.fold((self.size,), lambda index: of(*index), name, start)
+        return self.b.let(total)
+
+    def write_alike(self) -> None:
+        """Write NaNs, and if they or zeros have different bits, both in order."""
+        b = self.b
+        none = b.const(0, self.word)
+
+        def nan_bits(i: Any) -> Any:
+            """Return the bits of a NaN."""
+            is_nan = self.is_nan(i)
+            return b.select(is_nan, self.bits(i), none)
+
+        most = self.folded("max", nan_bits, none)
+        nan = b.bitcast(most, self.dtype)
+        others = self.count(lambda i: b.not_(self.is_nan(i)))
+
+        def differs(i: Any) -> Any:
+            """Tell whether an element is -0.0, or a NaN with other bits."""
+            is_special = self.is_special(i)
+            return b.and_(is_special, b.ne(self.bits(i), most))
+
+        def fill(i: Any) -> None:
+            """Write an element, if it is a NaN."""
+            is_last = b.le(others, b.convert(i, _I64))
+            old = self.sorted.at(*self.line, i)
+            self.store(i, b.select(is_last, nan, old))
+
+        is_mixed = self.any(differs)
+        b.loop(self.size, fill)
+        b.when(is_mixed, lambda: self.write_in_order(others))
+
+    def write_in_order(self, others: Any) -> None:
+        """Write zeros and NaNs in the order in which they came; others: how many are no NaNs."""
+        b = self.b
+        below = self.count(lambda i: b.lt(self.element(i), 0.0))
+        zeros, nans = self.counter(below), self.counter(others)
+
+        def step(i: Any) -> None:
+            """Write element i if it is a zero or a NaN."""
+            x = b.let(self.element(i))
+            is_zero, is_nan = b.eq(x, 0.0), b.ne(x, x)
+            b.when(is_zero, lambda: put(zeros, x))
+            b.when(is_nan, lambda: put(nans, x))
+
+        def put(spot: Any, x: Any) -> None:
+            """Write an element to the next spot."""
+            here = b.let(spot.at())
+            self.store(here, x)
+            b.store(spot, (), b.add(here, 1))
+
+        b.loop(self.size, step, independent=False)
+
+    def counter(self, start: Any) -> Any:
+        """Store an integer."""
+        number = self.b.buffer(ShapedArray((), _I64))
+        self.b.store(number, (), start)
+        return number
+
+
+class _Places:
+    """The sort of lines by integers that have the places of elements, in the same memory each."""
+
+    def __init__(
+        self,
+        b: Any,
+        args: Sequence,
         plan: WordSort,
     ) -> None:
         """Make the memory of the results and of the integers of a line."""
-        self.b, self.axis, self.plan = b, axis, plan
-        self.size = outs[0].shape[axis]
-        self.targets = [b.buffer(out) for out in outs]
-        is_read_once = not plan.place_bits and not _has_alike(outs[0].dtype)
-        self.sources = list(args)
-        if not is_read_once:
-            self.sources = [b.stored(x) for x in args]
+        self.b, self.plan = b, plan
+        self.size = args[0].shape[-1]
+        self.targets = [b.buffer(x.aval) for x in args]
+        self.sources = [b.stored(x) for x in args]
         line = ShapedArray((self.size,), plan.word)
         self.words = [b.buffer(line) for _ in range(plan.sorter.words)]
 
-    def sort(self, line: Sequence[Any]) -> None:
+    def sort(self, line: tuple) -> None:
         """Sort one line."""
         b, plan = self.b, self.plan
 
@@ -142,40 +303,24 @@ class _Lines:
         b.loop(self.size, start)
         args = (*self.words, self.size, depth_of(self.size))
         b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
-        if plan.place_bits:
-            b.loop(self.size, lambda i: self.follow(line, i))
-            return
-        (target,), dtype = self.targets, self.targets[0].dtype
-
-        def finish(i: Any) -> None:
-            """Store a number in its place."""
-            word = self.words[0].at(i)
-            at = line_index(line, self.axis, i)
-            b.store(target, at, _restored(b, word, dtype))
-
-        b.loop(self.size, finish)
-        if _has_alike(dtype):
-            self.write_alike(lambda i: line_index(line, self.axis, i))
+        b.loop(self.size, lambda i: self.follow(line, i))
 
     def integers(
         self,
-        line: Sequence[Any],
+        line: tuple,
         i: Any,
     ) -> list:
         """Return the integers of element i."""
         b, word, place_bits = self.b, self.plan.word, self.plan.place_bits
         joined = None
         for k, part in self.plan.parts:
-            at = line_index(line, self.axis, i)
-            element = self.sources[k].at(*at)
+            element = self.sources[k].at(*line, i)
             key = ordered(b, element if part is None else element[part])
             bits = 8 * key.dtype.itemsize
             key = b.convert(key, word)
             if joined is not None:
                 key = b.or_(b.shift_left(joined, bits), key)
             joined = key
-        if not place_bits:
-            return [joined]
         place = b.convert(i, word)
         if len(self.words) == 2:
             return [joined, place]
@@ -184,7 +329,7 @@ class _Lines:
 
     def follow(
         self,
-        line: Sequence[Any],
+        line: tuple,
         i: Any,
     ) -> None:
         """Store the elements that belong to place i."""
@@ -194,83 +339,4 @@ class _Lines:
             place = b.and_(place, b.const(mask, self.plan.word))
         old = b.convert(place, _I64)
         for target, source in zip(self.targets, self.sources, strict=True):
-            element = source.at(*line_index(line, self.axis, old))
-            at = line_index(line, self.axis, i)
-            b.store(target, at, element)
-
-    def write_alike(self, place: Callable[[Any], tuple]) -> None:
-        """Write zeros and NaNs in the order in which they came, if some are not 0.0.
-
-        place(i): the index of element i of the line.
-        """
-        b, (source,), word = self.b, self.sources, self.plan.word
-        bits = self.plan.sorter.bits
-        zero = b.const(1 << (bits - 1), word)  # the integer of zeros, and the bits of -0.0
-        nan = b.const((1 << bits) - 1, word)
-        spots = [self.first_of(zero), self.first_of(nan)]
-        near = b.min(spots[0].at(), self.size - 1)
-        has_zeros = b.eq(self.words[0].at(near), zero)
-        has_nans = b.lt(spots[1].at(), self.size)
-
-        def is_special(index: tuple) -> Any:
-            """Tell whether an element is a NaN or -0.0."""
-            x = source.at(*place(index[0]))
-            is_negative_zero = b.eq(b.bitcast(x, word), zero)
-            return b.or_(b.ne(x, x), is_negative_zero)
-
-        def step(i: Any) -> None:
-            """Write element i if it is a zero or a NaN."""
-            x = b.let(source.at(*place(i)))
-            flags = (b.eq(x, 0.0), b.ne(x, x))
-            for spot, flag in zip(spots, flags, strict=True):
-                b.when(flag, lambda spot=spot: put(spot, x))
-
-        def put(spot: Any, x: Any) -> None:
-            """Write an element to the next spot."""
-            here = b.let(spot.at())
-            b.store(self.targets[0], place(here), x)
-            b.store(spot, (), b.add(here, 1))
-
-        def write() -> None:
-            """Write them."""
-            special = b.let(b.fold((self.size,), is_special, "or", False))
-            b.when(special, lambda: b.loop(self.size, step, independent=False))
-
-        b.when(b.or_(has_zeros, has_nans), write)
-
-    def first_of(self, word: Any) -> Any:
-        """Return, in memory, how many of the sorted integers are below one."""
-        b = self.b
-        place, left = b.const(0, _I64), self.size
-        while left:
-            half = (left + 1) // 2
-            front = self.words[0].at(b.add(place, half - 1))
-            passed = b.add(place, half)
-            place = b.select(b.lt(front, word), passed, place)
-            place = b.let(place)
-            left -= half
-        first = b.buffer(ShapedArray((), _I64))
-        b.store(first, (), place)
-        return first
-
-
-def _has_alike(dtype: Any) -> bool:
-    """Tell whether a dtype has different numbers that are equal in order."""
-    return bool(dtypes.issubdtype(dtype, np.floating))
-
-
-def _restored(
-    b: Any,
-    word: Any,
-    dtype: Any,
-) -> Any:
-    """Return the number of an integer that `ordered` gave, of 32 or 64 bits."""
-    bits = 8 * dtype.itemsize
-    if dtypes.issubdtype(dtype, np.unsignedinteger):
-        return word
-    top = b.const(1 << (bits - 1), word.dtype)
-    if _has_alike(dtype):
-        sign = b.shift_right_logical(word, bits - 1)
-        below = b.sub(sign, b.const(1, word.dtype))
-        top = b.or_(below, top)
-    return b.bitcast(b.xor(word, top), dtype)
+            b.store(target, (*line, i), source.at(*line, old))

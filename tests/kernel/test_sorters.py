@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tapeless.kernel.sorters import Sorter, depth_of, sorter_of
 
+FLOATS, PLACES = Sorter(np.dtype(np.float32), 1, 64), Sorter(np.dtype(np.uint64), 2, 32)
 
-@pytest.mark.parametrize("sorter", [Sorter(32), Sorter(64), Sorter(64, 2)])
+
+@pytest.mark.parametrize("sorter", [FLOATS, PLACES])
 def test_a_symbol_names_its_sorter(sorter):
     assert sorter_of(sorter.symbol) == sorter
 
 
 def test_symbols_say_sizes():
-    assert Sorter(64, 2).symbol == "sorters:64:2"
+    assert FLOATS.symbol == "sorters:float32:1:64"
+    assert PLACES.symbol == "sorters:uint64:2:32"
+    assert (FLOATS.bits, FLOATS.kind, PLACES.bits, PLACES.kind) == (32, "f", 64, "u")
 
 
 @pytest.mark.parametrize("size", [1, 1000, 10**9])

@@ -11,13 +11,12 @@ import pytest
 
 from tapeless import enable_x64
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.sorters import Sorter
 from tapeless.kernel.strips import Registers
 from tapeless.numpy import sorting
 from tapeless.prims import sort
 from tapeless.prims.wordsort import word_sort_for
 
-WIDE, NARROW = Registers(32, 64), Registers(16, 32)
+WIDE, MIDDLE, ARM = Registers(32, 64), Registers(16, 32), Registers(32, 16)
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
 
 
@@ -113,26 +112,28 @@ def test_complex_numbers(size):
 
 
 def test_which_integers_are_sorted():
-    def plan(*dtypes: str, size: int = 1000, registers: Registers = WIDE, num_keys: int = 1):
+    def plan(*dtypes: str, size: int = 1000, registers: Registers | None = WIDE, num_keys: int = 1):
         """Return the routine for a line, and the bits of places."""
         outs = [ShapedArray((size,), np.dtype(dtype)) for dtype in dtypes]
         found = word_sort_for(registers, outs, size, num_keys)
-        return found and (found.sorter, found.place_bits)
+        return found and (found.sorter.symbol.removeprefix("sorters:"), found.place_bits)
 
-    assert plan("float32") == (Sorter(32), 0)
-    assert plan("int64") == (Sorter(64), 0)
-    assert plan("int16") == (Sorter(32), 10)
-    assert plan("float32", "int32") == (Sorter(64), 10)
-    assert plan("float64", "int32") == (Sorter(64, 2), 64)
-    assert plan("complex64") == (Sorter(64, 2), 64)
+    assert plan("float32") == ("float32:1:64", 0)
+    assert plan("int64") == ("int64:1:64", 0)
+    assert plan("int16") == ("uint32:1:64", 10)
+    assert plan("float32", "int32") == ("uint64:1:64", 10)
+    assert plan("float64", "int32") == ("uint64:2:64", 64)
+    assert plan("complex64") == ("uint64:2:64", 64)
     assert plan("complex128") is None
     assert plan("int64", "int32", num_keys=2) is None
     assert plan("int16", size=10_000) is None
     assert plan("float32", size=3) is None
-    assert plan("float32", registers=NARROW) is None
+    assert plan("float32", registers=MIDDLE) == ("float32:1:32", 0)
+    assert plan("float32", registers=ARM) is None
+    assert plan("float32", registers=None) is None
 
 
-THREADS = """
+PROGRAM = """
 import hashlib
 import numpy as np
 import tapeless.numpy as jnp
@@ -146,11 +147,15 @@ print(digest.hexdigest())
 """
 
 
-def test_results_do_not_depend_on_the_number_of_threads():
+def test_results_do_not_depend_on_threads_or_the_width_of_vectors():
     found = set()
-    for threads in ("1", "2"):
-        environment = {**os.environ, "TAPELESS_NUM_THREADS": threads}
-        command = [sys.executable, "-c", THREADS]
+    for changes in (
+        {"TAPELESS_NUM_THREADS": "1"},
+        {"TAPELESS_NUM_THREADS": "2"},
+        {"TAPELESS_CPU": "x86-64-v3"},
+    ):
+        environment = {**os.environ, **changes}
+        command = [sys.executable, "-c", PROGRAM]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         found.add(done.stdout)
     assert len(found) == 1
