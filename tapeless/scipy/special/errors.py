@@ -110,51 +110,104 @@ def erfcx(x: Any) -> Value:
     return _erfcx_function(x)
 
 
-def _erfcinv(y: Value) -> Value:
-    """Return the inverse of erfc: from a rational guess by Halley's method, on log erfc."""
-    tail = jnp.minimum(y, 2 - y)
-    safe = jnp.clip(
-        tail,
-        1e-300,
-        0.5,
-    )
-    t = jnp.sqrt(-2 * jnp.log(safe / 2))
-    top = 2.515517 + t * (0.802853 + t * 0.010328)
-    bottom = 1 + t * (1.432788 + t * (0.189269 + t * 0.001308))
-    x = (t - top / bottom) / math.sqrt(2)
-    for _ in range(3):
-        # Newton for log erfc(x) = log y, whose derivative is -2 / (sqrt(pi) erfcx(x)).
-        slope = -2 / (_SQRT_PI * _erfcx(x))
-        x = x - (jnp.log(lax.erfc(x)) - jnp.log(safe)) / slope
-    x = jnp.where(
-        y > 1,
-        -x,
-        x,
-    )
-    value = jnp.where(
-        tail > 0.5,
-        lax.erf_inv(1 - y),
-        x,
-    )
-    value = jnp.where(
-        y == 0,
-        jnp.inf,
+# Wichura's rational functions for quantiles of the normal distribution, by powers: near one half in
+# 0.180625 - (p - 1/2)**2; in the tails in the root of -log p, less 1.6, and beyond 5 less 5.
+_MIDDLE = (
+    (
+        *(3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3),
+        *(1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4),
+        *(3.3430575583588128105e4, 2.5090809287301226727e3),
+    ),
+    (
+        *(1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3),
+        *(2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4),
+        5.2264952788528545610e3,
+    ),
+)
+_TAIL = (
+    (
+        *(1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0),
+        *(3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1),
+        *(2.27238449892691845833e-2, 7.74545014278341407640e-4),
+    ),
+    (
+        *(1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1),
+        *(1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4),
+        1.05075007164441684324e-9,
+    ),
+)
+_FAR_TAIL = (
+    (
+        *(6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0),
+        *(2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3),
+        *(2.71155556874348757815e-5, 2.01033439929228813265e-7),
+    ),
+    (
+        *(1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2),
+        *(7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7),
+        2.04426310338993978564e-15,
+    ),
+)
+
+
+def _quantile(p: Value) -> Value:
+    """Return the number below which a normal variable is with probability p, 0 < p < 1.
+
+    The parts of both ways are chosen before they are divided, so that there is one division.
+    """
+    distance = p - 0.5
+    is_middle = jnp.abs(distance) <= 0.425
+    square = 0.180625 - distance * distance
+    root = jnp.sqrt(-jnp.log(jnp.minimum(p, 1 - p)))
+    near, far = root - 1.6, root - 5.0
+    tops, bottoms = (
         jnp.where(
-            y == 2,
-            -jnp.inf,
-            value,
+            is_middle,
+            horner(square, middle),
+            jnp.where(
+                root <= 5,
+                horner(near, tail),
+                horner(far, far_tail),
+            ),
+        )
+        for middle, tail, far_tail in zip(_MIDDLE, _TAIL, _FAR_TAIL, strict=True)
+    )
+    factor = jnp.where(
+        is_middle,
+        distance,
+        jnp.sign(distance),
+    )
+    return factor * tops / bottoms
+
+
+def _ndtri(p: Value) -> Value:
+    """Return the inverse of the normal distribution function: infinite at the ends, NaN outside."""
+    ends = jnp.where(
+        p == 0,
+        -jnp.inf,
+        jnp.where(
+            p == 1,
+            jnp.inf,
+            jnp.nan,
         ),
     )
+    is_inside = (p > 0) & (p < 1)
     return jnp.where(
-        (y < 0) | (y > 2) | jnp.isnan(y),
-        jnp.nan,
-        value,
+        is_inside,
+        _quantile(
+            jnp.where(
+                is_inside,
+                p,
+                0.5,
+            )
+        ),
+        ends,
     )
 
 
 _erfcinv_function = wide_function(
     "erfcinv",
-    _erfcinv,
+    lambda y: 0 - _ndtri(y / 2) / math.sqrt(2),
     [lambda t, out, y: t * (-_SQRT_PI / 2) * jnp.exp(out * out)],
     lambda *args: scipy_special.erfcinv(*args),
 )
@@ -171,7 +224,7 @@ def erfcinv(y: Any) -> Value:
 
 _ndtri_function = wide_function(
     "ndtri",
-    lambda p: 0 - math.sqrt(2) * _erfcinv(2 * p),
+    _ndtri,
     [lambda t, out, p: t * math.sqrt(2 * math.pi) * jnp.exp(out * out / 2)],
     lambda *args: scipy_special.ndtri(*args),
 )
