@@ -22,9 +22,11 @@ cost nothing, such as constants and views; the programs inside are planned for t
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from tapeless.compiler.demand import by_rows
 from tapeless.compiler.packs import packed_ahead
@@ -36,6 +38,7 @@ from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
 from tapeless.prims.check import check_p
 from tapeless.prims.slice import slice_p
+from tapeless.prims.structural import reshape_p
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["Plan", "describe", "plan_program"]
@@ -50,6 +53,7 @@ CACHED = 1 << 20  # bytes, up to which memory costs that little
 MEMORY_COST = 6.0  # how many times as much beyond
 STRIDED_COST = 3.0  # what a load down a column costs more
 MOST_OF_SLICE = 2.5  # times as many elements that are stored instead of a slice of them
+FEWEST_IN_ROW = 8  # elements of a row for which a loop of its own pays
 INDEX_WORK = 2.0  # up to which what follows from the index alone is computed where it is read
 LOAD_COST = 1.0
 
@@ -147,6 +151,7 @@ class _Planner:
         self.work: dict[Var, float] = {}
         self.fences: list[int] = []
         self.indices: set[Var] = set()
+        self.straight: set[Var] = set()
 
     def decide(self) -> None:
         """Estimate costs forwards, then decide backwards."""
@@ -233,6 +238,8 @@ class _Planner:
             )
             if all(type(atom) is Literal or atom in self.indices for atom in eqn.invars):
                 self.indices.update(eqn.outvars)
+            if all(self._is_straight(*each) for each in zip(eqn.invars, found.reads, strict=True)):
+                self.straight.update(eqn.outvars)
             for var, work in zip(eqn.outvars, found.work, strict=True):
                 self.work[var] = min(work + below, 1e15)
 
@@ -241,6 +248,12 @@ class _Planner:
         if type(atom) is not Var or atom not in self.work:
             return 0.0
         return self.work[atom] / max(atom.aval.size, 1)
+
+    def _is_straight(self, atom: object, accesses: Sequence[Access]) -> bool:
+        """Tell whether an operand is pulled at the result's own place, and so is all below it."""
+        if type(atom) is Var and atom in self.work and atom not in self.straight:
+            return False
+        return all(access.identity for access in accesses)
 
     def _is_free(self, var: Var) -> bool:
         """Tell whether an element costs no more than a load from memory."""
@@ -268,6 +281,7 @@ class _Planner:
             if stored or var in self.reasons:
                 size = float(max(var.aval.size, 1))
                 contexts = {("nest", var.aval.shape, self.fences[position]): size}
+                self._in_own_shape(eqn)
             bases.update(contexts)
         if found.statements:
             bases = {("statements", position): 1.0}
@@ -285,6 +299,19 @@ class _Planner:
             else:
                 pulls = _pulls(position, number, found, bases, out_size)
             self._pulled(atom, pulls)
+
+    def _in_own_shape(self, eqn: Eqn) -> None:
+        """Store what a stored value is a reshape of, if each element's place had to be divided.
+
+        Loops over the operand's own axes need no divisions, and the reshape is the same memory.
+        What is pulled at the element's own place has its place back without them.
+        """
+        operand = eqn.invars[0] if eqn.primitive is reshape_p else None
+        if type(operand) is not Var or operand not in self.work or operand in self.straight:
+            return
+        rows, joined = _strides(operand.aval.shape), _strides(eqn.outvars[0].aval.shape)
+        if not rows <= joined and operand.aval.shape[-1] >= FEWEST_IN_ROW:
+            self.store(operand, "reshaped")
 
     def _pulled(self, var: Var, pulls: Iterable[tuple[Context, float]]) -> None:
         """Add contexts to a value; too many of them and it is stored."""
@@ -395,6 +422,11 @@ class _Past:
             return False
         self.left -= n_bytes
         return True
+
+
+def _strides(shape: Sequence[int]) -> set[int]:
+    """Return how many elements one step along each axis goes over, and how many there are."""
+    return set(accumulate(reversed(shape), operator.mul, initial=1))
 
 
 def _is_across(context: Context) -> bool:

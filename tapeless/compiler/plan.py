@@ -299,6 +299,8 @@ def vector_lanes(
     several = 2 if heavy <= 2 * _CHEAP else 1
     if heavy <= _CHEAP:
         several = 8 if reduces else 2 if stores else 4
+    elif reduces and stores and heavy <= 3 * _RECIPE:
+        several = 4
     while several > 1 and several * lanes > (2 * extent - 1 if reduces else extent):
         several //= 2
     lanes *= several

@@ -30,10 +30,12 @@ from tapeless.compiler.inplace import added_in_place, readers_first
 from tapeless.compiler.orientation import results_turned, untransposed
 from tapeless.compiler.products import products_after, products_ahead, sums_after
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
+from tapeless.compiler.writeout import written_out
 from tapeless.control.linear_solve import CustomLinearSolve
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.prims.check import check_p
 from tapeless.prims.fft import FftType
+from tapeless.prims.join import SELECTED_OPERANDS, concatenate_p, stack_p
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util.cache import weak_identity_cache
 
@@ -131,10 +133,14 @@ class _Pass:
         return False
 
     def _products(self, stack: list[Iterator[Eqn]], eqn: Eqn) -> bool:
-        """Take matrix products out of a loop, if there are any, and let everything come next."""
+        """Write out a loop, or take matrix products out of it; let everything come next."""
         if eqn.primitive.name != "scan":
             return False
         body = simplify(eqn.params["jaxpr"])
+        steps = written_out(eqn, body)
+        if steps is not None:
+            self._inline(stack, steps, eqn.invars, eqn.outvars)
+            return True
         ahead = products_ahead(eqn, body)
         if ahead is not None:
             stack.append(iter((ahead.loop,)))
@@ -219,8 +225,13 @@ class _Pass:
         return self._renamed(eqn)
 
     def _in_place(self, eqn: Eqn) -> list[Eqn]:
-        """Return the equations of a sum of cotangents or a loop in place; others as they are."""
-        if eqn.primitive.name == "scan":
+        """Return the equations of a sum of cotangents or a loop in place; others as they are.
+
+        Places that a gather reads from are not put into memory side by side.
+        """
+        if eqn.primitive.name == "gather":
+            found = _from_columns(eqn, self.makers)
+        elif eqn.primitive.name == "scan":
             found = signs_once(eqn, simplify(eqn.params["jaxpr"]), self.without_sign)
         else:
             found = added_in_place(eqn, self.makers, lambda x: _scalar_of(x, self.makers) == 0)
@@ -418,6 +429,38 @@ def _shorter(eqn: Eqn, makers: dict[Var, Eqn]) -> Eqn:
     if params is None or len(eqn.invars) != 1 or len(maker.invars) != 1:
         return eqn
     return eqn.replace(invars=maker.invars, params=params)
+
+
+def _from_columns(eqn: Eqn, makers: dict[Var, Eqn]) -> list[Eqn] | None:
+    """Return a gather whose indices, joined (n, 1) and (n, 1), are the arrays (n) as a stack.
+
+    A stack is not put into memory, and each index chooses its operand when the gather is compiled.
+    """
+    x, indices = eqn.invars
+    joined = makers.get(indices) if type(indices) is Var else None
+    if joined is None or joined.primitive is not concatenate_p:
+        return None
+    shape = indices.aval.shape[:-1]
+    made = [makers.get(atom) if type(atom) is Var else None for atom in joined.invars]
+    if len(made) > SELECTED_OPERANDS or not shape or not all(map(_is_column, made)):
+        return None
+    places = Var(indices.aval)
+    columns = tuple(maker.invars[0] for maker in made if maker is not None)
+    stack = joined.replace(
+        primitive=stack_p,
+        invars=columns,
+        outvars=(places,),
+        params={"axis": len(shape)},
+    )
+    return [stack, eqn.replace(invars=(x, places))]
+
+
+def _is_column(maker: Eqn | None) -> bool:
+    """Tell whether an equation makes (n, 1) of an array (n)."""
+    if maker is None or maker.primitive.name != "broadcast_in_dim" or len(maker.invars) != 1:
+        return False
+    x, out = maker.invars[0].aval.shape, maker.outvars[0].aval.shape
+    return out == (*x, 1) and maker.params["broadcast_dimensions"] == tuple(range(len(x)))
 
 
 def _of_reals(eqn: Eqn, makers: dict[Var, Eqn]) -> Eqn:

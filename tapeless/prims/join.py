@@ -38,6 +38,7 @@ from tapeless.prims.rearrangement import axis_argument
 from tapeless.prims.structural import broadcast, expand_dims, squeeze
 
 __all__ = [
+    "SELECTED_OPERANDS",
     "concatenate",
     "concatenate_p",
     "split",

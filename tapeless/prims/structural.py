@@ -561,12 +561,9 @@ class Tile(Rearrangement):
         dim, reps = batch_dim(dims), params["reps"]
         return self.bind(args[0], reps=inserted(reps, dim, 1)), (dim,)
 
-    def source(self, b: Any, index: tuple, shape: Shape, /, **params: Any) -> tuple:
-        """Take the remainder by the extent."""
-        return tuple(
-            i if count == 1 else b.imod(i, max(extent, 1))
-            for i, extent, count in zip(index, shape, params["reps"], strict=True)
-        )
+    def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
+        """Have it decomposed: a loop over the new axes divides no places."""
+        return NotImplemented
 
     def decompose(self, *args: Value, **params: Any) -> tuple:
         """Broadcast along a new axis before each, then join the pairs."""

@@ -465,3 +465,14 @@ def test_what_a_check_runs_when_it_fails_is_not_counted_as_work() -> None:
         return Costs().statement(If(which, ((), (Call(symbol, (), (), ()),))))
 
     assert cost("fault:0") < 10 < cost("host:0")
+
+
+@pytest.mark.parametrize("n_columns", [1, 15, 16, 63, 64, 65, 130, 1000])
+def test_sums_of_recipes_down_columns(n_columns: int) -> None:
+    work = Work()
+    source = numbers(50, n_columns) / 50
+    x, y = work.input(source), work.output((n_columns,), F32)
+    j, k = work.index("j", n_columns), work.index("k", 50)
+    total = work.fold("add", work.op("exp", work.get(x, k, j)), k, 50, 0.0)
+    work.body.append(Loop(j, n_columns, (work.put(y, (j,), total),)))
+    np.testing.assert_allclose(work.run()[0], np.exp(source).sum(0), rtol=1e-5)

@@ -346,3 +346,24 @@ def test_joined_parts_are_interleaved_in_one_pass() -> None:
     wanted = np.stack([np.append(x[:1], x[:-1] + y[1:]), y], axis=1).ravel()
     (found,) = run(interleaved, x, y)
     np.testing.assert_array_equal(wanted, found)
+
+
+def test_a_reshape_of_what_is_stretched_is_made_in_the_shape_before() -> None:
+    def function(x: object, y: object) -> tuple:
+        """Return the Kronecker product: no place in it has to be divided."""
+        shape = (20, 30, 20, 30)
+        outer = bind("mul", broadcast(x, shape, (0, 2)), broadcast(y, shape, (1, 3)))
+        return (bind("reshape", outer, new_sizes=(600, 600), dimensions=None, sharding=None),)
+
+    avals = aval(20, 20), aval(30, 30)
+    assert reasons(staged(function, *avals))[0] == ("mul", "reshaped")
+    x, y = np.arange(400.0, dtype=F32).reshape(20, 20), np.arange(900.0, dtype=F32).reshape(30, 30)
+    np.testing.assert_array_equal(run(function, x, y)[0], np.kron(x, y))
+
+
+def test_a_reshape_of_what_lies_straight_is_one_loop() -> None:
+    def function(x: object) -> tuple:
+        """Return exponentials in another shape."""
+        return (bind("reshape", exp(x), new_sizes=(70, 90), dimensions=None, sharding=None),)
+
+    assert nests(lowered(function, aval(90, 70))) == [((6300,), 1)]

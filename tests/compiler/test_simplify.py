@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapeless
+import tapeless as jax
 from tapeless.compiler.simplify import simplify
 from tapeless.control.jit import jit_p
 from tapeless.core.jaxpr import Literal
@@ -212,3 +213,12 @@ def test_halves_of_spectra_stay_complex() -> None:
     program = simplify(tapeless.make_jaxpr(lambda x: tapeless.numpy.fft.irfft(x, 10))(x))
     (eqn,) = [e for e in program.eqns if e.primitive.name == "fft"]
     assert eqn.invars[0].aval.dtype == np.complex64
+
+
+def test_places_of_a_gather_are_not_joined_in_memory() -> None:
+    x, rows, columns = np.arange(12.0, dtype=F32).reshape(3, 4), np.array([2, 0]), np.array([1, 3])
+    taken = jax.jit(lambda x, i, j: x[i, j])
+    left = names(lambda *args: (taken(*args),), aval(3, 4), *[aval(2, dtype=np.int32)] * 2)
+    assert "stack" in left
+    assert "concatenate" not in left
+    np.testing.assert_array_equal(taken(x, rows, columns), x[rows, columns])
