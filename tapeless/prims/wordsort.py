@@ -115,7 +115,8 @@ def word_sort(
     b.nest(args[0].shape[:-1], lines.sort)
     if is_last:
         return lines.targets
-    return [_moved(b, x, np.argsort(order)) for x in lines.targets]
+    back = [order.index(k) for k in range(rank)]
+    return [_moved(b, x, back) for x in lines.targets]
 
 
 def _moved(
