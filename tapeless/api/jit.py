@@ -46,7 +46,7 @@ from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events
-from tapeless.util.frames import filter_traceback
+from tapeless.util.frames import call_shared, filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
@@ -540,7 +540,7 @@ def trace_program(
         """Call the function and flatten its result."""
         args, kwargs = tree_unflatten(tree, leaves)
         full, named = join_static(args, kwargs, static)
-        result = function(*full, **named)
+        result = call_shared(function, full, named)
         outs, out_tree = tree_flatten(result)
         out_trees.append(out_tree)
         for out in outs:

@@ -43,7 +43,7 @@ from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import close_task, open_slice, open_task, taken_chunks
 from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
-from tapeless.compiler.values import Values
+from tapeless.compiler.values import Values, raises_flag
 from tapeless.kernel.ir import (
     Alloc,
     Block,
@@ -163,9 +163,12 @@ class _Emitter:
             if region.lanes == 1 and position >= packed:
                 packed = position + self._pack(region, block[position : position + LONGEST_RUN])
             stores = self._interleaved(region, block[position : position + 4])
-            done = block[position : position + max(1, len(stores))]
+            raising = () if stores else _with_flag(region, block[position:])
+            done = block[position : position + max(1, len(stores), len(raising))]
             if stores:
                 self._values.store_interleaved(region, stores)
+            elif raising:
+                self._values.raise_flag(region, *raising)
             else:
                 self._statement(region, done[0])
             position += len(done)
@@ -621,6 +624,17 @@ class _Emitter:
             call_python(region, invocation)
         else:
             region.do(invocation)
+
+
+def _with_flag(region: Region, block: Block) -> tuple[Store, ...]:
+    """Return the store of a flag that some lanes may raise, and those behind with its guard."""
+    first, *rest = block
+    if region.lanes == 1 or not isinstance(first, Store) or not raises_flag(first):
+        return ()
+    if first.guard is None or region.vector_var not in first.guard.free:
+        return ()
+    alike = itertools.takewhile(lambda x: isinstance(x, Store) and x.guard is first.guard, rest)
+    return (first, *alike)
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:

@@ -279,6 +279,7 @@ def vector_lanes(
     needs recipes has a whole register at least, so that few variants of a recipe are needed.
     """
     stores = tuple(stores)
+    narrow = _places(found, stores)
     widest, heavy, reduces = 1, 0.0, False
     for node in found.nodes:
         reduces = reduces or type(node) is Reduce
@@ -288,8 +289,10 @@ def vector_lanes(
         if type(node) is Op and node.name == "convert" and type(node.args[0]) is Affine:
             heavy += 1
         form = format_of(node.dtype)
-        if form.size > widest and (
-            type(node) is Load or form.kind != "bool"
+        if (
+            form.size > widest
+            and node not in narrow
+            and (type(node) is Load or form.kind != "bool")
         ):  # flags' lanes are bits
             widest = form.size
     for store in stores:
@@ -307,6 +310,33 @@ def vector_lanes(
     while lanes > 2 and lanes // 2 >= extent and heavy < _RECIPE:
         lanes //= 2
     return lanes
+
+
+def _places(found: Survey, stores: Iterable[Store]) -> set[Scalar]:
+    """Return the narrow integers that are made wide for addresses only, where they stay narrow."""
+    wide = {
+        node
+        for node in found.nodes
+        if type(node) is Op and node.name == "convert" and _widens(node)
+    }
+    if wide:
+        values = [store.value for store in stores]
+        for node in found.nodes:
+            if type(node) is Op:
+                values += node.args
+            elif type(node) is Reduce:
+                values += (*node.elements, *node.inits)
+        wide.difference_update(values)
+        for value in values:
+            if type(value) is Affine:
+                wide.difference_update(term for term, _ in value.terms)
+    return wide
+
+
+def _widens(node: Op) -> bool:
+    """Tell whether a conversion makes an integer one of 64 bits."""
+    narrow = node.args[0].dtype
+    return node.dtype == _INT64 and narrow.kind in "iu" and narrow.itemsize < _INT64.itemsize
 
 
 def static_extent(loop: Loop) -> int:

@@ -45,7 +45,7 @@ from tapeless.kernel.graph import children
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
 from tapeless.util.records import replace
 
-__all__ = ["Values", "operands"]
+__all__ = ["Values", "operands", "raises_flag"]
 
 
 def operands(scalar: Scalar) -> tuple[Scalar, ...]:
@@ -477,7 +477,7 @@ class Values:
         mask = self._mask(region, store.guard)
         stride = store.index.stride(region.lane_var)
         if mask is not None and stride == 0 and store.accumulate is None:
-            self._store_if_any(region, store, form, mask)
+            self._store_if_any(region, mask, store)
             return
         value = self.lanes(region, store.value, lanes)
         unit = stride in (1, -1)
@@ -506,7 +506,13 @@ class Values:
         wide = interleave(region, raw, form.memory, lanes)
         store_lanes(region, wide, place, form, lanes * len(stores), mask)
 
-    def _store_if_any(self, region: Region, store: Store, form: Format, mask: str) -> None:
+    def raise_flag(self, region: Region, flag: Store, *behind: Store) -> None:
+        """Emit a store that some lanes seldom make, and others with its guard, behind a branch."""
+        mask = self._mask(region, flag.guard)
+        if mask is not None:
+            self._store_if_any(region, mask, flag, *behind)
+
+    def _store_if_any(self, region: Region, mask: str, store: Store, *behind: Store) -> None:
         """Store an element that is the same for all lanes if the mask has any of them."""
         kind = f"v{region.lanes}i1"
         region.declare(f"llvm.vector.reduce.or.{kind}", f"i1 (<{region.lanes} x i1>)")
@@ -514,7 +520,9 @@ class Values:
         wanted, after = region.emit(call), region.function.label()
         target = region.branch()
         region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}, !prof !0")
-        self._store_always(target, store, form)
+        self._store_always(target, store, format_of(store.buffer.dtype))
+        for other in behind:
+            self.store(target, other)
         region.close_branch(target, after)
         region.code.start_block(after)
 
@@ -535,8 +543,7 @@ class Values:
         wanted = self.value(region, store.guard).text
         after = region.function.label()
         target = region.branch()
-        raises_flag = type(store.value) is Const and not store.index.free
-        seldom = ", !prof !0" if raises_flag else ""
+        seldom = ", !prof !0" if raises_flag(store) else ""
         region.do(f"br i1 {wanted}, label %{target.code.label}, label %{after}{seldom}")
         self._store_always(target, store, form)
         region.close_branch(target, after)
@@ -552,6 +559,11 @@ class Values:
             value = operate(region, store.accumulate, [old, value], form, form, 1)
         raw = to_memory(region, value, form, 1)
         region.do(f"store {form.memory} {raw}, ptr {pointer}, align {form.size}")
+
+
+def raises_flag(store: Store) -> bool:
+    """Tell whether a store raises a flag, which is seldom done."""
+    return type(store.value) is Const and not store.index.free
 
 
 def _union(sets: list[frozenset[Buffer]]) -> frozenset[Buffer]:

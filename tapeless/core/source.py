@@ -163,7 +163,9 @@ class Walk:
 
     def reach(self, source: Source) -> None:
         """Attribute what follows to an equation from `source`, inside the scopes around."""
-        _state.origin, _state.names = source, self._names + source.names
+        known = source.frame is not None or self._origin is None
+        _state.origin = source if known else self._origin
+        _state.names = self._names + source.names
 
     def reach_names(self, source: Source) -> None:
         """Give what follows the names of an equation; it comes from where the caller is."""

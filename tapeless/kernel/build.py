@@ -62,7 +62,7 @@ from tapeless.kernel.rowwise import row_reductions
 from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
 from tapeless.kernel.strips import Registers
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
-from tapeless.kernel.watch import Watch, WatchNodes, has_axes_of
+from tapeless.kernel.watch import Alarm, Watch, WatchNodes, has_axes_of
 
 __all__ = ["LOCAL_SIZE", "SHORT_AXIS", "KernelBuilder", "KernelValue"]
 
@@ -425,7 +425,7 @@ class KernelBuilder(WatchNodes):
         counts = list(self.iterations)
         if fine.aval.size == 1:
             wrong = self.not_(fine.at(*(0,) * len(fine.shape)))
-            self._alarms.append((lambda: self._raise_if(wrong, function, args, counts), args))
+            self._alarms.append(Alarm(lambda: wrong, function, args, counts))
             if len(self._alarms) == 1:
                 self.flush()
             return
@@ -437,32 +437,32 @@ class KernelBuilder(WatchNodes):
         flag = self.buffer(_FLAG, "temp")
         # In front, so as not to part two nests over the same rows.
         self._blocks[-1].insert(0, Store(flag.memory, self.affine(0), self.const(False, _BOOL)))
-        self._watches.append(Watch(fine, flag))
-        self._alarms.append((lambda: self._raise_if(flag.at(), function, args, counts), args))
+        alarm = Alarm(flag.at, function, args, counts)
+        self._watches.append(Watch(fine, flag, alarm))
+        self._alarms.append(alarm)
         if nest is not None and self._nest is nest:
             self.watched_by(nest)
 
-    def _raise_if(
-        self,
-        wrong: Scalar,
-        function: Callable,
-        args: Sequence[KernelValue],
-        iterations: Sequence[Scalar],
-    ) -> None:
-        """If the bool `wrong` holds, call a function that raises."""
+    def _raise_if_wrong(self, alarm: Alarm) -> None:
+        """If the bool that an alarm looks at holds, call its function, which raises."""
+        wrong = alarm.wrong()
         if isinstance(wrong, Const) and not wrong.value:
             return
-        counts = [self.virtual(_COUNT, lambda index, count=count: count) for count in iterations]
+        counts = [self.virtual(_COUNT, lambda index, count=count: count) for count in alarm.counts]
 
         def fail() -> None:
             """Copy, and call."""
             operands = [self.copied(arg) for arg in counts]
-            for arg in args:
+            for arg in alarm.args:
                 given = arg.is_stored and arg.memory.space == "input"
                 operands.append(arg if given else self.copied(arg))
-            self._host_call(f"fault:{len(self.host_calls)}", function, operands, [])
+            self._host_call(f"fault:{len(self.host_calls)}", alarm.function, operands, [])
 
         self.when(wrong, fail)
+
+    def before_loop(self, statements: Sequence[Statement]) -> None:
+        """Put statements in front of the loop around."""
+        self._blocks[-2].extend(statements)
 
     def after_loop(self, write: Callable[[Scalar], None]) -> None:
         """Write more statements behind the numbered loop around, by its number of iterations."""
@@ -501,6 +501,7 @@ class KernelBuilder(WatchNodes):
         self._blocks[-1].extend(self._nest_statements(nest))
         for buffer in nest.elements:
             self._changed(buffer)
+        self._alarms.extend(nest.alarms)
 
     def flush(self) -> None:
         """Write out the open nest, the loops of checks that have none, and what looks at flags."""
@@ -512,8 +513,8 @@ class KernelBuilder(WatchNodes):
             self.watched_by(own)
             self._blocks[-1].extend(self._nest_statements(own))
         alarms, self._alarms = self._alarms, []
-        for alarm, _ in alarms:
-            alarm()
+        for alarm in alarms:
+            self._raise_if_wrong(alarm)
 
     def end_nest(self) -> None:
         """Write out the open nest if there is one; checks that have no loop go on waiting."""

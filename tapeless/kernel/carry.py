@@ -25,6 +25,7 @@ import numpy as np
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.graph import loads_in
 from tapeless.kernel.ir import Buffer
+from tapeless.kernel.keeping import watched_while_overwriting
 from tapeless.kernel.parts import Element, parts_of
 from tapeless.kernel.value import KernelValue, Nest
 from tapeless.util.records import record
@@ -103,6 +104,7 @@ def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None
             nest = _close(b, nest)
         if nest is None:
             nest, shifted = b.open_nest(ready.value.shape), frozenset()
+            watched_while_overwriting(b, nest, carried)
         _add(b, nest, ready)
         shifted |= ready.shifted
     _close(b, nest)

@@ -28,10 +28,11 @@ Pull = Callable[[tuple[IndexLike, ...]], Element]
 class Nest:
     """A loop nest that is still open: stores of several values over one iteration space.
 
-    index: a loop variable per axis; the constant 0 for an axis of extent 1.
+    index: a loop variable per axis; the constant 0 for an axis of extent 1; alarms: what looks,
+    after the nest, at flags that it raises.
     """
 
-    __slots__ = ("elements", "index", "shape", "stores", "variables")
+    __slots__ = ("alarms", "elements", "index", "shape", "stores", "variables")
 
     def __init__(self, shape: tuple[int, ...], index: tuple[IndexLike, ...]) -> None:
         """Start with nothing to store."""
@@ -39,6 +40,7 @@ class Nest:
         self.index = index
         self.variables: tuple[Index, ...] = tuple(i for i in index if isinstance(i, Index))
         self.stores: list[Store] = []
+        self.alarms: list[Any] = []
         self.elements: dict[Buffer, Element] = {}
 
     def add(self, buffer: Buffer, element: Element, positions: Sequence[Affine]) -> None:

@@ -7,6 +7,8 @@ known which loop that is:
     a nest over the same axes            stores the flag, where a bool is false
     loops that an operation writes       store it, if they go over the same axes, as a scatter's do
     a reduction of what is checked       gets a companion, which reduces the bools as numbers
+    an update of what a loop carries     stores it; what the message wants of the old values is
+                                         kept where they are wrong
     none, when the nest is written out   the check has a loop of its own
 
 Reductions of one kind and dtype over the same variable run as one (`graph.merge_reductions`):
@@ -31,9 +33,7 @@ from tapeless.kernel.parts import Element, parts_of
 from tapeless.kernel.value import IndexLike, KernelValue, Nest
 from tapeless.util.records import record
 
-__all__ = ["Watch", "WatchNodes", "has_axes_of", "reads_from"]
-
-Alarm = tuple[Callable[[], None], Sequence[KernelValue]]
+__all__ = ["Alarm", "Watch", "WatchNodes", "has_axes_of", "index_of", "reads_from"]
 
 _BOOL = np.dtype(np.bool_)
 _INT32 = np.dtype(np.int32)
@@ -49,15 +49,29 @@ _NUMBERS = {
 }
 
 
-@record
+@record(eq=False)
+class Alarm:
+    """What looks at a flag.
+
+    wrong: gives the bool; function: tells of it; args: of what; counts: the numbers of iterations.
+    """
+
+    wrong: Callable[[], Scalar]
+    function: Callable
+    args: Sequence[KernelValue]
+    counts: Sequence[Scalar]
+
+
+@record(eq=False)
 class Watch:
     """A check that has no loop yet.
 
-    fine: the bools; flag: a bool in memory.
+    fine: the bools; flag: a bool in memory; alarm: what looks at it.
     """
 
     fine: KernelValue
     flag: KernelValue
+    alarm: Alarm
 
 
 class WatchNodes(FoldNodes):
@@ -81,7 +95,7 @@ class WatchNodes(FoldNodes):
 
     def is_wanted_by_checks(self, buffer: Buffer) -> bool:
         """Tell whether a message of a check that has not been looked at reads a buffer."""
-        return any(reads_from(wanted, buffer) for _, wanted in self._alarms)
+        return any(reads_from(alarm.args, buffer) for alarm in self._alarms)
 
     def flag_store(self, watch: Watch, wrong: Scalar) -> Store:
         """Return the store that raises a flag where `wrong` holds."""
@@ -116,11 +130,24 @@ class WatchNodes(FoldNodes):
     def look_at(self, watch: Watch, index: Sequence[IndexLike], shape: Sequence[int]) -> Store:
         """Return the store that raises a flag if a bool is false at an index below `shape`."""
         places = [i for i, extent in zip(index, shape, strict=True) if extent != 1]
-        return self.flag_store(watch, self.not_(watch.fine.at(*_index_of(watch.fine, places))))
+        return self.flag_store(watch, self.not_(watch.fine.at(*index_of(watch.fine, places))))
+
+    @property
+    def watches(self) -> tuple[Watch, ...]:
+        """The checks that wait."""
+        return tuple(self._watches)
+
+    def hand_over(self, watch: Watch) -> bool:
+        """Let the caller look at a check; tell whether it still waits."""
+        waits = watch in self._watches
+        if waits:
+            self._watches.remove(watch)
+            self._alarms.remove(watch.alarm)
+        return waits
 
     def bool_at(self, nest: Nest, fine: KernelValue) -> Scalar:
         """Return the bool at the place that a nest is at."""
-        return fine.at(*_index_of(fine, nest.variables))
+        return fine.at(*index_of(fine, nest.variables))
 
     def watched_by_reductions(
         self, element: Element, index: Sequence[IndexLike], shape: Sequence[int]
@@ -164,7 +191,7 @@ class WatchNodes(FoldNodes):
         last = (node.var, node.extent)
         for order in ([*axes, last], [last, *axes]):
             if sizes == [extent for _, extent in order]:
-                index = _index_of(fine, [var for var, _ in order])
+                index = index_of(fine, [var for var, _ in order])
                 return self._inside(lambda place: fine.at(*place), index)
         return None
 
@@ -220,7 +247,7 @@ def has_axes_of(nest: Nest, value: KernelValue) -> bool:
     return _sizes(nest.shape) == _sizes(value.shape)
 
 
-def _index_of(value: KernelValue, variables: Sequence[IndexLike]) -> tuple[IndexLike, ...]:
+def index_of(value: KernelValue, variables: Sequence[IndexLike]) -> tuple[IndexLike, ...]:
     """Return the index of a value whose axes, but for those of extent 1, have variables."""
     rest = iter(variables)
     return tuple(0 if extent == 1 else next(rest) for extent in value.shape)

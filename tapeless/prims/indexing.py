@@ -198,15 +198,23 @@ def window_start(
     starts: dict[int, Any] = {}
     inside = None
     for component, axis in zip(vector, index_map, strict=True):
-        start = b.convert(component, np.dtype(np.int64))
+        start = _clipped(b, component, room[axis]) if clip else component
+        start = b.convert(start, np.dtype(np.int64))
         if clip:
-            start = b.max(b.min(start, room[axis]), 0)
             b.bound(start, 0, room[axis])
         else:
             fits = _is_within(b, component, room[axis])
             inside = fits if inside is None else b.and_(inside, fits)
         starts[axis] = start
     return starts, inside
+
+
+def _clipped(b: Any, place: Any, last: int) -> Any:
+    """Return a place moved to 0, ..., last, in its own dtype: lanes are many where it is narrow."""
+    number = dtypes.iinfo(place.dtype)
+    if last < number.max:
+        place = b.min(place, last)
+    return place if number.min == 0 else b.max(place, 0)
 
 
 def _is_within(b: Any, place: Any, last: int) -> Any:

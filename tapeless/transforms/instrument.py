@@ -29,7 +29,7 @@ from tapeless.core.check import after_pass
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, jaxprs_in
 from tapeless.core.primitive import RuleTable
-from tapeless.core.source import UNKNOWN_SOURCE, current_source, override_source
+from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source, override_source
 from tapeless.core.trace import Value, context, under
 from tapeless.prims import scatter
 from tapeless.prims.argextremes import argmax
@@ -91,14 +91,15 @@ class NonFiniteFault(Fault):
 
 
 @weak_identity_cache
-def instrument(jaxpr: Jaxpr, kinds: Kinds) -> Jaxpr:
-    """Return the program with checks of these kinds."""
+def instrument(jaxpr: Jaxpr, kinds: Kinds, around: Source = UNKNOWN_SOURCE) -> Jaxpr:
+    """Return the program with checks of these kinds; around: where the operation is that has it."""
     trace = StageTrace(context.trace, "checks")
     builder = trace.builder
     for eqn in jaxpr.eqns:
         operands = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in eqn.invars]
-        inner = _with_inner_checks(eqn, kinds)
-        with override_source(eqn.source):
+        source = around if eqn.source.frame is None else eqn.source
+        inner = _with_inner_checks(eqn, kinds, source)
+        with override_source(source):
             for kind, table in CONDITIONS.items():
                 if kind in kinds and eqn.primitive in table:
                     under(trace, _check_before, table[eqn.primitive], operands, eqn.params)
@@ -115,22 +116,22 @@ def instrument(jaxpr: Jaxpr, kinds: Kinds) -> Jaxpr:
     return after_pass(changed, "checks", jaxpr.debug.function)
 
 
-def _with_inner_checks(eqn: Eqn, kinds: Kinds) -> Eqn:
+def _with_inner_checks(eqn: Eqn, kinds: Kinds, source: Source) -> Eqn:
     """Return an equation whose programs are instrumented; itself if it has none."""
     if not getattr(eqn.primitive, "instrumented", False):
         return eqn
-    params = {name: _instrumented(value, kinds) for name, value in eqn.params.items()}
+    params = {name: _instrumented(value, kinds, source) for name, value in eqn.params.items()}
     invars = eqn.invars
     if eqn.primitive.name == "while" and params["cond_jaxpr"].out_avals[0].shape:
         invars, params = _with_rows_that_go_on(invars, params)
     return eqn.replace(invars=invars, params=params, effects=eqn.primitive.effects(**params))
 
 
-def _instrumented(value: Any, kinds: Kinds) -> Any:
+def _instrumented(value: Any, kinds: Kinds, source: Source) -> Any:
     """Return a parameter with its programs instrumented."""
     if isinstance(value, Jaxpr):
-        return instrument(value, kinds)
-    return tuple(instrument(x, kinds) for x in value) if jaxprs_in(value) else value
+        return instrument(value, kinds, source)
+    return tuple(instrument(x, kinds, source) for x in value) if jaxprs_in(value) else value
 
 
 def _with_rows_that_go_on(invars: Sequence[Atom], params: dict) -> tuple[tuple, dict]:

@@ -4,6 +4,9 @@ A traced operation is reached through many frames of this package; the one that 
 is the last frame of *user* code. A frame is *internal* if its file lies in this package, or is one
 of a few modules of the standard library that only pass calls on.
 
+A function of this package that is traced once for all of its callers has no user frame:
+``call_shared`` hides those below it, and what uses its program tells its own.
+
 ``user_frame()`` runs once per equation, so it does little: it walks to the first user frame. A
 ``FrameMark`` keeps its code object and instruction offset. File, line and column are worked out
 from these when somebody asks, which is seldom.
@@ -35,8 +38,8 @@ from typing import ParamSpec, TypeVar
 from tapeless import config
 
 __all__ = [
-    "FrameMark", "api_boundary", "filter_traceback", "hide_file", "is_internal", "show_filtered",
-    "user_frame", "user_mark", "user_marks", "warn",
+    "FrameMark", "api_boundary", "call_shared", "filter_traceback", "hide_file", "is_internal",
+    "show_filtered", "user_frame", "user_mark", "user_marks", "warn",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -58,6 +61,7 @@ _CALLED = tuple(
 _OF_LAX = ("tapeless.prims", "tapeless.control")  # the functions in them; methods nobody calls
 _COMPILED = "tapeless.api.jit"  # some of them are compiled, and fail before they are entered
 _NOTE = "in "
+_SHARED = "<shared>"  # the file of the frame that `user_frame` does not look behind
 _MOST_PARTS = 8
 _MOST_LETTERS = 40
 
@@ -68,6 +72,8 @@ _internal: dict[str, bool] = dict.fromkeys(_PASSING, True)
 def is_internal(filename: str) -> bool:
     """Whether frames of the file are none of the user's business."""
     answer = _internal.get(filename)
+    if answer is None and filename == _SHARED:
+        return True
     if answer is None:
         answer = _internal[filename] = filename.startswith(_PACKAGE) or any(
             library in filename for library in _LIBRARIES
@@ -148,10 +154,31 @@ def user_frame(skip: int = 1) -> types.FrameType | None:
     while frame is not None:
         filename = frame.f_code.co_filename
         internal = known.get(filename)
-        if internal is False or (internal is None and not is_internal(filename)):
+        if internal is False:
             return frame
+        if internal is None:
+            if filename == _SHARED:
+                return None
+            if not is_internal(filename):
+                return frame
         frame = frame.f_back
     return None
+
+
+def call_shared(function: Callable[..., R], args: Sequence, kwargs: dict) -> R:
+    """Call a function; if it is internal, its operations are none of the caller's lines."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or not is_internal(code.co_filename):
+        return function(*args, **kwargs)
+    return _behind(function, args, kwargs)
+
+
+def _behind(function: Callable[..., R], args: Sequence, kwargs: dict) -> R:
+    """Call a function, by a frame that `user_frame` does not look behind."""
+    return function(*args, **kwargs)
+
+
+_behind.__code__ = _behind.__code__.replace(co_filename=_SHARED)
 
 
 def user_mark() -> FrameMark | None:

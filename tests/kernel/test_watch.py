@@ -155,3 +155,47 @@ def test_two_checks_before_the_carries_are_replaced_tell_of_the_first_that_fails
             f(x, i, j.at[3].set(40))
         with pytest.raises(IndexError, match=r"index 41 is(.|\n)*in iteration 0 of the loop"):
             f(x, i.at[2].set(41), j.at[3].set(40))
+
+
+def follow(table: Any, places: Any) -> Any:
+    return jax.lax.fori_loop(0, 9, lambda k, i: table[i], places)
+
+
+@pytest.mark.parametrize("n", [5, 40, 515, 70_000])
+def test_an_index_is_told_though_the_loop_that_checks_it_overwrites_it(n: int) -> None:
+    f = jax.jit(follow, compiler_options={"checks": "index"})
+    table = np.roll(np.arange(100, dtype=np.int32), -1)
+    places = np.arange(n, dtype=np.int32) % 80
+    np.testing.assert_array_equal(f(table, places), (places + 9) % 100)
+    for place in (0, n // 2, n - 1):
+        bad = places.copy()
+        bad[place] = 95
+        table[97] = 1234  # so that the other ones, which have gone on, are out of bounds, too
+        with pytest.raises(IndexError, match="index 1234 is(.|\n)*in iteration 3 of the loop"):
+            f(table, bad)
+
+
+def test_the_check_of_what_a_loop_carries_has_no_loop_of_its_own() -> None:
+    args = jnp.arange(100, dtype=np.int32), jnp.zeros(500, np.int32)
+    plain = jax.jit(follow).lower(*args).compile().as_text()
+    checked = jax.jit(follow, compiler_options={"checks": "index"}).lower(*args).compile()
+    inner = [line for line in checked.as_text().splitlines() if line.startswith("  for ")]
+    assert len(inner) == sum(line.startswith("  for ") for line in plain.splitlines()) == 1
+
+
+def test_checks_of_two_carries_that_change_places() -> None:
+    def swap(k: Any, state: Any) -> Any:
+        i, j = state
+        return table[j], table[i]
+
+    table = jnp.array([1, 2, 3, 4, 9], np.int32)
+    f = jax.jit(
+        lambda i, j: jax.lax.fori_loop(0, 3, swap, (i, j)), compiler_options={"checks": "index"}
+    )
+    i, j = jnp.zeros(64, np.int32), jnp.ones(64, np.int32)
+    for got, wanted in zip(f(i, j), (table[table[table[j]]], table[table[table[i]]]), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(IndexError, match="index 9 is(.|\n)*in iteration 1 of the loop"):
+        f(i.at[7].set(4), j)
+    with pytest.raises(IndexError, match="index 9 is(.|\n)*in iteration 2 of the loop"):
+        f(i, j.at[63].set(3))

@@ -247,3 +247,31 @@ def test_donated_arguments_are_there_to_run_a_loop_again() -> None:
     )
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match="in log"):
         donating(jnp.ones(100))
+
+
+CALLERS: dict[str, tuple[Callable, Callable]] = {
+    "var": (
+        lambda x: jnp.var(x * jnp.inf),
+        lambda x: jnp.var(x * jnp.inf),
+    ),
+    "remainder": (
+        lambda x: jnp.remainder(x, 0.0),
+        lambda x: jnp.remainder(x, 0.0),
+    ),
+    "inv": (
+        lambda x: jnp.linalg.inv(jnp.zeros((2, 2)) * x).sum(),
+        lambda x: jnp.linalg.inv(jnp.zeros((2, 2)) * x).sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLERS)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.grad], ids=["eager", "jit", "grad"])
+def test_functions_that_are_traced_once_have_the_line_of_each_caller(
+    name: str, wrap: Callable
+) -> None:
+    with jax.debug_nans(True):
+        for function in CALLERS[name]:
+            line = function.__code__.co_firstlineno
+            with pytest.raises(FloatingPointError, match=f"test_checked.py:{line}:"):
+                wrap(function)(1.0)
