@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.safety.promises import debugging, errors, safety
+from tests.safety.promises import checking, debugging, errors, safety
 from tests.safety.promises.mutation import Mutation
 
 __all__ = ["PROMISES", "Mutation"]
@@ -10,5 +10,6 @@ __all__ = ["PROMISES", "Mutation"]
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     **errors.PROMISES,
     **debugging.PROMISES,
+    **checking.PROMISES,
     **safety.PROMISES,
 }

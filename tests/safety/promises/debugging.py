@@ -17,6 +17,7 @@ KEYS = "tests/runtime/test_key_reuse.py::"
 CAPTURES = "tests/runtime/test_captures.py::"
 CALLBACK = "tests/control/test_callback.py::"
 CHECKIFY = "tests/parity/test_checkify.py::"
+WATCH = "tests/kernel/test_watch.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     "debug.print: formats, order, vmap, loops, grad and remat as JAX": (
@@ -177,9 +178,16 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "debug_nans tells the line of the operation",
             "tapeless/transforms/instrument.py",
-            "with override_source(eqn.source):",
+            "with override_source(source):",
             "with override_source(UNKNOWN_SOURCE):",
             CHECKED + "test_the_operation_and_its_line_are_found[jit]",
+        ),
+        Mutation(
+            "debug_nans tells the line of the caller of what is traced once",
+            "tapeless/util/frames.py",
+            "            if filename == _SHARED:\n                return None\n",
+            "",
+            CHECKED + "test_functions_that_are_traced_once_have_the_line_of_each_caller",
         ),
         Mutation(
             "debug_nans looks at what a loop makes backwards",
@@ -408,88 +416,6 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "lambda table=table, name=name: table.get(name, _MISSING)",
             "lambda: _MISSING",
             CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
-        ),
-    ),
-    ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
-        Mutation(
-            "checks are off by default",
-            "tapeless/config.py",
-            'Flag("tapeless_check_divisions", False,',
-            'Flag("tapeless_check_divisions", True,',
-            CHECKING + "test_other_faults_are_errors_with_a_line",
-        ),
-        Mutation(
-            "checks of one function",
-            "tapeless/api/checking.py",
-            '    if listed == ["all"]:',
-            ('    listed = []\n    if listed == ["all"]:'),
-            CHECKING + "test_checks_of_one_function",
-        ),
-        Mutation(
-            "checks for what is no number are debug_nans",
-            "tapeless/api/checking.py",
-            '"nan": ("jax_debug_nans", True, False)',
-            '"nan": ("jax_debug_nans", False, False)',
-            CHECKING + "test_other_faults_are_errors_with_a_line[eager-nan]",
-        ),
-        Mutation(
-            "checks end with their block",
-            "tapeless/api/checking.py",
-            "            override.__exit__(*exception)\n",
-            "            pass\n",
-            CHECKING + "test_everything_is_off_by_default_and_afterwards",
-        ),
-        Mutation(
-            "indices are checked in the loop that reads them",
-            "tapeless/compiler/fuse.py",
-            "if eqn.primitive is check_p:",
-            "if False:",
-            CHECKING + "test_indices_are_checked_in_the_loop_that_reads_them",
-        ),
-        Mutation(
-            "reductions check what they read",
-            "tapeless/kernel/watch.py",
-            "if found is not None and watch in self._watches:",
-            "if False:",
-            "tests/kernel/test_watch.py::test_a_sum_and_the_check_of_what_it_reads_are_one_loop",
-        ),
-        Mutation(
-            "the loop that adds to segments checks their ids",
-            "tapeless/kernel/watch.py",
-            "return list(self._watches) if same else []",
-            "return []",
-            "tests/kernel/test_watch.py::test_the_check_of_ids_has_no_loop_of_its_own",
-        ),
-        Mutation(
-            "what is checked twice is looked at once",
-            "tapeless/compiler/simplify.py",
-            "if eqn.primitive is check_p and self._is_checked(eqn):",
-            "if False:",
-            "tests/kernel/test_watch.py::test_what_is_checked_twice_is_looked_at_once",
-        ),
-        Mutation(
-            "indices are checked before they are overwritten",
-            "tapeless/compiler/lower.py",
-            "target.buffer is None or not self.is_wanted_by_checks(target.buffer)",
-            "True",
-            (
-                "tests/kernel/test_watch.py::test_a_scatter_overwrites_no_indices_that_are_still"
-                "_to_be_checked"
-            ),
-        ),
-        Mutation(
-            "counted indices are not checked",
-            "tapeless/compiler/simplify.py",
-            "        eqn = self._uncounted(eqn)\n",
-            "        eqn = eqn if eqn.effects else self._uncounted(eqn)\n",
-            CHECKING + "test_indices_that_a_loop_counts_cost_no_check",
-        ),
-        Mutation(
-            "indices that do not change are checked once",
-            "tapeless/compiler/hoist.py",
-            "elif eqn.primitive is check_p and",
-            "elif False and",
-            CHECKING + "test_indices_that_a_loop_does_not_change_are_looked_at_once",
         ),
     ),
     "checkify: user, index, nan and div errors as values, under jit, scan and vmap": (

@@ -1,0 +1,109 @@
+"""What is promised of the cost of checks, and how it is switched off."""
+
+from __future__ import annotations
+
+from tests.safety.promises.mutation import Mutation
+
+__all__ = ["PROMISES"]
+
+CHECKING = "tests/api/test_checking.py::"
+WATCH = "tests/kernel/test_watch.py::"
+
+PROMISES: dict[str, tuple[Mutation, ...]] = {
+    ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
+        Mutation(
+            "checks are off by default",
+            "tapeless/config.py",
+            'Flag("tapeless_check_divisions", False,',
+            'Flag("tapeless_check_divisions", True,',
+            CHECKING + "test_other_faults_are_errors_with_a_line",
+        ),
+        Mutation(
+            "the loop that overwrites what it carries checks it",
+            "tapeless/kernel/carry.py",
+            "            watched_while_overwriting(b, nest, carried)\n",
+            "",
+            WATCH + "test_the_check_of_what_a_loop_carries_has_no_loop_of_its_own",
+        ),
+        Mutation(
+            "what a loop overwrites is kept for the message",
+            "tapeless/kernel/keeping.py",
+            "        nest.stores.append(store)\n",
+            "",
+            WATCH + "test_an_index_is_told_though_the_loop_that_checks_it_overwrites_it",
+        ),
+        Mutation(
+            "checks of one function",
+            "tapeless/api/checking.py",
+            '    if listed == ["all"]:',
+            ('    listed = []\n    if listed == ["all"]:'),
+            CHECKING + "test_checks_of_one_function",
+        ),
+        Mutation(
+            "checks for what is no number are debug_nans",
+            "tapeless/api/checking.py",
+            '"nan": ("jax_debug_nans", True, False)',
+            '"nan": ("jax_debug_nans", False, False)',
+            CHECKING + "test_other_faults_are_errors_with_a_line[eager-nan]",
+        ),
+        Mutation(
+            "checks end with their block",
+            "tapeless/api/checking.py",
+            "            override.__exit__(*exception)\n",
+            "            pass\n",
+            CHECKING + "test_everything_is_off_by_default_and_afterwards",
+        ),
+        Mutation(
+            "indices are checked in the loop that reads them",
+            "tapeless/compiler/fuse.py",
+            "if eqn.primitive is check_p:",
+            "if False:",
+            CHECKING + "test_indices_are_checked_in_the_loop_that_reads_them",
+        ),
+        Mutation(
+            "reductions check what they read",
+            "tapeless/kernel/watch.py",
+            "if found is not None and watch in self._watches:",
+            "if False:",
+            "tests/kernel/test_watch.py::test_a_sum_and_the_check_of_what_it_reads_are_one_loop",
+        ),
+        Mutation(
+            "the loop that adds to segments checks their ids",
+            "tapeless/kernel/watch.py",
+            "return list(self._watches) if same else []",
+            "return []",
+            "tests/kernel/test_watch.py::test_the_check_of_ids_has_no_loop_of_its_own",
+        ),
+        Mutation(
+            "what is checked twice is looked at once",
+            "tapeless/compiler/simplify.py",
+            "if eqn.primitive is check_p and self._is_checked(eqn):",
+            "if False:",
+            "tests/kernel/test_watch.py::test_what_is_checked_twice_is_looked_at_once",
+        ),
+        Mutation(
+            "indices are checked before they are overwritten",
+            "tapeless/compiler/lower.py",
+            "target.buffer is None or not self.is_wanted_by_checks(target.buffer)",
+            "True",
+            (
+                "tests/kernel/test_watch.py::test_a_scatter_overwrites_no_indices_that_are_still"
+                "_to_be_checked"
+            ),
+        ),
+        Mutation(
+            "counted indices are not checked",
+            "tapeless/compiler/simplify.py",
+            "        eqn = self._uncounted(eqn)\n",
+            "        eqn = eqn if eqn.effects else self._uncounted(eqn)\n",
+            CHECKING + "test_indices_that_a_loop_counts_cost_no_check",
+        ),
+        Mutation(
+            "indices that do not change are checked once",
+            "tapeless/compiler/hoist.py",
+            "elif eqn.primitive is check_p and",
+            "elif False and",
+            CHECKING + "test_indices_that_a_loop_does_not_change_are_looked_at_once",
+        ),
+    ),
+}
