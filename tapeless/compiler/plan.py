@@ -314,7 +314,7 @@ def vector_lanes(
 
 def _places(found: Survey, stores: Iterable[Store]) -> set[Scalar]:
     """Return the narrow integers that are made wide for addresses only, where they stay narrow."""
-    wide = {
+    wide: set[Scalar] = {
         node
         for node in found.nodes
         if type(node) is Op and node.name == "convert" and _widens(node)
