@@ -302,7 +302,7 @@ def glu(x: Any, axis: int = -1) -> Value:
     size = typeof(x).shape[axis]
     axis = canonicalize_axis(axis, typeof(x).ndim)
     if size % 2:
-        raise ValueError("axis size must be divisible by 2")
+        raise AssertionError("axis size must be divisible by 2")
     first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
     second = lax.slice_in_dim(x, size // 2, size, axis=axis)
     return arithmetic.multiply(first, sigmoid(second))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, reductions
 from tapeless.numpy.common import (
     asarray,
-    canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
     const,
@@ -548,7 +547,14 @@ def _shifts(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return how far to roll along which axes."""
     shape = typeof(value_of(x)).shape
-    each = canonicalize_axes(axes, len(shape))
+    rank = len(shape)
+    if axes is None:
+        each = tuple(range(rank))
+    else:
+        each = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    for axis in each:
+        if not -rank <= operator.index(axis) < rank:
+            raise IndexError(f"axis {axis} is out of bounds for array of dimension {rank}")
     shifts = tuple(shape[axis] // 2 if forward else -(shape[axis] // 2) for axis in each)
     return shifts, each
 

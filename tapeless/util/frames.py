@@ -235,7 +235,8 @@ def _filter_one(error: BaseException) -> None:
             entries.append(entry)
             called.clear()
         entry = entry.tb_next
-    if isinstance(error, (ValueError, TypeError, IndexError)):
+    mistake = isinstance(error, (ValueError, TypeError, IndexError, AssertionError))
+    if mistake or type(error) is RuntimeError:
         _tell_call(error, called)
     kept: types.TracebackType | None = None
     for entry in reversed(entries):

@@ -1,5 +1,7 @@
 """Fourier transforms are NumPy's, for every axis, length and norm."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,7 @@ def test_shifts():
     check("fft.fftshift", X)
     check("fft.fftshift", X, axes=(0, 1))
     check("fft.ifftshift", X, axes=1)
+    check("fft.fftshift", X, axes=(0, 0, -1))
 
 
 def test_transforms_are_linear_maps_with_the_transforms_as_gradients():
@@ -70,3 +73,10 @@ def test_transforms_are_linear_maps_with_the_transforms_as_gradients():
 def test_wrong_calls(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("axes", [5, (0, -4)])
+def test_shifts_along_axes_that_are_not_there_are_index_errors(axes: Any) -> None:
+    for function in (jnp.fft.fftshift, jnp.fft.ifftshift):
+        with pytest.raises(IndexError, match="is out of bounds for array of dimension 2"):
+            function(jnp.ones((2, 3)), axes=axes)

@@ -123,6 +123,9 @@ def test_a_note_tells_the_function_and_its_arguments_unless_the_message_does() -
     frames.filter_traceback(caught.value)
     assert "inv" in str(caught.value) and "(2, 3)" in str(caught.value)
     assert not getattr(caught.value, "__notes__", [])
+    with pytest.raises(RuntimeError) as caught:
+        jnp.cov(jnp.ones((2, 3)), fweights=jnp.ones((2, 2), int))
+    assert caught.value.__notes__[0].startswith("in cov(m: float32[2,3], ")
     with pytest.raises(TypeError) as caught:
         tapeless.jit(lambda x: float(x) + 1)(1.0)
     assert not getattr(caught.value, "__notes__", [])
