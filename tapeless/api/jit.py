@@ -16,7 +16,6 @@ import functools
 import inspect
 import operator
 import time
-import traceback
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn, SupportsIndex
@@ -45,10 +44,17 @@ from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
+<<<<<<< ours
 from tapeless.util import cache, events
 from tapeless.util.frames import call_shared, filter_traceback
+=======
+from tapeless.util import cache, events, lazy
+from tapeless.util.frames import filter_traceback
+>>>>>>> theirs
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
+
+traceback = lazy.load("traceback")
 
 _UNSPECIFIED = object()
 _MASK_BITS = 62

@@ -2,7 +2,7 @@
 
 from tapeless.util import lazy
 
-lazy.defer(__name__, "linalg")
+lazy.defer(__name__, "fft", "linalg")
 
 from numpy import (  # noqa: F401
     array_repr as array_repr,

@@ -35,6 +35,7 @@ class ArgChoice(WithoutTangent):
     worst(dtype): what no element is worse than.
     """
 
+    types_follow = True
     combine: str
     direction: str
     worst: Callable[[Any], Any]

@@ -44,7 +44,6 @@ from tapeless.prims.convlayout import (
     split_off,
     swapped,
 )
-from tapeless.prims.convlower import ConvPlan, conv_windows, lower_conv
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
@@ -56,12 +55,15 @@ from tapeless.prims.window import (
     padtype_to_pads,
     transposed_padding,
 )
+from tapeless.util import lazy
 
 __all__ = [
     "conv_general_dilated",
     "conv_general_dilated_p",
     "conv_general_shape_tuple",
 ]
+
+convlower = lazy.load("tapeless.prims.convlower")
 
 Shape = Sequence[int]
 Padding = str | Sequence[tuple[int, int]]
@@ -75,7 +77,7 @@ def _out_shape(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> tuple[
     values = (
         images,
         k_shape[n.rhs_spec[0]],
-        *conv_windows(x_shape, k_shape, params).count,
+        *convlower.conv_windows(x_shape, k_shape, params).count,
     )
     for axis, value in zip(n.out_spec, values, strict=True):
         out[axis] = value
@@ -248,7 +250,7 @@ class Conv(Primitive):
         return (merge_into(parts, out_axis + 1, out_axis + 1),), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
-        return (lower_conv(b, args, outs[0], params),)
+        return (convlower.lower_conv(b, args, outs[0], params),)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple, **params: Any) -> tuple:
         n = params["dimension_numbers"]
@@ -271,7 +273,7 @@ class Conv(Primitive):
 
     def reference(self, x: np.ndarray, k: np.ndarray, **params: Any) -> tuple:
         (aval,) = self.abstract(typeof(x), typeof(k), **params)
-        plan = ConvPlan(x.shape, k.shape, aval, params)
+        plan = convlower.ConvPlan(x.shape, k.shape, aval, params)
         out = np.zeros(aval.shape, np.result_type(x.dtype, np.float64))
         for index in np.ndindex(*aval.shape):
             image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)

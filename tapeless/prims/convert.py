@@ -56,6 +56,7 @@ class ConvertElementType(Elementwise):
     """y = x as `new_dtype`."""
 
     name = "convert_element_type"
+    types_follow = True
     hidden = {"sharding": None}
     accepts = (ANY,)
     hlo_name = "stablehlo.convert"
@@ -172,6 +173,7 @@ class BitcastConvertType(Primitive):
     """y = the bits of x as `new_dtype`."""
 
     name = "bitcast_convert_type"
+    types_follow = True
 
     def abstract(self, x: ShapedArray, **params: Any) -> Avals:
         """Return the type with a last axis added or removed when the widths differ."""

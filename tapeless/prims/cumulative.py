@@ -69,6 +69,8 @@ class Cumulative(Primitive):
     `pairs(p, q)` the operation on pairs (value, tangent).
     """
 
+    types_follow = True
+
     ufunc: Any
     hlo_name = ""
     start: Callable[[Any], Any]

@@ -30,17 +30,15 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.prims.blas import BLAS_LETTER, gemm
-from tapeless.prims.brainproducts import multiply_brains, pays_in_tiles
 from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
 from tapeless.prims.convert import convert
-from tapeless.prims.panels import multiply_panels, packed_panels, pays_in_panels
 from tapeless.prims.precision import (
     PrecisionLike,
     canonical_precision,
 )
 from tapeless.prims.rules import is_complex
 from tapeless.prims.structural import transpose
+from tapeless.util import lazy
 
 __all__ = [
     "DotDimensionNumbers",
@@ -53,6 +51,10 @@ __all__ = [
     "product_with_packed",
     "sum_dtype",
 ]
+
+blas = lazy.load("tapeless.prims.blas")
+brainproducts = lazy.load("tapeless.prims.brainproducts")
+panels = lazy.load("tapeless.prims.panels")
 
 Dims = tuple[int, ...]
 DotDimensionNumbers = tuple[
@@ -223,12 +225,16 @@ class DotGeneral(Primitive):
     ) -> tuple:
         plan = ProductPlan(args[0].shape, args[1].shape, dimension_numbers)
         dtype = sum_dtype(args[0].dtype, args[1].dtype, outs[0].dtype, params["precision"])
-        if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in BLAS_LETTER:
+        if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in blas.BLAS_LETTER:
             return (_lower_by_fold(b, args, outs[0], plan, dtype),)
         brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
-        if brains and b.has_matrix_registers and pays_in_tiles(plan.n, plan.m, plan.k):
+        if (
+            brains
+            and b.has_matrix_registers
+            and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
+        ):
             return (_lower_by_tiles(b, args, outs[0], plan),)
-        if pays_in_panels(b.registers, plan.sizes, dtype):
+        if panels.pays_in_panels(b.registers, plan.sizes, dtype):
             packed = packed_right(b, args[1], plan, dtype)
             return (product_with_packed(b, args[0], packed, plan, dtype, outs[0]),)
         return (_lower_by_blas(b, args, outs[0], plan, dtype),)
@@ -492,7 +498,7 @@ def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan)
         # Of what is read across its rows, a copy in tiles is made first.
         factors.append(b.stored(matrix) if lies_flipped else matrix)
     left, right = factors
-    product = multiply_brains(b, left, right, plan.sizes)
+    product = brainproducts.multiply_brains(b, left, right, plan.sizes)
     axes = (plan.batch_shape, plan.n_shape, plan.m_shape)
     ends = np.cumsum([len(part) for part in axes])
 
@@ -509,7 +515,7 @@ def packed_right(b: Any, y: Any, plan: ProductPlan, dtype: Any) -> Any:
     """Return the right factors in panels, stored."""
     order = (*plan.y_batch, *plan.y_contract, *plan.y_left)
     shape = (plan.count, plan.k, plan.m)
-    return packed_panels(b, _merged(b, y, order, shape), shape, dtype)
+    return panels.packed_panels(b, _merged(b, y, order, shape), shape, dtype)
 
 
 def product_with_packed(
@@ -518,7 +524,7 @@ def product_with_packed(
     """Return the product of x and right factors in panels, of type `out`."""
     groups = (plan.x_batch, plan.x_left, plan.x_contract)
     left, flipped = _matrix(b, x, groups, (plan.count, plan.n, plan.k), dtype)
-    return _shaped(b, multiply_panels(b, left, packed, plan.sizes, flipped), out)
+    return _shaped(b, panels.multiply_panels(b, left, packed, plan.sizes, flipped), out)
 
 
 def _shaped(b: Any, result: Any, out: ShapedArray) -> Any:
@@ -536,7 +542,7 @@ def _lower_by_blas(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, 
     x, flip_x = _matrix(b, args[0], x_groups, (plan.count, plan.n, plan.k), dtype)
     y, flip_y = _matrix(b, args[1], y_groups, (plan.count, plan.k, plan.m), dtype)
     result = b.buffer(ShapedArray((plan.count, plan.n, plan.m), dtype))
-    gemm(b, x, y, result, plan.sizes, (flip_x, flip_y))
+    blas.gemm(b, x, y, result, plan.sizes, (flip_x, flip_y))
     return _shaped(b, result, out)
 
 

@@ -69,6 +69,7 @@ class DynamicSlice(Primitive):
     """The window of `slice_sizes` that starts at the index operands, moved to lie inside."""
 
     name = "dynamic_slice"
+    types_follow = True
 
     def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check sizes and indices."""

@@ -20,7 +20,6 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
-from tapeless.kernel.pieces import SHORTEST_AXIS
 from tapeless.prims.common import (
     Avals,
     Dims,
@@ -36,6 +35,7 @@ from tapeless.prims.common import (
 )
 from tapeless.prims.rearrangement import axis_argument
 from tapeless.prims.structural import broadcast, expand_dims, squeeze
+from tapeless.util import lazy
 
 __all__ = [
     "SELECTED_OPERANDS",
@@ -49,6 +49,8 @@ __all__ = [
     "unstack_p",
 ]
 
+pieces = lazy.load("tapeless.kernel.pieces")
+
 
 SELECTED_SIZE = 16  # up to this size a concatenation of short rows is not put into memory
 SELECTED_OPERANDS = 8  # more are joined in memory: a chain of selections would nest too deep
@@ -56,6 +58,8 @@ SELECTED_OPERANDS = 8  # more are joined in memory: a chain of selections would 
 
 class Joining(Primitive):
     """Linear in all operands together, with one result."""
+
+    types_follow = True
 
     def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Join the tangents."""
@@ -81,6 +85,8 @@ class Joining(Primitive):
 
 class Parting(Primitive):
     """Linear, with one operand and several results."""
+
+    types_follow = True
 
     def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Take the tangent apart."""
@@ -424,7 +430,7 @@ def _is_in_short_rows(out: ShapedArray, dimension: int) -> bool:
     """Tell whether a result has rows, along the last axis, too short for pieces of a loop."""
     if out.size <= SELECTED_SIZE or math.prod(out.shape[dimension + 1 :]) > 1:
         return False
-    return out.shape[dimension] < SHORTEST_AXIS
+    return out.shape[dimension] < pieces.SHORTEST_AXIS
 
 
 def _joined_in_memory(b: Any, args: Sequence, out: ShapedArray, dimension: int) -> Any:

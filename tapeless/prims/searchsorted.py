@@ -33,11 +33,12 @@ from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import imag, real
 from tapeless.prims.reduce import reduce_sum
 from tapeless.prims.rules import is_complex, require_order
-from tapeless.prims.sortloops import ordered
 from tapeless.prims.structural import broadcast_in_dim
 from tapeless.util import lazy
 
 __all__ = ["search_sorted", "search_sorted_p"]
+
+sortloops = lazy.load("tapeless.prims.sortloops")
 
 kernel_parts = lazy.load("tapeless.kernel.parts")
 
@@ -138,12 +139,12 @@ class SearchSorted(Primitive):
 def _comparison(b: Any, query: Any, side: str) -> Any:
     """Return the function that tells whether an element comes before the query."""
     if isinstance(query, kernel_parts.Pair):
-        keys = [ordered(b, query.re), ordered(b, query.im)]
+        keys = [sortloops.ordered(b, query.re), sortloops.ordered(b, query.im)]
 
         def before(element: Any) -> Any:
             """Compare real parts, then imaginary parts."""
-            re = ordered(b, element.re)
-            im = ordered(b, element.im)
+            re = sortloops.ordered(b, element.re)
+            im = sortloops.ordered(b, element.im)
             compare = b.lt if side == "left" else b.le
             last = compare(im, keys[1])
             same = b.eq(re, keys[0])

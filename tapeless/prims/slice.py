@@ -194,6 +194,7 @@ class Pad(Primitive):
     """`low` padding values, the elements with `interior` between them, `high` padding values."""
 
     name = "pad"
+    types_follow = True
 
     def abstract(self, *avals: ShapedArray, **params: Any) -> Avals:
         """Check the configuration."""

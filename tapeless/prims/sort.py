@@ -27,11 +27,13 @@ from tapeless.prims.gather import gather
 from tapeless.prims.indexing import GatherDimensionNumbers
 from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
-from tapeless.prims.sortloops import SHORT, counting_sort, insertion_sort
 from tapeless.prims.structural import broadcast_in_dim
-from tapeless.prims.wordsort import word_sort, word_sort_for
+from tapeless.util import lazy
 
 __all__ = ["follow", "sort", "sort_key_val", "sort_p"]
+
+sortloops = lazy.load("tapeless.prims.sortloops")
+wordsort = lazy.load("tapeless.prims.wordsort")
 _BOOL = ShapedArray((), np.bool_)
 
 
@@ -106,16 +108,22 @@ class Sort(Primitive):
         **params: Any,
     ) -> tuple:
         size = outs[0].shape[dimension] if outs[0].shape else 1
-        plan = word_sort_for(b.registers, outs, size, num_keys)
+        plan = wordsort.word_sort_for(b.registers, outs, size, num_keys)
         if plan is not None:
+<<<<<<< ours
             return tuple(word_sort(b, args, dimension, plan))
         if size > SHORT and outs[0].size:
             return tuple(counting_sort(b, args, outs, dimension, num_keys))
+=======
+            return tuple(wordsort.word_sort(b, args, outs, dimension, plan))
+        if size > sortloops.SHORT and outs[0].size:
+            return tuple(sortloops.counting_sort(b, args, outs, dimension, num_keys))
+>>>>>>> theirs
         targets = [b.buffer(out) for out in outs]
         for target, x in zip(targets, args, strict=True):
             b.assign(target, x)
         if size > 1:
-            insertion_sort(b, targets, dimension, num_keys)
+            sortloops.insertion_sort(b, targets, dimension, num_keys)
         return tuple(targets)
 
     def hlo(

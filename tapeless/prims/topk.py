@@ -23,10 +23,12 @@ from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.sort import follow, sort_p
-from tapeless.prims.sortloops import Counting, in_turn, insert_element, line_index, ordered
 from tapeless.prims.structural import reshape, rev
+from tapeless.util import lazy
 
 __all__ = ["top_k", "top_k_p"]
+
+sortloops = lazy.load("tapeless.prims.sortloops")
 
 KEPT = 64  # up to this k top_k keeps its candidates in order
 SKIPPED = 64  # elements that are compared with the worst candidate at once
@@ -136,16 +138,16 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
 
         def place(j: Any) -> tuple[Any, ...]:
             """Return the index of position j."""
-            return line_index(line, axis, j)
+            return sortloops.line_index(line, axis, j)
 
         def step(i: Any) -> None:
             """Insert element i if it is better than the worst kept."""
             element = b.let(x.at(*place(i)))
-            mine = b.let(ordered(b, element))
+            mine = b.let(sortloops.ordered(b, element))
 
             def before(j: Any) -> Any:
                 """Tell whether the element is better than the one kept at j."""
-                return b.gt(mine, ordered(b, values.at(*place(j))))
+                return b.gt(mine, sortloops.ordered(b, values.at(*place(j))))
 
             position = b.convert(i, _I64)
             last = b.min(position, k - 1)
@@ -153,18 +155,18 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
             def insert() -> None:
                 """Insert it."""
                 pair = (element, b.convert(position, _I32))
-                insert_element(b, targets, place, last, pair, before)
+                sortloops.insert_element(b, targets, place, last, pair, before)
 
             b.when(b.or_(b.lt(position, k), before(k - 1)), insert)
 
         def block(number: Any) -> None:
             """Insert elements of a block, unless none is better than the worst kept."""
             first = b.imul(number, SKIPPED)
-            worst = b.let(ordered(b, values.at(*place(k - 1))))
+            worst = b.let(sortloops.ordered(b, values.at(*place(k - 1))))
 
             def better(inner: Sequence[Any]) -> Any:
                 """Tell whether an element is better."""
-                return b.gt(ordered(b, x.at(*place(b.iadd(first, inner[0])))), worst)
+                return b.gt(sortloops.ordered(b, x.at(*place(b.iadd(first, inner[0])))), worst)
 
             some = b.fold((SKIPPED,), better, "or", False)
             some = b.or_(b.lt(b.convert(first, _I64), k), some)
@@ -183,25 +185,25 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
 def _top_by_sorting(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> None:
     """Sort every line downwards and keep the first k."""
     shape = x.shape
-    sorter = Counting(b, shape[axis], True)
+    sorter = sortloops.Counting(b, shape[axis], True)
 
     def downwards(element: Any) -> Any:
         """Return the integer that orders elements downwards."""
-        return b.not_(ordered(b, element))
+        return b.not_(sortloops.ordered(b, element))
 
     def run(line: Sequence[Any]) -> None:
         """Sort one line."""
-        best = sorter.sort(lambda i: x.at(*line_index(line, axis, i)), downwards, True)
+        best = sorter.sort(lambda i: x.at(*sortloops.line_index(line, axis, i)), downwards, True)
 
         def finish(i: Any) -> None:
             """Store one of the k."""
-            at = line_index(line, axis, i)
+            at = sortloops.line_index(line, axis, i)
             b.store(targets[0], at, best.at(i))
             b.store(targets[1], at, sorter.positions[0].at(i))
 
         b.loop(k, finish)
 
-    in_turn(b, (*shape[:axis], *shape[axis + 1 :]), run)
+    sortloops.in_turn(b, (*shape[:axis], *shape[axis + 1 :]), run)
 
 
 top_k_p = TopK()

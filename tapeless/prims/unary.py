@@ -388,6 +388,7 @@ class IntegerPow(Elementwise):
     """x ** y for a Python integer y."""
 
     name = "integer_pow"
+    types_follow = True
     accepts = (NUMBER,)
     partials = (lambda t, out, x, y: _integer_pow_tangent(t, x, y),)
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import marshal
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +39,7 @@ from tapeless.util.records import record
 
 __all__ = ["CallRecord", "load", "record_key", "save"]
 
+hashlib = lazy.load("hashlib")
 objects = lazy.load("tapeless.compiler.objects")
 target = lazy.load("tapeless.compiler.target")
 

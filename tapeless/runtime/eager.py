@@ -23,12 +23,13 @@ from tapeless.core.jaxpr import DebugInfo, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
-from tapeless.runtime import fastcall, xla
+from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_of, as_array
 from tapeless.runtime.checked import checked, checked_kinds, sources_of
 from tapeless.runtime.executable import Executable, Template, usable_donations
 from tapeless.runtime.key_reuse import has_keys, run_operation
 from tapeless.runtime.structure import parameters_key, structure_of
+from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable, bounded_cache, weak_identity_cache
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+xla = lazy.load("tapeless.runtime.xla")
 templates = BoundedTable(1024)
 
 
@@ -132,7 +134,7 @@ def executable_of(
     donated: tuple[bool, ...] = (),
     effort: int | None = None,
     backend: str | None = None,
-) -> Executable | xla.XlaExecutable:
+) -> Executable | Any:
     """Return the compiled form of a program, with the checks that are asked for.
 
     backend: "native", "xla", which has no checks, or None for the setting.

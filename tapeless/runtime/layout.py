@@ -7,13 +7,14 @@ functions say what they take and return.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from tapeless.util.records import record
 
 __all__ = ["Format", "Layout"]
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """An order of axes, the slowest first; tiles and packed elements exist on accelerators only."""
 
@@ -22,7 +23,7 @@ class Layout:
     sub_byte_element_size_in_bits: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Format:
     """A layout and a sharding, each None where it is not decided.
 
