@@ -44,13 +44,8 @@ from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
-<<<<<<< ours
-from tapeless.util import cache, events
-from tapeless.util.frames import call_shared, filter_traceback
-=======
 from tapeless.util import cache, events, lazy
-from tapeless.util.frames import filter_traceback
->>>>>>> theirs
+from tapeless.util.frames import call_shared, filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 

@@ -110,15 +110,9 @@ class Sort(Primitive):
         size = outs[0].shape[dimension] if outs[0].shape else 1
         plan = wordsort.word_sort_for(b.registers, outs, size, num_keys)
         if plan is not None:
-<<<<<<< ours
-            return tuple(word_sort(b, args, dimension, plan))
-        if size > SHORT and outs[0].size:
-            return tuple(counting_sort(b, args, outs, dimension, num_keys))
-=======
-            return tuple(wordsort.word_sort(b, args, outs, dimension, plan))
+            return tuple(wordsort.word_sort(b, args, dimension, plan))
         if size > sortloops.SHORT and outs[0].size:
             return tuple(sortloops.counting_sort(b, args, outs, dimension, num_keys))
->>>>>>> theirs
         targets = [b.buffer(out) for out in outs]
         for target, x in zip(targets, args, strict=True):
             b.assign(target, x)
