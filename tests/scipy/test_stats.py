@@ -218,3 +218,19 @@ def test_ranks_and_quantiles_are_wide_in_the_wide_mode():
 @pytest.mark.parametrize("function", [ours.norm.logpdf, ours.norm.pdf, ours.cauchy.logpdf])
 def test_halves_of_numpy_stay_halves(function):
     assert function(np.ones(3, jax.numpy.bfloat16)).dtype == jax.numpy.bfloat16
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_cauchy_densities_far_away_have_squares_that_overflow(dtype):
+    x = np.array([3e4, -3e4, 0.5, -0.5, 0, 1, np.inf, np.nan], dtype)
+    x = x if dtype == "float16" else np.append(x, np.float32(1e30))
+    found, slope = jax.vmap(jax.value_and_grad(jax.scipy.stats.cauchy.logpdf))(x)
+    assert found.dtype == dtype
+    wide = x.astype(float)
+    tolerance = 4 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(found, stats.cauchy.logpdf(wide), rtol=tolerance)
+    with np.errstate(all="ignore"):
+        expected = -2 * wide / (1 + wide * wide)
+    some = np.isfinite(x) & (np.abs(wide) < 1e20)
+    np.testing.assert_allclose(slope[some], expected[some], rtol=tolerance, atol=1e-6)
+    assert jax.grad(jax.grad(jax.scipy.stats.cauchy.logpdf))(0.0) == -2
