@@ -139,3 +139,27 @@ def game_of_life(jax: Any):
         return ((count == 3) | ((cells == 1) & (count == 2))).astype("int32")
 
     return jax.jit(lambda cells: jax.lax.fori_loop(0, 100, step, cells)), (cells,)
+
+
+@workload()
+def stencil_padded(jax: Any):
+    """50 steps of an average of neighbours, zero outside, on 256x256 points."""
+    jnp = jax.numpy
+
+    def step(_, u):
+        p = jnp.pad(u, 1)
+        return 0.25 * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2])
+
+    return jax.jit(lambda u: jax.lax.fori_loop(0, 50, step, u)), tuple(arrays(jax, (256, 256)))
+
+
+@workload(family="subnormal numbers")
+def logistic_map(jax: Any):
+    """1,000 steps of the logistic map for 1,000 rates; a quarter end in subnormal numbers."""
+    rates = jax.numpy.asarray(np.random.default_rng(0).uniform(0, 4, 1000), "float32")
+
+    def f(rates):
+        start = jax.numpy.full(1000, 0.5, "float32")
+        return jax.lax.fori_loop(0, 1000, lambda _, x: rates * x * (1 - x), start)
+
+    return jax.jit(f), (rates,)
