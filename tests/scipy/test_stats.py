@@ -234,3 +234,8 @@ def test_cauchy_densities_far_away_have_squares_that_overflow(dtype):
     some = np.isfinite(x) & (np.abs(wide) < 1e20)
     np.testing.assert_allclose(slope[some], expected[some], rtol=tolerance, atol=1e-6)
     assert jax.grad(jax.grad(jax.scipy.stats.cauchy.logpdf))(0.0) == -2
+
+
+def test_cauchy_densities_of_complex_numbers_are_the_formula():
+    z = np.array([0.3 + 0.2j, 2 - 3j], "complex64")
+    np.testing.assert_allclose(ours.cauchy.pdf(z), 1 / (np.pi * (1 + z * z)), rtol=1e-5)

@@ -24,11 +24,17 @@ def logpdf(
     """
     x, loc, scale = strong_args_inexact("cauchy.logpdf", x, loc, scale)
     z = (x - loc) / scale
+    return -jnp.log(jnp.multiply(math.pi, scale)) - _log1p_square(z)
+
+
+def _log1p_square(z: Value) -> Value:
+    """Return log(1 + z^2), where the square of a real number may overflow."""
+    if jnp.iscomplexobj(z):
+        return jnp.log1p(z * z)
     near = jnp.abs(z) <= 1
     safe = jnp.where(near, 1, z)
-    small = jnp.where(near, z, 1 / safe)  # the square of z may overflow
-    total = jnp.log1p(small * small) + 2 * jnp.log(jnp.abs(safe))
-    return -jnp.log(jnp.multiply(math.pi, scale)) - total
+    small = jnp.where(near, z, 1 / safe)
+    return jnp.log1p(small * small) + 2 * jnp.log(jnp.abs(safe))
 
 
 def pdf(
