@@ -389,7 +389,7 @@ class Values:
         stride = load.index.stride(var)
         if stride in (1, -1):
             shift = 0 if stride == 1 else 1 - lanes
-            pointer = self.address(region, load.buffer, load.index, shift)
+            pointer = self._first_address(region, load, shift)
             if stride == -1:
                 mask = mask and reverse(region, mask, "i1", lanes)
             raw = load_lanes(region, pointer, form, lanes, mask)
@@ -400,6 +400,15 @@ class Values:
             raw = gather(region, pointers, form, lanes, mask)
         text = from_memory(region, raw, form, lanes)
         return Value(text, lanes, typed(form.register, lanes))
+
+    def _first_address(self, region: Region, load: Load, shift: int) -> str:
+        """Give the pointer to the element of lane 0; under a guard it may be outside the buffer."""
+        if load.guard is None:
+            return self.address(region, load.buffer, load.index, shift)
+        start = self.address(region, load.buffer, load.index, -load.index.const)
+        memory = format_of(load.dtype).memory
+        offset = load.index.const + shift
+        return region.emit(f"getelementptr {memory}, ptr {start}, i64 {offset}")
 
     def _load_interleaved(self, region: Region, load: Load, step: int) -> str:
         """Load all of `step` interleaved sequences at once, and pick one of them."""

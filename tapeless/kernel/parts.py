@@ -26,7 +26,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel import complexes
-from tapeless.kernel.ir import Scalar
+from tapeless.kernel.ir import Const, Load, Scalar
 from tapeless.kernel.nodes import Nodes
 
 __all__ = ["Element", "Pair", "PartNodes", "Parts", "parts_of", "real_dtype", "storage"]
@@ -123,6 +123,18 @@ class PartNodes(Nodes):
     def pair(self, re: Scalar, im: Scalar) -> Pair:
         """Make a complex number of its parts."""
         return Pair(re, im)
+
+    def guarded(self, guard: Scalar, x: Element, otherwise: Element) -> Element:
+        """Choose as `select` does; what `x` loads is loaded only where `guard` is true."""
+        if isinstance(x, Parts):
+            parts = [self.guarded(guard, *pair) for pair in zip(x, otherwise, strict=True)]
+            return Pair(*parts) if isinstance(x, Pair) else Parts(parts)
+        if type(x) is not Load:
+            return self.select(guard, x, otherwise)
+        loaded = self.load(x.buffer, x.index, guard, x.after)
+        if type(otherwise) is Const and not any(np.asarray(otherwise.value).tobytes()):
+            return loaded
+        return self.select(guard, loaded, otherwise)
 
     def re(self, x: Element) -> Scalar:
         """Return the real part."""

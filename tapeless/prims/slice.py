@@ -271,7 +271,11 @@ class Pad(Primitive):
         return (select_n(mask, values, padded),), (0,)
 
     def lower(self, b: Any, args: Sequence, outs: Avals, **params: Any) -> tuple:
-        """Select between the operand, pulled at a clamped index, and the value."""
+        """Select between the operand and the value.
+
+        A stored operand is read under a guard, in vectors as they lie; what is computed is pulled
+        at a clamped index.
+        """
         (x, value), config = args, params["padding_config"]
         if not x.aval.size:
             return (b.virtual(outs[0], lambda index: value.at()),)
@@ -281,11 +285,15 @@ class Pad(Primitive):
             inside, places = None, []
             for i, extent, (low, high, interior) in zip(index, x.shape, config, strict=True):
                 conditions, place = _padded_place(b, i, extent, int(low), int(high), int(interior))
-                places.append(place)
+                clamped = b.max(b.min(place, extent - 1), 0) if low > 0 or high > 0 else place
+                places.append(place if x.is_stored else clamped)
                 for condition in conditions:
                     inside = condition if inside is None else b.and_(inside, condition)
             element = x.at(*places)
-            return element if inside is None else b.select(inside, element, value.at())
+            if inside is None:
+                return element
+            choose = b.guarded if x.is_stored else b.select
+            return choose(inside, element, value.at())
 
         return (b.virtual(outs[0], pull),)
 
@@ -335,7 +343,7 @@ def _dilated(extent: int, interior: int) -> int:
 def _padded_place(
     b: Any, i: Any, extent: int, low: int, high: int, interior: int
 ) -> tuple[list[Any], Any]:
-    """Return when the padded index `i` falls on an element, and the element's index, clamped."""
+    """Return when the padded index `i` falls on an element, and the element's index."""
     step, conditions = interior + 1, []
     # What is divided is not negative.
     shift = -low % step
@@ -345,8 +353,6 @@ def _padded_place(
         conditions.append(b.ge(place, 0))
     if high > 0:
         conditions.append(b.lt(place, extent))
-    if conditions:
-        place = b.max(b.min(place, extent - 1), 0)
     if interior:
         conditions.append(b.eq(b.index_mod(shifted, step), 0))
     return conditions, place

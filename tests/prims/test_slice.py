@@ -146,6 +146,19 @@ def test_pad_is_dilation_extension_and_cut(low: int, high: int, interior: int) -
         np.testing.assert_array_equal(total, (expected + 1).sum(0))
 
 
+@pytest.mark.parametrize("value", [0.0, -0.0, 7.0])
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.complex64])
+def test_what_is_padded_is_read_under_a_guard(dtype: type, value: float) -> None:
+    x = np.arange(3 * 70).reshape(3, 70).astype(dtype)
+    filler = np.array(value).astype(dtype)
+    for low, high in ((1, 1), (0, 40), (33, 0), (-3, 20)):
+        config = ((2, 1, 0), (low, high, 0))
+        cut = x[:, max(-low, 0) :]
+        expected = np.pad(cut, ((2, 1), (max(low, 0), high)), constant_values=filler)
+        found = np.asarray(jax.jit(lambda x, c=config: jax.lax.pad(x, filler, c))(x))
+        assert found.tobytes() == expected.tobytes()
+
+
 def test_strides_of_numpy_leave_later_programs_alone() -> None:
     n = 977  # no other program has this extent, so that its type is made here
     first = slices.slice(np.arange(2.0 * n, dtype=np.float32), (0,), (2 * n,), (np.int64(2),))
