@@ -19,7 +19,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -31,6 +32,7 @@ from tapeless.compiler.linker import (
     Linked,
     link,
     machine,
+    parsed,
     refuse_if_full,
     runtime,
 )
@@ -51,7 +53,7 @@ __all__ = [
     "generate_object",
     "link_emitted",
     "link_parts",
-    "optimise",
+    "optimised",
 ]
 
 # A program whose objects are known is not emitted.
@@ -78,23 +80,30 @@ class Parts:
     extras: tuple[tuple[str, str], ...]
 
 
-def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
-    """Parse a module and run the passes on it.
+@contextmanager
+def optimised(text: str, target: Target, effort: int = 1) -> Generator[llvm.ModuleRef, None, None]:
+    """Parse a module, which ends with the block, and run the passes on it.
 
     effort: 0 for what is needed, 1 for the short list, 2 for LLVM's own list instead, which finds
     the trip counts of loops over registers and turns them into vector code or formulas, and puts
     neighbouring scalars into lanes.
     """
     aim = machine(target, effort)
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple = target.triple
-    module.data_layout = str(aim.target_data)
+    with parsed(text) as module:
+        module.triple = target.triple
+        module.data_layout = str(aim.target_data)
+        _run_passes(module, aim, effort)
+        yield module
+
+
+def _run_passes(module: llvm.ModuleRef, aim: llvm.TargetMachine, effort: int) -> None:
+    """Run the passes of an effort."""
     options = llvm.create_pipeline_tuning_options(1)
     options.slp_vectorization = True
     builder = llvm.create_pass_builder(aim, options)
     if effort > 1:
         builder.getModulePassManager().run(module, builder)
-        return module
+        return
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     if effort:
@@ -102,7 +111,6 @@ def optimise(text: str, target: Target, effort: int = 1) -> llvm.ModuleRef:
         passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
     passes.run(module, builder)
-    return module
 
 
 def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
@@ -110,8 +118,8 @@ def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
 
     def generate() -> bytes:
         """Let LLVM compile."""
-        with LLVM_LOCK:
-            return machine(target, effort).emit_object(optimise(text, target, effort))
+        with LLVM_LOCK, optimised(text, target, effort) as module:
+            return machine(target, effort).emit_object(module)
 
     return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)
 
@@ -141,8 +149,8 @@ def _wait_for_llvm() -> None:
 
 def assembly(text: str, target: Target, effort: int) -> str:
     """Return the machine code of a module as assembler text."""
-    with LLVM_LOCK:
-        return machine(target, effort).emit_assembly(optimise(text, target, effort))
+    with LLVM_LOCK, optimised(text, target, effort) as module:
+        return machine(target, effort).emit_assembly(module)
 
 
 def link_emitted(

@@ -23,7 +23,8 @@ import itertools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ __all__ = [
     "is_full",
     "link",
     "machine",
+    "parsed",
     "refuse_if_full",
     "runtime",
 ]
@@ -54,6 +56,25 @@ LLVM_LOCK = threading.RLock()
 _serial = itertools.count()
 _machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
 _shared: list[Runtime] = []
+_contexts: dict[int, llvm.ContextRef] = {}
+
+
+@contextmanager
+def parsed(text: str) -> Generator[llvm.ModuleRef, None, None]:
+    """Parse a module, which ends with the block, and then its context.
+
+    An exception of a signal's handler keeps what its frames hold in a cycle, of which the garbage
+    collector may end the context first; LLVM ends a module without its context by a crash. So a
+    context is held here until its module is closed, and for ever where that is interrupted.
+    """
+    context = llvm.create_context()
+    _contexts[id(context)] = context
+    module = llvm.parse_assembly(text, context)
+    try:
+        yield module
+    finally:
+        module.close()
+        del _contexts[id(context)]
 
 
 def machine(target: Target, level: int) -> llvm.TargetMachine:
@@ -214,9 +235,9 @@ def _start() -> Runtime:
     key = object_key(text, target, 1)
     code = objects().load(key)
     if code is None:
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.triple, module.data_layout = target.triple, str(aim.target_data)
-        code = aim.emit_object(module)
+        with parsed(text) as module:
+            module.triple, module.data_layout = target.triple, str(aim.target_data)
+            code = aim.emit_object(module)
         objects().save(key, code)
     library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()

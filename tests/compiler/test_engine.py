@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tapeless.compiler import engine
-from tapeless.compiler.engine import generate_object, optimise
+from tapeless.compiler.engine import generate_object, optimised
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.ir import Call, Loop
 from tests.compiler.native import F32, F64, I32, Work
 from tests.compiler.test_emit import collatz, kitchen_sink, numbers
 from tests.compiler.test_threads import long_program
+from tests.safety.children import run_program
 
 LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"]
 
@@ -67,7 +68,8 @@ def test_valid_code_for_every_processor(level: str) -> None:
 def test_vectors_fill_the_registers(level: str, register: str) -> None:
     target = named_target(level)
     aim = engine.machine(target, 1)
-    text = aim.emit_assembly(optimise(doubling(1000).emit(target).text, target))
+    with optimised(doubling(1000).emit(target).text, target) as module:
+        text = aim.emit_assembly(module)
     assert register in text
 
 
@@ -111,3 +113,31 @@ def test_an_unknown_symbol_is_an_error() -> None:
 def test_an_unknown_processor_is_an_error() -> None:
     with pytest.raises(ValueError, match="TAPELESS_CPU"):
         named_target("pentium")
+
+
+INTERRUPTED = """
+import gc
+
+import llvmlite.binding as llvm
+
+from tapeless.compiler import engine
+from tapeless.compiler.target import host_target
+
+
+def interrupted(*args):
+    raise KeyboardInterrupt
+
+
+llvm.create_pass_builder = interrupted
+for _ in range(9):
+    try:
+        engine.generate_object("define void @f() { ret void }", host_target())
+    except KeyboardInterrupt as error:
+        error.cycle = error
+    gc.collect()
+print("fine")
+"""
+
+
+def test_garbage_of_an_interrupted_compilation_does_not_crash() -> None:
+    assert run_program(INTERRUPTED) == "fine"

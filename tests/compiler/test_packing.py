@@ -10,7 +10,7 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler.emit import emit_program
-from tapeless.compiler.engine import optimise
+from tapeless.compiler.engine import optimised
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import named_target
 
@@ -95,7 +95,8 @@ def test_what_surrounds_packed_calls_in_a_loop_goes_into_lanes():
     """The sums, the products and the carry of eight numbers are one register each."""
     found = emitted(loop(jnp.sin), *start()[:8])
     assert found.rewards_effort
-    text = str(optimise(found.text, named_target("x86-64-v3"), 2))
+    with optimised(found.text, named_target("x86-64-v3"), 2) as module:
+        text = str(module)
     assert "phi <8 x float>" in text
     assert "fmul <8 x float>" in text
     assert "= extractelement" not in text[text.index("phi <8 x") : text.index("fadd <8 x")]

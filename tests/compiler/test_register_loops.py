@@ -5,7 +5,7 @@ import numpy as np
 import tapeless as jax
 from tapeless import lax
 from tapeless.compiler.emit import emit_program
-from tapeless.compiler.engine import optimise
+from tapeless.compiler.engine import optimised
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import named_target
 
@@ -27,7 +27,8 @@ def test_counting_is_vector_code():
     """The optimiser turns the counter into lanes."""
     found = emitted(count, np.int32(5))
     assert found.rewards_effort
-    text = str(optimise(found.text, named_target("x86-64-v3"), 2))
+    with optimised(found.text, named_target("x86-64-v3"), 2) as module:
+        text = str(module)
     assert "vector.body" in text
     assert "tapeless_poll" in text
 

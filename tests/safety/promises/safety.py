@@ -303,6 +303,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     ),
     "Nothing that a user can pass crashes the process": (
         Mutation(
+            "garbage of an interrupted compilation does not crash",
+            "tapeless/compiler/linker.py",
+            "        module.close()\n",
+            "",
+            "tests/compiler/test_engine.py"
+            "::test_garbage_of_an_interrupted_compilation_does_not_crash",
+        ),
+        Mutation(
             "sizes beyond the address space are errors",
             "tapeless/runtime/memory.py",
             "if n_bytes >= _MOST_ADDRESSES:",
