@@ -134,7 +134,7 @@ def executable_of(
     donated: tuple[bool, ...] = (),
     effort: int | None = None,
     backend: str | None = None,
-) -> Executable | Any:
+) -> Executable | Any:  # of one of the two compilers
     """Return the compiled form of a program, with the checks that are asked for.
 
     backend: "native", "xla", which has no checks, or None for the setting.

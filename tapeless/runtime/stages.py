@@ -26,7 +26,6 @@ from tapeless.runtime.eager import executable_of
 from tapeless.runtime.executable import Executable
 from tapeless.runtime.layout import Format, Layout
 from tapeless.runtime.sharding import SingleDeviceSharding
-from tapeless.runtime.xla import XlaExecutable, hlo_text
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
@@ -48,6 +47,7 @@ __all__ = [
 ]
 
 stablehlo = lazy.load("tapeless.compiler.stablehlo")
+xla = lazy.load("tapeless.runtime.xla")
 _SHARDING = SingleDeviceSharding(cpu_device)
 
 
@@ -217,7 +217,7 @@ class Lowered(Stage):
             %0 = stablehlo.negate %arg0 : tensor<f32>
         """
         if dialect == "hlo":
-            return hlo_text(self.as_text(debug_info=debug_info), debug_info)
+            return xla.hlo_text(self.as_text(debug_info=debug_info), debug_info)
         if dialect not in (None, "stablehlo"):
             raise ValueError(
                 f"unknown dialect: {dialect}. A lowered function is text in 'stablehlo', or in "
@@ -273,7 +273,7 @@ class Compiled(Stage):
         in_tree: PyTreeDef,
         donated: tuple,
         options: dict,
-        executable: Executable | XlaExecutable,
+        executable: Executable | Any,  # of one of the two compilers
     ) -> None:
         """executable: the code."""
         super().__init__(traced, in_tree, donated, options)

@@ -7,6 +7,7 @@ import pytest
 
 import tapeless as jax
 from tapeless import lax
+from tapeless.core import check
 from tapeless.core.aval import shaped
 from tapeless.core.jaxpr import Literal
 from tapeless.core.trace import current_trace
@@ -33,6 +34,27 @@ def test_results_are_inputs_or_literals_without_equations():
     assert not jaxpr.eqns
     assert jaxpr.outvars[0] is jaxpr.invars[0]
     assert jaxpr.outvars[1].val == 1.5
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: lax.concatenate([x, x], 0),
+        lambda x: lax.pad(x, np.float32(0), [(1, 2, 0)]),
+        lambda x: lax.convert_element_type(x, np.float16),
+        lambda x: lax.integer_pow(x, 3),
+        lambda x: lax.split(x, (1, 2))[0],
+        lambda x: lax.cumsum(x),
+        lambda x: lax.argmax(x, 0, np.int32),
+        lambda x: lax.dynamic_slice(x, (0,), (2,)),
+    ],
+)
+def test_types_that_follow_are_worked_out_once(operation, monkeypatch):
+    monkeypatch.setattr(check, "check_jaxpr", lambda jaxpr: None)  # which works them out as well
+    (eqn,) = stage_flat(lambda x: [operation(x)], [VECTOR]).eqns[-1:]
+    monkeypatch.setattr(eqn.primitive, "abstract", None)
+    again = stage_flat(lambda x: [operation(x)] * 2, [VECTOR]).eqns[-1]
+    assert [var.aval for var in again.outvars] == [var.aval for var in eqn.outvars]
 
 
 def test_types_known_from_memory_are_those_of_the_parameters():
