@@ -36,6 +36,7 @@ from tapeless.compiler.splicing import spliced
 from tapeless.core.interpret import last_uses
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
+from tapeless.prims.bits import random_unwrap_p
 from tapeless.prims.check import check_p
 from tapeless.prims.slice import slice_p
 from tapeless.prims.structural import reshape_p
@@ -304,10 +305,17 @@ class _Planner:
         """Store what a stored value is a reshape of, if each element's place had to be divided.
 
         Loops over the operand's own axes need no divisions, and the reshape is the same memory.
-        What is pulled at the element's own place has its place back without them.
+        What is pulled at the element's own place has its place back without them. Words of keys
+        are made together, and lie as the keys do.
         """
-        operand = eqn.invars[0] if eqn.primitive is reshape_p else None
-        if type(operand) is not Var or operand not in self.work or operand in self.straight:
+        views = reshape_p, random_unwrap_p
+        operand = eqn.invars[0] if eqn.primitive in views else None
+        if type(operand) is not Var or operand not in self.work:
+            return
+        if eqn.primitive is random_unwrap_p:
+            self.store(operand, "keys of words")
+            return
+        if operand in self.straight:
             return
         rows, joined = _strides(operand.aval.shape), _strides(eqn.outvars[0].aval.shape)
         if not rows <= joined and operand.aval.shape[-1] >= FEWEST_IN_ROW:

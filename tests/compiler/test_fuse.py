@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import tapeless as jax
 from tapeless.compiler import cost
 from tapeless.compiler.fuse import plan_program
 from tapeless.compiler.program import Program
@@ -367,3 +368,8 @@ def test_a_reshape_of_what_lies_straight_is_one_loop() -> None:
         return (bind("reshape", exp(x), new_sizes=(70, 90), dimensions=None, sharding=None),)
 
     assert nests(lowered(function, aval(90, 70))) == [((6300,), 1)]
+
+
+def test_words_of_keys_are_made_together() -> None:
+    split = jax.make_jaxpr(lambda key: jax.random.split(key, 50))(jax.random.PRNGKey(0))
+    assert ("random_split", "keys of words") in reasons(split.jaxpr)
