@@ -146,7 +146,11 @@ def _add_call(total: dict[str, float], call: Call, times: float) -> None:
         results = panel.rows * panel.width
         (terms,) = (arg.value for arg in call.args[3:4] if isinstance(arg, Const))
         total["flops"] += times * 2 * results * terms
-        total["bytes accessed"] += times * results * panel.dtype.itemsize
+        # What a factor has is read from memory once, and from a cache after that.
+        numbers = times * results
+        for factor, lines in zip(call.reads, (panel.rows, panel.width), strict=False):
+            numbers += min(times * lines * terms, factor.size)
+        total["bytes accessed"] += numbers * panel.dtype.itemsize
         return
     routine = call.symbol.rpartition(":")[2][1:]
     if not call.symbol.startswith("blas:") or routine not in _SIZES:

@@ -10,6 +10,10 @@ and a step, or twice the step, which x86 adds for nothing. Empty assembler keeps
 out that the pointers are as far apart: it would add one step after the other, and each addition
 would wait for the one before. What the results will overwrite is asked for at the start, so that it
 has come when the sums are ready. They begin at zero, and are added to what is there at the end.
+
+Each term asks for some of what is likely to be next: y beyond the last term, and the rows below
+those of x, if x is a matrix of as many columns as there are terms. A processor finds out by itself
+what is read from end to end, but not where the next of many short runs is.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ _GROUP = 3  # rows
 _LINE = 64  # bytes of a line of the cache
 _ARGUMENTS = (
     "ptr %x, ptr %y, ptr noalias %out, "
-    "i64 %terms, i64 %row_step, i64 %term_step, i64 %out_step, i64 %adds"
+    "i64 %terms, i64 %row_step, i64 %term_step, i64 %y_step, i64 %out_step, i64 %adds"
 )
 
 
@@ -57,7 +61,7 @@ class _Text:
             f'define void @"{symbol}"({_ARGUMENTS}) nounwind {{',
             "entry:",
         ]
-        for name, step in (("row", "row"), ("term", "term"), ("pitch", "out")):
+        for name, step in (("row", "row"), ("term", "term"), ("line", "y"), ("pitch", "out")):
             self.add(f"%{name} = mul i64 %{step}_step, {self.size}")
         self.add("%row2 = add i64 %row, %row", f"%group = mul i64 %row, {_GROUP}")
         for g in self.groups:
@@ -67,6 +71,13 @@ class _Text:
             before = f"%out.{r - 1}" if r else "%out"
             self.add(f"%out.{r} = getelementptr i8, ptr {before}, i64 {'%pitch' if r else 0}")
         self.ask_for_results()
+        self.add(
+            "%span = mul i64 %terms, %line",
+            f"%below = mul i64 %row, {self.panel.rows}",
+            "%next.strip = getelementptr i8, ptr %x, i64 %below",
+            "%whole = icmp eq i64 %row_step, %terms",
+            f"%pace = select i1 %whole, i64 {self.panel.rows * self.size}, i64 0",
+        )
         self.add("br label %loop")
         self.loop()
         self.add("%fresh = icmp eq i64 %adds, 0", "br i1 %fresh, label %write, label %increase")
@@ -81,20 +92,28 @@ class _Text:
         """Prefetch the memory of the results, to be written."""
         for r in range(self.panel.rows):
             for offset in range(0, self.panel.width * self.size, _LINE):
-                place = f"%line.{r}.{offset}"
+                place = f"%asked.{r}.{offset}"
                 self.add(f"{place} = getelementptr i8, ptr %out.{r}, i64 {offset}")
                 self.add(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 
     def loop(self) -> None:
         """Write the loop over the terms."""
         self.lines.append("loop:")
-        self.add("%t = phi i64 [0, %entry], [%t.next, %loop]")
+        self.add("%t = phi i64 [%terms, %entry], [%t.next, %loop]")
         self.add("%panel = phi ptr [%y, %entry], [%panel.next, %loop]")
+        self.add("%ahead = phi ptr [%next.strip, %entry], [%ahead.next, %loop]")
         for g in self.groups:
             self.add(f"%at.{g} = phi ptr [%start.{g}, %entry], [%x.{g}.next, %loop]")
         for r, v in self.places:
             ends = f"[zeroinitializer, %entry], [%n.{r}.{v}, %loop]"
             self.add(f"%s.{r}.{v} = phi {self.vector} {ends}")
+        self.add("call void @llvm.prefetch.p0(ptr %ahead, i32 0, i32 3, i32 1)")
+        self.add("%beyond = getelementptr i8, ptr %panel, i64 %span")
+        for offset in range(0, self.panel.width * self.size, _LINE):
+            place = f"%beyond.{offset}"
+            self.add(f"{place} = getelementptr i8, ptr %beyond, i64 {offset}")
+            self.add(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+        self.add("%ahead.next = getelementptr i8, ptr %ahead, i64 %pace")
         for g in self.groups:
             self.add(f'%x.{g} = call ptr asm "", "=r,0"(ptr %at.{g})')
         for v in range(self.panel.vectors):
@@ -105,9 +124,8 @@ class _Text:
             self.row(r)
         for g in self.groups:
             self.add(f"%x.{g}.next = getelementptr i8, ptr %x.{g}, i64 %term")
-        width = self.panel.width
-        self.add(f"%panel.next = getelementptr {self.scalar}, ptr %panel, i64 {width}")
-        self.add("%t.next = add i64 %t, 1", "%more = icmp slt i64 %t.next, %terms")
+        self.add("%panel.next = getelementptr i8, ptr %panel, i64 %line")
+        self.add("%t.next = sub i64 %t, 1", "%more = icmp sgt i64 %t.next, 0")
         self.add("br i1 %more, label %loop, label %after")
         self.lines.append("after:")
 

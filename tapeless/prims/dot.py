@@ -225,15 +225,21 @@ class DotGeneral(Primitive):
     ) -> tuple:
         plan = ProductPlan(args[0].shape, args[1].shape, dimension_numbers)
         dtype = sum_dtype(args[0].dtype, args[1].dtype, outs[0].dtype, params["precision"])
+        brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
+        order = plan.y_batch + plan.y_contract + plan.y_left
+        by_rows = order == tuple(range(len(order))) and args[1].dtype == dtype
+        if by_rows and panels.pays_in_place(b.registers, plan.sizes, dtype):
+            return (_lower_in_place(b, args, outs[0], plan, dtype),)
         if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in blas.BLAS_LETTER:
             return (_lower_by_fold(b, args, outs[0], plan, dtype),)
-        brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
         if (
             brains
             and b.has_matrix_registers
             and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
         ):
             return (_lower_by_tiles(b, args, outs[0], plan),)
+        if panels.pays_apart(b.registers, plan.sizes, dtype):
+            return (_lower_apart(b, args, outs[0], plan, dtype),)
         if panels.pays_in_panels(b.registers, plan.sizes, dtype):
             packed = packed_right(b, args[1], plan, dtype)
             return (product_with_packed(b, args[0], packed, plan, dtype, outs[0]),)
@@ -465,9 +471,16 @@ def _matrix(b: Any, x: Any, groups: Sequence[Dims], shape: Dims, dtype: Any) -> 
     wanted = ShapedArray((count, m, n) if flipped else (count, n, m), dtype)
     if order == tuple(range(len(order))) and x.dtype == dtype:
         return b.reshape(b.stored(x), wanted), flipped
-    pull = _merged(b, x, order, wanted.shape)
-    converted = b.virtual(wanted, lambda index: b.convert(pull(index), dtype))
-    return b.stored(converted), flipped
+    sizes = [x.shape[axis] for axis in order]
+    n_batch = len(batch)
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Return the element of x at the number of a matrix and the indices in it."""
+        places = (*b.unravel(index[0], sizes[:n_batch]), *index[1:])
+        return b.convert(x.at(*_place(len(order), (order, places))), dtype)
+
+    copied = b.stored(b.virtual(ShapedArray((count, *sizes[n_batch:]), dtype), pull))
+    return b.reshape(copied, wanted), flipped
 
 
 def _merged(b: Any, x: Any, order: Sequence[int], shape: Dims) -> Callable[[Sequence[Any]], Any]:
@@ -525,6 +538,25 @@ def product_with_packed(
     groups = (plan.x_batch, plan.x_left, plan.x_contract)
     left, flipped = _matrix(b, x, groups, (plan.count, plan.n, plan.k), dtype)
     return _shaped(b, panels.multiply_panels(b, left, packed, plan.sizes, flipped), out)
+
+
+def _lower_apart(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, dtype: Any) -> Any:
+    """Return the product of which some columns are packed and used at a time."""
+    groups = (plan.x_batch, plan.x_left, plan.x_contract)
+    left, flipped = _matrix(b, args[0], groups, (plan.count, plan.n, plan.k), dtype)
+    order = (*plan.y_batch, *plan.y_contract, *plan.y_left)
+    y = b.stored(args[1])
+    pull = _merged(b, y, order, (plan.count, plan.k, plan.m))
+    layout = (dtype, flipped, order[-1] != len(order) - 1)
+    return _shaped(b, panels.multiply_apart(b, left, pull, plan.sizes, layout), out)
+
+
+def _lower_in_place(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, dtype: Any) -> Any:
+    """Return the product whose right factor is read where it lies."""
+    groups = (plan.x_batch, plan.x_left, plan.x_contract)
+    left, flipped = _matrix(b, args[0], groups, (plan.count, plan.n, plan.k), dtype)
+    right = b.reshape(b.stored(args[1]), ShapedArray((plan.count, plan.k, plan.m), dtype))
+    return _shaped(b, panels.multiply_in_place(b, left, right, plan.sizes, flipped), out)
 
 
 def _shaped(b: Any, result: Any, out: ShapedArray) -> Any:

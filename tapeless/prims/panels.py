@@ -15,8 +15,15 @@ Sums of a pass are added to those before; what is added to what depends on the s
 that fill no panel are a narrower panel, padded with zeros if need be; its results go to an *edge*
 of their own, of which the columns that exist are copied. Rows that fill no strip are one of fewer.
 
+There are three ways to the panels. Many rows share a factor that is packed as a whole. Of batches,
+and for fewer rows, a block of columns is packed and used by one thread, *apart* from others, and
+never leaves its cache. What lies by rows and stays in the first cache is read *in place*, and so is
+what few rows are multiplied by: *bands* of some terms, each row of a band from end to end, as
+memory likes to be read; the sums of a band are added to those before. In place, the last panel
+overlaps the one before if columns are left over; it computes some sums again, in one pass.
+
 BLAS packs both factors at each call, so that blocks of rows that run in parallel pack the right one
-as many times; here they share it.
+as many times, and copies what it reads once.
 """
 
 from __future__ import annotations
@@ -33,11 +40,16 @@ from tapeless.util.records import record
 
 __all__ = [
     "Columns",
+    "columns_in_place",
     "columns_of",
+    "multiply_apart",
+    "multiply_in_place",
     "multiply_panels",
     "packed_panels",
     "packed_size",
+    "pays_apart",
     "pays_in_panels",
+    "pays_in_place",
 ]
 
 MOST_ROWS = 14  # of a strip
@@ -51,6 +63,15 @@ FEWEST = 8  # rows, columns
 LEAST_WORK = 1 << 18  # multiplications; below, a call of BLAS costs less than packing
 MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 27}
 LONGEST = 2048  # columns, terms
+MOST_ROWS_IN_BANDS = 28  # of a product whose right factor is read in bands
+BAND = 16  # terms, whose rows are read from end to end at once
+MOST_ROWS_APART = 512  # of a product of which each block of columns is packed for itself
+BLOCK_BYTES = 1 << 19  # of such a block, which stays in the second cache
+MOST_PANELS = 8  # of a block
+FEWEST_BLOCKS = 8  # if there are as many panels
+NEAR_BYTES = 1 << 16  # of a factor that stays near the first cache
+LEAST_IN_PLACE = 1 << 12  # multiplications; below, sums that are pulled cost less than a call
+MOST_IN_PLACE = 1 << 25
 SHARED_WORK = 1 << 22  # multiplications; what is more goes in blocks
 
 Sizes = Sequence[int]
@@ -60,7 +81,7 @@ Sizes = Sequence[int]
 class Columns:
     """Panels of one width: the first column, how many panels, their vectors, the columns used."""
 
-    first: int
+    first: Any
     count: int
     lanes: int
     vectors: int
@@ -70,6 +91,10 @@ class Columns:
     def width(self) -> int:
         """The columns of a panel."""
         return self.lanes * self.vectors
+
+    def part(self, first: Any, count: int) -> Columns:
+        """Return some of the panels, from column `first` on."""
+        return Columns(first, count, self.lanes, self.vectors, self.used)
 
     @property
     def is_padded(self) -> bool:
@@ -91,6 +116,40 @@ def pays_in_panels(
     return (is_packed_once or n * m * k > LEAST_WORK) and n * m * k < most
 
 
+def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool:
+    """Tell whether products are faster with a right factor that is read where it lies, by rows.
+
+    sizes: (count, n, m, k).
+    """
+    _, n, m, k = sizes
+    dtype = np.dtype(dtype)
+    if registers is None or dtype not in MOST_WORK or n < 2:
+        return False
+    if m < FEWEST or not FEWEST <= k <= LONGEST:
+        return False
+    if _is_near(registers, sizes, dtype):
+        return n >= FEWEST and LEAST_IN_PLACE <= n * m * k < MOST_IN_PLACE
+    return n <= MOST_ROWS_IN_BANDS and n * m * k > LEAST_WORK
+
+
+def _is_near(registers: Registers, sizes: Sizes, dtype: Any) -> bool:
+    """Tell whether a right factor stays in the first cache, or is as wide as a panel."""
+    _, _, m, k = sizes
+    size = np.dtype(dtype).itemsize
+    return k * m * size <= NEAR_BYTES or m * size <= 2 * registers.bytes
+
+
+def pays_apart(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool:
+    """Tell whether each block of columns is packed for itself: it is used for few rows, or once.
+
+    sizes: (count, n, m, k).
+    """
+    count, n, m, k = sizes
+    if not pays_in_panels(registers, (1, n, m, k), dtype):
+        return False
+    return count > 1 or n <= MOST_ROWS_APART
+
+
 def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
     """Cut m columns into panels: those of two vectors, and what is left."""
     lanes = registers.bytes // dtype.itemsize
@@ -102,6 +161,23 @@ def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, 
             lanes //= 2
         found.append(Columns(m - rest, 1, lanes, vectors, rest))
     return tuple(found)
+
+
+def columns_in_place(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
+    """Cut m columns into panels of which the last may overlap another; none is padded."""
+    lanes = registers.bytes // dtype.itemsize
+    whole, rest = divmod(m, 2 * lanes)
+    found = [Columns(0, whole, lanes, 2, 2 * lanes)] if whole else []
+    if not rest:
+        return tuple(found)
+    vectors = 2 if rest > lanes else 1
+    while vectors == 1 and lanes // 2 >= rest:
+        lanes //= 2
+    if m < lanes * vectors:
+        lanes, vectors = (lanes, 1) if vectors == 2 else (lanes // 2, 1)
+        found.append(Columns(0, 1, lanes, 1, lanes))
+    width = lanes * vectors
+    return (*found, Columns(m - width, 1, lanes, vectors, width))
 
 
 def packed_size(groups: Sequence[Columns], k: int) -> int:
@@ -119,11 +195,18 @@ def packed_panels(
     count, k, m = sizes
     groups = columns_of(b.registers, m, dtype)
     out = b.buffer(ShapedArray((count, packed_size(groups, k)), dtype))
-    zero, start = b.const(0, dtype), 0
+    start = 0
     for group in groups:
-        _pack(b, out, group, start, (count, k), lambda index: b.convert(pull(index), dtype), 0)
-        if group.is_padded:
-            _pack(b, out, group, start, (count, k), lambda index: zero, group.used)
+
+        def pack(index: Sequence[Any], group: Columns = group, start: int = start) -> None:
+            """Lay out one panel."""
+            batch, panel = index
+            first = b.iadd(b.imul(panel, group.width), group.first)
+            place = b.iadd(b.imul(panel, k * group.width), start)
+            one = group.part(first, 1)
+            _pack(b, out, (batch, place), one, (k, False), lambda i: pull((batch, *i)))
+
+        b.nest((count, group.count), pack)
         start += k * group.count * group.width
     return out
 
@@ -131,28 +214,39 @@ def packed_panels(
 def _pack(
     b: Any,
     out: Any,
+    start: tuple[Any, Any],
     group: Columns,
-    start: int,
-    sizes: Sizes,
+    order: tuple[int, bool],
     pull: Callable[[Sequence[Any]], Any],
-    skipped: int,
 ) -> None:
-    """Store the columns of panels that exist, or from `skipped` on those that do not."""
-    count, k = sizes
+    """Store panels at `start` of `out`, padded with zeros.
 
-    def copy(index: Sequence[Any]) -> None:
-        """Store one element."""
-        batch, panel, term, column = index
-        column = b.iadd(column, skipped)
-        row = b.iadd(b.imul(panel, k), term)
-        place = b.iadd(b.imul(row, group.width), column)
-        place = b.iadd(place, start)
-        source = b.iadd(b.imul(panel, group.width), column)
-        source = b.iadd(source, group.first)
-        b.store(out, (batch, place), pull((batch, term, source)))
+    order: the number of terms, and whether all panels take one before another takes the next.
+    """
+    k, by_terms = order
+    batch, first = start
+    zero = b.const(0, out.dtype)
 
-    columns = group.width - skipped if skipped else group.used
-    b.nest((count, group.count, k, columns), copy)
+    def run(skipped: int) -> None:
+        """Store the columns of panels that exist, or from `skipped` on those that do not."""
+
+        def copy(index: Sequence[Any]) -> None:
+            """Store one element."""
+            term, panel = index[:2] if by_terms else index[1::-1]
+            column = b.iadd(index[2], skipped)
+            row = b.iadd(b.imul(panel, k), term)
+            place = b.iadd(b.imul(row, group.width), column)
+            source = b.iadd(b.iadd(b.imul(panel, group.width), column), group.first)
+            value = zero if skipped else b.convert(pull((term, source)), out.dtype)
+            b.store(out, (batch, b.iadd(place, first)), value)
+
+        columns = group.width - skipped if skipped else group.used
+        sizes = (k, group.count) if by_terms else (group.count, k)
+        b.nest((*sizes, columns), copy)
+
+    run(0)
+    if group.is_padded:
+        run(group.used)
 
 
 def _passes(k: int, most: int) -> list[tuple[int, int]]:
@@ -189,21 +283,116 @@ def multiply_panels(b: Any, x: Any, packed: Any, sizes: Sizes, flipped: bool) ->
 
     packed: what `packed_panels` returns -> (count, n, m)
     """
-    return _Product(b, x, packed, sizes, flipped).result()
+    groups = columns_of(b.registers, sizes[2], packed.dtype)
+    product = _Product(b, x, groups, sizes, (packed.dtype, flipped))
+    product.shared(packed)
+    return product.result()
+
+
+def multiply_apart(
+    b: Any,
+    x: Any,
+    pull: Callable[[Sequence[Any]], Any],
+    sizes: Sizes,
+    layout: tuple[np.dtype, bool, bool],
+) -> Any:
+    """Return the products, stored, of which some columns are packed and used at a time.
+
+    pull: the element of the right factors; layout: the dtype of the sums, whether the left factor
+    lies by columns, and whether the right one does.  -> (count, n, m)
+    """
+    dtype, flipped, by_columns = layout
+    groups = columns_of(b.registers, sizes[2], dtype)
+    product = _Product(b, x, groups, sizes, (dtype, flipped))
+    count, _, _, k = sizes
+    for group in groups:
+        size = k * group.width * dtype.itemsize
+        most = min(MOST_PANELS, max(1, BLOCK_BYTES // size))
+        if count == 1:
+            most = min(most, max(1, group.count // FEWEST_BLOCKS))
+
+        def block(batch: Any, part: Columns) -> None:
+            """Pack and use the panels of a block."""
+            packed = b.buffer(ShapedArray((1, k * part.count * part.width), dtype))
+            order = (k, not by_columns)
+            _pack(b, packed, (0, 0), part, order, lambda place: pull((batch, *place)))
+            product.apart(batch, part, packed)
+
+        _in_blocks(b, count, group, most, block)
+    return product.result()
+
+
+def _in_blocks(
+    b: Any, count: int, group: Columns, most: int, body: Callable[[Any, Columns], None]
+) -> None:
+    """Run `body` for each batch, and each block of at most so many panels."""
+    whole, rest = divmod(group.count, most)
+    for done, blocks, size in ((0, whole, most), (whole * most, 1, rest)):
+
+        def block(index: Sequence[Any], done: int = done, size: int = size) -> None:
+            """Run it for one block."""
+            batch, i = index
+            first = b.imul(i, size * group.width)
+            first = b.iadd(first, group.first + done * group.width)
+            body(batch, group.part(first, size))
+
+        if blocks and size:
+            b.nest((count, blocks), block)
+
+
+def multiply_in_place(b: Any, x: Any, y: Any, sizes: Sizes, flipped: bool) -> Any:
+    """Return the products, stored.  sizes: (count, n, m, k); x: (count, n, k), or (count, k, n).
+
+    y: (count, k, m), stored -> (count, n, m)
+    """
+    groups = columns_in_place(b.registers, sizes[2], y.dtype)
+    product = _Product(b, x, groups, sizes, (y.dtype, flipped))
+    compute = product.in_place if _is_near(b.registers, sizes, y.dtype) else product.in_bands
+    compute(y)
+    return product.result()
+
+
+@record
+class _Right:
+    """Where panels of the right factor are: of a memory, how far from each other things are."""
+
+    memory: Any
+    batch: int
+    panel: int
+    line: int
+    start: Any
+
+    def place(self, b: Any, batch: Any, panel: Any, term: Any) -> tuple[Any, Any]:
+        """Return where the numbers of a term are in a panel."""
+        found = b.iadd(b.imul(panel, self.panel), self.start)
+        found = b.iadd(found, b.imul(term, self.line))
+        return self.memory, b.iadd(b.imul(batch, self.batch), found)
+
+
+Part = tuple[Columns, _Right]
 
 
 class _Product:
     """The calls of one batch of products; see the module's docstring."""
 
-    def __init__(self, b: Any, x: Any, packed: Any, sizes: Sizes, flipped: bool) -> None:
-        """Make the memory of the results."""
-        self.b, self.x, self.packed = b, x, packed
+    def __init__(
+        self,
+        b: Any,
+        x: Any,
+        groups: tuple[Columns, ...],
+        sizes: Sizes,
+        layout: tuple[np.dtype, bool],
+    ) -> None:
+        """Make the memory of the results.
+
+        layout: the dtype of the sums, and whether the left factor lies by columns.
+        """
+        dtype, flipped = layout
+        self.b, self.x, self.groups, self.dtype = b, x, groups, dtype
         self.count, self.n, self.m, self.k = sizes
         self.steps = (1, self.n) if flipped else (self.k, 1)
-        self.dtype = packed.dtype
-        is_long = flipped and self.n * self.dtype.itemsize > NARROW_BYTES
-        self.most_terms = FLIPPED_PASS if is_long else PASS_BYTES // self.dtype.itemsize
-        self.groups = columns_of(b.registers, self.m, self.dtype)
+        is_long = flipped and self.n * dtype.itemsize > NARROW_BYTES
+        self.most_terms = FLIPPED_PASS if is_long else PASS_BYTES // dtype.itemsize
         self.out = self.memory(self.m)
         padded = [group for group in self.groups if group.is_padded]
         self.edge = self.memory(padded[0].width) if padded else None
@@ -213,13 +402,8 @@ class _Product:
         return self.b.buffer(ShapedArray((self.count, self.n, width), self.dtype))
 
     def result(self) -> Any:
-        """Compute all products."""
+        """Return the products, when all have been computed."""
         b = self.b
-        for terms in _passes(self.k, self.most_terms):
-            if self.count == 1:
-                self.rows(0, terms)
-            else:
-                b.loop(self.count, lambda batch, terms=terms: self.rows(batch, terms))
         if self.edge is not None:
             group = self.groups[-1]
 
@@ -232,73 +416,158 @@ class _Product:
             b.nest((self.count, self.n, group.used), copy)
         return self.out
 
-    def rows(self, batch: Any, terms: tuple[int, int]) -> None:
+    def shared(self, packed: Any) -> None:
+        """Compute with a packed factor that all rows share."""
+        parts, start = [], 0
+        for group in self.groups:
+            size = self.k * group.width
+            parts.append((group, _Right(packed, packed.shape[1], size, group.width, start)))
+            start += group.count * size
+        for terms in _passes(self.k, self.most_terms):
+            self.each(lambda batch, terms=terms: self.rows(batch, parts, terms))
+
+    def in_place(self, y: Any) -> None:
+        """Compute with a factor that lies by rows."""
+        sizes = (self.k * self.m, self.m)
+        parts = [(c, _Right(y, sizes[0], c.width, sizes[1], c.first)) for c in self.groups]
+        self.each(lambda batch: self.rows(batch, parts, (0, self.k)))
+
+    def in_bands(self, y: Any) -> None:
+        """Compute with a factor that lies by rows, some of which are read from end to end."""
+        done = 0
+        for group in self.groups:
+            length = BAND if group.first == done else self.k  # what overlaps adds to nothing
+            done += group.count * group.width
+
+            def block(batch: Any, part: Columns, length: int = length) -> None:
+                """Compute the columns of some panels."""
+                right = _Right(y, self.k * self.m, part.width, self.m, part.first)
+                self.bands(batch, [(part, right)], length)
+
+            _in_blocks(self.b, self.count, group, MOST_PANELS, block)
+
+    def bands(self, batch: Any, parts: Sequence[Part], length: int) -> None:
+        """Add up the products of bands of terms, one after the other."""
+        b = self.b
+        whole, rest = divmod(self.k, length)
+        self.all_rows(batch, parts, (0, length))
+        if whole > 1:
+
+            def band(number: Any) -> None:
+                """Add the products of one more band."""
+                first = b.imul(b.iadd(number, 1), length)
+                self.all_rows(batch, parts, (first, length))
+
+            b.loop(whole - 1, band, independent=False)
+        if rest:
+            self.all_rows(batch, parts, (whole * length, rest))
+
+    def all_rows(self, batch: Any, parts: Sequence[Part], terms: tuple[Any, int]) -> None:
+        """Compute all rows, which are one block."""
+        height, strips = _strips(self.n, self.tallest(), False)
+        self.block(batch, 0, (height, strips, self.n % height), parts, terms)
+
+    def apart(self, batch: Any, group: Columns, packed: Any) -> None:
+        """Compute some columns with their packed panels."""
+        right = _Right(packed, 0, self.k * group.width, group.width, 0)
+        for terms in _passes(self.k, self.most_terms):
+            self.all_rows(batch, [(group, right)], terms)
+
+    def each(self, body: Callable[[Any], None]) -> None:
+        """Run `body` for each batch."""
+        if self.count == 1:
+            body(0)
+        else:
+            self.b.loop(self.count, body)
+
+    def tallest(self) -> int:
+        """Return the most rows of a strip whose sums fit the registers."""
+        vectors = max(group.vectors for group in self.groups)
+        return min(MOST_ROWS, (self.b.registers.count - 1 - vectors) // vectors)
+
+    def rows(self, batch: Any, parts: Sequence[Part], terms: tuple[int, int]) -> None:
         """Compute the sums of one pass."""
         b, n = self.b, self.n
-        vectors = max(group.vectors for group in self.groups)
-        most = min(MOST_ROWS, (b.registers.count - 1 - vectors) // vectors)
         is_shared = self.count == 1 and n * self.m * terms[1] >= SHARED_WORK
-        height, strips = _strips(n, most, is_shared)
+        height, strips = _strips(n, self.tallest(), is_shared)
         block = height * strips
-        b.nest(
-            (n // block,), lambda i: self.block(batch, b.imul(i[0], block), (height, strips), terms)
-        )
-        done = n - n % block
+        shape = (height, strips, 0)
+        if n // block > 1:
+            b.loop(
+                n // block,
+                lambda i: self.block(batch, b.imul(i, block), shape, parts, terms),
+            )
+        done = n - n % block if n // block > 1 else 0
         whole, rest = divmod(n - done, height)
-        if whole:
-            self.block(batch, done, (height, whole), terms)
-        if rest:
-            self.block(batch, n - rest, (rest, 1), terms)
+        if done < n:
+            self.block(batch, done, (height, whole, rest), parts, terms)
 
-    def block(self, batch: Any, first: Any, shape: tuple[int, int], terms: tuple[int, int]) -> None:
-        """Compute some strips, from row `first` on.  shape: the rows of a strip, and how many."""
-        height, strips = shape
-        start = 0
-        for group in self.groups:
+    def block(
+        self,
+        batch: Any,
+        first: Any,
+        shape: tuple[int, int, int],
+        parts: Sequence[Part],
+        terms: tuple[Any, int],
+    ) -> None:
+        """Compute some rows, from `first` on.
 
-            def one(index: Sequence[Any], group: Columns = group, start: int = start) -> None:
-                """Compute one strip of one panel."""
-                panel, strip = index
-                row = self.b.iadd(first, self.b.imul(strip, height))
-                self.strip(batch, (row, height), (group, start, panel), terms)
+        shape: the rows of a strip, how many strips, and the rows of one more.
+        """
+        b = self.b
+        height, strips, rest = shape
+        for part in parts:
 
-            self.b.nest((group.count, strips), one)
-            start += self.k * group.count * group.width
+            def one(index: Sequence[Any], part: Part = part) -> None:
+                """Compute the strips of one panel."""
+                (panel,) = index
+
+                def strip(at: Sequence[Any]) -> None:
+                    """Compute one of them."""
+                    row = b.iadd(first, b.imul(at[0], height))
+                    self.strip(batch, (row, height), (part, panel), terms)
+
+                if strips:
+                    b.nest((strips,), strip)
+                if rest:
+                    row = b.iadd(first, strips * height)
+                    self.strip(batch, (row, rest), (part, panel), terms)
+
+            b.nest((part[0].count,), one)
 
     def strip(
         self,
         batch: Any,
         rows: tuple[Any, int],
-        where: tuple[Columns, int, Any],
-        terms: tuple[int, int],
+        where: tuple[Part, Any],
+        terms: tuple[Any, int],
     ) -> None:
-        """Call the routine for the rows (first, count) of a panel of a group."""
+        """Call the routine for the rows (first, count) of a panel of a part."""
         b, (row, height), (term, length) = self.b, rows, terms
-        group, start, panel = where
+        (group, right), panel = where
+        adds = type(term) is not int or term > 0
         row_step, term_step = self.steps
         x = b.imul(batch, self.n * self.k)
         x = b.iadd(x, b.imul(row, row_step))
-        y = b.imul(panel, self.k * group.width)
-        y = b.iadd(y, start + term * group.width)
-        y = b.iadd(b.imul(batch, self.packed.shape[1]), y)
         out, width, column = self.out, self.m, b.imul(panel, group.width)
         if group.is_padded:
             out, width = self.edge, group.width
         else:
             column = b.iadd(column, group.first)
         place = b.iadd(b.imul(batch, self.n), row)
-        x = b.iadd(x, term * term_step)
+        x = b.iadd(x, b.imul(term, term_step))
         place = b.iadd(b.imul(place, width), column)
         args = (
             (self.x, x),
-            (self.packed, y),
+            right.place(b, batch, panel, term),
             (out, place),
             length,
             row_step,
             term_step,
+            right.line,
             width,
-            int(term > 0),
+            int(adds),
         )
         symbol = Panel(self.dtype, height, group.lanes, group.vectors).symbol
-        reads = (self.x, self.packed) if not term else (self.x, self.packed, out)
+        reads = (self.x, right.memory, out) if adds else (self.x, right.memory)
         b.call(symbol, args, reads=reads, writes=(out,))

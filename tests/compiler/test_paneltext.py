@@ -20,26 +20,28 @@ TERMS = 9
 def routine(panel: Panel) -> tuple:
     """Return the linked code of a panel, and its routine."""
     code = link(generate_object(panel_text(panel.symbol), host_target()), panel.symbol, (), {})
-    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 5]
+    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 6]
     return code, ctypes.CFUNCTYPE(None, *kinds)(code.address(panel.symbol))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rows", [1, 3, 5])
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_a_panel_adds_up_products(dtype, rows, by_columns):
+@pytest.mark.parametrize("y_step", [8, 13])
+def test_a_panel_adds_up_products(dtype, rows, by_columns, y_step):
     panel = Panel(np.dtype(dtype), rows, 4, 2)
     code, call = routine(panel)
     draw = np.random.default_rng(0)
     x = draw.normal(size=(rows, TERMS)).astype(dtype)
-    y = draw.normal(size=(TERMS, 8)).astype(dtype)
+    lines = draw.normal(size=(TERMS, y_step)).astype(dtype)
+    y = lines[:, :8]
     out = np.full((rows, 11), 7, dtype)
     stored = np.ascontiguousarray(x.T if by_columns else x)
     steps = (1, rows) if by_columns else (TERMS, 1)
-    addresses = (stored.ctypes.data, y.ctypes.data, out.ctypes.data)
-    call(*addresses, TERMS, *steps, 11, 0)
+    addresses = (stored.ctypes.data, lines.ctypes.data, out.ctypes.data)
+    call(*addresses, TERMS, *steps, y_step, 11, 0)
     np.testing.assert_allclose(out[:, :8], x @ y, rtol=1e-5, atol=1e-5)
-    call(*addresses, TERMS, *steps, 11, 1)
+    call(*addresses, TERMS, *steps, y_step, 11, 1)
     np.testing.assert_allclose(out[:, :8], 2 * (x @ y), rtol=1e-5, atol=1e-5)
     assert (out[:, 8:] == 7).all()
     assert code.size

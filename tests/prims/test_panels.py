@@ -24,6 +24,14 @@ SHAPES = {
     "few rows": (8, 300, 200),
     "passes": (33, 72, 1100),
     "blocks": (300, 270, 200),
+    "shared": (520, 270, 100),
+    "in place": (64, 64, 64),
+    "in place, with an overlap": (40, 45, 100),
+    "in place, of two narrow panels": (40, 11, 100),
+    "bands": (9, 520, 150),
+    "bands, with an overlap": (12, 300, 100),
+    "bands of several strips": (25, 512, 70),
+    "a block that is left over": (20, 1100, 40),
 }
 WIDE = Registers(32, 64)
 
@@ -69,6 +77,47 @@ def test_batches_and_narrow_floats_are_packed_and_converted():
     assert "panels:" in text_of(jnp.matmul, x, y)
 
 
+@pytest.mark.parametrize("sizes", [(3, 16, 16, 16), (2, 40, 30, 50), (3, 130, 140, 60)])
+@pytest.mark.parametrize("flips", [(0, 0), (1, 0), (0, 1)])
+def test_products_of_batches(sizes, flips):
+    count, n, k, m = sizes
+    draw = np.random.default_rng(3)
+    x = draw.normal(size=(count, n, k)).astype(np.float32)
+    y = draw.normal(size=(count, k, m)).astype(np.float32)
+    a, c = (
+        np.ascontiguousarray(v.swapaxes(1, 2)) if flip else v
+        for v, flip in zip((x, y), flips, strict=True)
+    )
+
+    def f(a, c):
+        a, c = (v.swapaxes(1, 2) if flip else v for v, flip in zip((a, c), flips, strict=True))
+        return a @ c
+
+    np.testing.assert_allclose(jax.jit(f)(a, c), x @ y, rtol=1e-4, atol=1e-4)
+
+
+def test_each_batch_packs_for_itself():
+    x = np.ones((8, 256, 256), np.float32)
+    memory = jax.jit(jnp.matmul).lower(x, x).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < x.nbytes
+
+
+def test_what_lies_by_rows_is_not_copied():
+    for n, m, k in ((64, 64, 64), (500, 32, 300), (12, 1024, 512), (3, 640, 200)):
+        x, y = np.ones((n, k), np.float32), np.ones((k, m), np.float32)
+        compiled = jax.jit(jnp.matmul).lower(x, y).compile()
+        assert compiled.memory_analysis().temp_size_in_bytes == 0
+        assert "panels:" in text_of(jnp.matmul, x, y)
+        np.testing.assert_array_equal(compiled(x, y), np.full((n, m), k, np.float32))
+
+
+def test_axes_that_are_copied_keep_their_own_loops():
+    x = np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32)
+    got = jax.jit(lambda x, y: jnp.einsum("ij,ji->", x, y))(x, x + 1)
+    np.testing.assert_allclose(got, (x * (x + 1).T).sum(), rtol=1e-3)
+    assert "/ 300" not in text_of(lambda x, y: jnp.einsum("ij,ji->", x, y), x, x)
+
+
 def test_infinities_and_nan_stay_in_their_rows_and_columns():
     x, y = np.ones((70, 600), np.float32), np.ones((600, 45), np.float32)
     x[3, 555], y[599, 44] = np.inf, np.nan
@@ -79,10 +128,10 @@ def test_infinities_and_nan_stay_in_their_rows_and_columns():
 
 
 def test_panels_are_temporaries_that_the_analysis_reports():
-    x, y = np.ones((96, 128), np.float32), np.ones((128, 64), np.float32)
+    x, y = np.ones((520, 128), np.float32), np.ones((128, 256), np.float32)
     compiled = jax.jit(jnp.matmul).lower(x, y).compile()
     assert compiled.memory_analysis().temp_size_in_bytes == y.nbytes
-    assert compiled.cost_analysis()["flops"] == 2 * 96 * 128 * 64
+    assert compiled.cost_analysis()["flops"] == 2 * 520 * 128 * 256
 
 
 def test_columns_are_cut_into_panels():
@@ -96,6 +145,24 @@ def test_columns_are_cut_into_panels():
     assert [c.width for c in panels.columns_of(WIDE, 24, double)] == [16, 8]
 
 
+def test_columns_in_place_overlap_and_are_not_padded():
+    single = np.dtype(np.float32)
+    for m in range(8, 130):
+        columns = panels.columns_in_place(WIDE, m, single)
+        covered = {
+            c.first + i for c in columns for i in range(c.count * c.width) if not c.is_padded
+        }
+        assert covered == set(range(m))
+    assert [(c.first, c.count, c.width) for c in panels.columns_in_place(WIDE, 72, single)] == [
+        (0, 2, 32),
+        (64, 1, 8),
+    ]
+    assert [(c.first, c.count, c.width) for c in panels.columns_in_place(WIDE, 45, single)] == [
+        (0, 1, 32),
+        (29, 1, 16),
+    ]
+
+
 def test_what_panels_are_no_good_at_is_left_to_blas():
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     assert panels.pays_in_panels(WIDE, (1, 256, 256, 256), single)
@@ -106,14 +173,25 @@ def test_what_panels_are_no_good_at_is_left_to_blas():
     assert not panels.pays_in_panels(WIDE, (1, 1024, 1024, 1024), double)
     assert not panels.pays_in_panels(WIDE, (9, 32, 32, 32), single)
     assert panels.pays_in_panels(WIDE, (9, 32, 32, 32), single, is_packed_once=True)
+    assert panels.pays_in_place(WIDE, (9, 32, 32, 32), single)
+    assert not panels.pays_in_place(WIDE, (9, 8, 8, 8), single)
+    assert not panels.pays_in_place(WIDE, (1, 64, 512, 512), single)
+    assert not panels.pays_in_place(None, (9, 32, 32, 32), single)
+    assert panels.pays_apart(WIDE, (1, 256, 256, 256), single)
+    assert panels.pays_apart(WIDE, (9, 600, 256, 256), single)
+    assert not panels.pays_apart(WIDE, (1, 600, 256, 256), single)
 
 
 PROGRAM = """
 import hashlib, numpy as np, tapeless as jax
 draw = np.random.default_rng(0)
-x, y = draw.normal(size=(2, 450, 450)).astype(np.float32)
-z = np.asarray(jax.jit(lambda x, y: x @ y)(x, y))
-print(hashlib.sha256(z.tobytes()).hexdigest())
+x, y = draw.normal(size=(2, 600, 600)).astype(np.float32)
+whole = jax.jit(lambda x, y: x @ y)
+batches = x.reshape(100, 60, 60), y.reshape(100, 60, 60)
+wide = x.reshape(10, 180, 200), y.reshape(10, 200, 180)
+pairs = [(x, y), (x[:450], y), (x[:20], y), batches, wide]
+z = b"".join(np.asarray(z).tobytes() for z in (whole(*pair) for pair in pairs))
+print(hashlib.sha256(z).hexdigest())
 """
 
 
