@@ -72,6 +72,7 @@ _BLOCK_TILES = 32
 _CACHED = 1 << 20  # bytes
 _WORK_PER_BYTE = 6
 _POLLED_COST = 1 << 14
+_STRETCH = 128  # iterations of a long loop between looks at what is left of the budget
 _POLLED_VECTOR_COST = 1 << 28
 
 
@@ -314,16 +315,36 @@ class _Emitter:
         return plan.static_extent(loop) * _block_weight(loop.body) <= _UNROLLED_WEIGHT
 
     def _plain_loop(self, region: Region, loop: Loop, start: str, stop: str) -> None:
-        """Emit a loop that runs one iteration at a time, and at least one."""
+        """Emit a loop that runs one iteration at a time, and at least one.
+
+        If it is long and its iterations are short, it is one of stretches, which poll.
+        """
+        cost = int(self._costs.block(loop.body))
+        if self._costs.statement(loop) <= _POLLED_COST:
+            self._iterations(region, loop, start, stop, stop).close(stop, 1)
+        elif cost * _STRETCH > _POLLED_COST:
+            counter = self._iterations(region, loop, start, stop, stop)
+            emit_poll(counter.region, cost)
+            counter.close(stop, 1)
+        else:
+            stretch = Counter(region, start, writes=plan.writes(loop.body))
+            inside = stretch.region
+            region.declare("llvm.umin.i64", "i64 (i64, i64)")
+            full = inside.emit(f"add nsw i64 {stretch.index}, {_STRETCH}")
+            end = inside.emit(f"call i64 @llvm.umin.i64(i64 {full}, i64 {stop})")
+            self._iterations(inside, loop, stretch.index, end, stop).close(end, 1)
+            emit_poll(inside, cost * _STRETCH)
+            stretch.close(stop, _STRETCH)
+
+    def _iterations(self, region: Region, loop: Loop, start: str, stop: str, last: str) -> Counter:
+        """Emit a loop, or a part of it, but for its end; `last`: where the whole loop stops."""
         counter = Counter(region, start, writes=plan.writes(loop.body), var=loop.var)
         inside = counter.region
         if loop.reverse:
-            last = inside.emit(f"sub i64 {stop}, 1")
-            inside.position = inside.emit(f"sub i64 {last}, {counter.index}")
+            top = inside.emit(f"sub i64 {last}, 1")
+            inside.position = inside.emit(f"sub i64 {top}, {counter.index}")
         self.block(inside, loop.body)
-        if self._costs.statement(loop) > _POLLED_COST:
-            emit_poll(inside, int(self._costs.block(loop.body)))
-        counter.close(stop, 1)
+        return counter
 
     def _dynamic_loop(self, region: Region, loop: Loop, length: Scalar) -> None:
         """Emit a loop whose extent is computed, behind a test that it is positive."""

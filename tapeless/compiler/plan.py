@@ -134,7 +134,7 @@ def _call_cost(call: Call) -> float:
         panel = panel_of(call.symbol)
         return max(1, panel.rows * panel.width * math.prod(_sizes(call.args[3:4])) / 8)
     if call.symbol.startswith(SORTERS):
-        (size,) = _sizes(call.args[-2:-1])
+        (size,) = _sizes(call.args[-3:-2])
         return _SORTED * size * size.bit_length()
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)

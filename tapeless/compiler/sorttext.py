@@ -8,6 +8,8 @@ A line is divided at a pivot, the median of a sample, until its parts have a few
     small      a network: no branches, all in registers
     heap       what is left when a line was divided too often
 
+Parts behind the elements that are wanted stay as they are.
+
 A network has `M` vectors of `N` lanes. It sorts the lanes across vectors first, as columns, without
 moving anything between lanes; then it merges neighbouring columns, two, four and more at a time,
 until all are one; last it transposes. Places are column * M + row until then.
@@ -533,13 +535,17 @@ class _Text:
     def sort(self, symbol: str) -> None:
         """Write the function that is exported."""
         given = self.typed("ptr", self.names("g"))
-        self.do(f'define void @"{symbol}"({given}, i64 %size, i64 %most) nounwind {{', "entry:")
+        self.do(
+            f'define void @"{symbol}"({given}, i64 %size, i64 %most, i64 %first) nounwind {{',
+            "entry:",
+        )
         self.do("br label %head", "head:")
         bases = self.names("x")
         for name, start in zip(bases, self.names("g"), strict=True):
             self.do(f"{name} = phi ptr [{start}, %entry], [{name}.next, %next]")
         self.do("%n = phi i64 [%size, %entry], [%n.next, %next]")
         self.do("%depth = phi i64 [%most, %entry], [%deeper, %next]")
+        self.do("%wanted = phi i64 [%first, %entry], [%wanted.next, %next]")
         self.do(f"%few = icmp ule i64 %n, {self.most}")
         self.do("br i1 %few, label %network, label %many", "network:")
         self.do(f"call void @small({self.typed('ptr', bases)}, i64 %n)", "ret void", "many:")
@@ -549,13 +555,17 @@ class _Text:
         self.sampled(bases)
         self.parted(bases)
         self.do("next:")
-        self.do("%n.next = phi i64 [%over, %rest], [%over, %lower], [%below, %upper]")
+        ways = {"rest": "%over", "lower": "%over", "upper": "%below", "cut": "%below"}
+        wanted = {**dict.fromkeys(ways, "%others"), "upper": "%below", "cut": "%wanted"}
+        self.do(f"%n.next = phi i64 {self.incoming(ways)}")
+        self.do(f"%wanted.next = phi i64 {self.incoming(wanted)}")
         for name in bases:
-            ends = f"[{name}.over, %rest], [{name}.over, %lower], [{name}, %upper]"
-            self.do(f"{name}.next = phi ptr {ends}")
+            starts = {way: name + (".over" if n == "%over" else "") for way, n in ways.items()}
+            self.do(f"{name}.next = phi ptr {self.incoming(starts)}")
         self.do("br label %head")
-        self.one_part(symbol, "lower", bases, "%below")
-        self.one_part(symbol, "upper", [f"{name}.over" for name in bases], "%over")
+        self.one_part(symbol, "lower", bases, ("%below", "%below"))
+        self.one_part(symbol, "upper", [f"{name}.over" for name in bases], ("%over", "%others"))
+        self.do("cut:", "br label %next")
         self.lines.append("}")
 
     def sampled(self, bases: Words) -> None:
@@ -634,7 +644,10 @@ class _Text:
             self.do(f"{name}.up = add {word} {name}, 0")
         self.raised(pivots[-1])
         self.do("br label %part", "done:", "ret void", "split:")
-        self.do("br i1 %second, label %rest, label %both", "rest:", "br label %next", "both:")
+        self.do("%others = sub i64 %wanted, %below", "%enough = icmp ule i64 %wanted, %below")
+        self.do("br i1 %second, label %equal, label %unequal", "equal:")
+        self.do("br i1 %enough, label %done, label %rest", "rest:", "br label %next", "unequal:")
+        self.do("br i1 %enough, label %cut, label %both", "both:")
         self.do("%shorter = icmp ult i64 %below, %over")
         self.do("br i1 %shorter, label %lower, label %upper")
 
@@ -651,7 +664,12 @@ class _Text:
         next_one = self.emit(f"add {self.whole} {start}, {step}")
         self.do(f"{pivot}.up = bitcast {self.whole} {next_one} to {self.word}")
 
-    def one_part(self, symbol: str, label: str, bases: Words, size: str) -> None:
-        """Sort the shorter part by a call."""
-        args = f"{self.typed('ptr', bases)}, i64 {size}, i64 %deeper"
+    def incoming(self, values: dict[str, str]) -> str:
+        """Spell what a value is after each block."""
+        return ", ".join(f"[{value}, %{block}]" for block, value in values.items())
+
+    def one_part(self, symbol: str, label: str, bases: Words, sizes: tuple[str, str]) -> None:
+        """Sort the shorter part by a call; sizes: of the part, and of what is wanted of it."""
+        size, wanted = sizes
+        args = f"{self.typed('ptr', bases)}, i64 {size}, i64 %deeper, i64 {wanted}"
         self.do(f"{label}:", f'call void @"{symbol}"({args})', "br label %next")

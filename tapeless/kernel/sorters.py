@@ -5,9 +5,10 @@ where the first ones are equal. What has to follow its key, such as where it cam
 part of such a number, or the second one: a sort by it is stable, and no two elements are equal.
 Floats must not be NaNs, and zeros lose their signs (`prims/wordsort.py`).
 
-    sorters:dtype:words:bytes(first[, second], n, depth)
+    sorters:dtype:words:bytes(first[, second], n, depth, wanted)
 
-bytes: of a vector, 32 or 64.
+bytes: of a vector, 32 or 64.  wanted: how many of the least elements are to be sorted; the others
+come behind them in any order.
 depth: how often a part is divided, at most, before it is sorted in a way that is slower, but takes
 n log n steps for any elements (`depth_of`).  The text is in `compiler/sorttext.py`.
 """

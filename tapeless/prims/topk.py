@@ -4,7 +4,8 @@
 
 Of equal elements the first ones win; NaNs are larger than all numbers.  Up to `KEPT` elements are
 kept in order while a line is walked once, and blocks without a better one are passed over; for
-larger k the line is sorted downwards by counting digits.  Tangents follow their elements.
+larger k the line is sorted downwards, by a routine that leaves the others alone
+(`prims/wordsort.py`) or by counting digits.  Tangents follow their elements.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.sort import follow, sort_p
 from tapeless.prims.structural import reshape, rev
+from tapeless.prims.wordsort import word_sort_for, word_top
 from tapeless.util import lazy
 
 __all__ = ["top_k", "top_k_p"]
@@ -42,7 +44,12 @@ class TopK(Primitive):
     name = "top_k"
 
     def abstract(
-        self, x: ShapedArray, *, axis: int, is_stable: bool, k: int
+        self,
+        x: ShapedArray,
+        *,
+        axis: int,
+        is_stable: bool,
+        k: int,
     ) -> tuple[ShapedArray, ...]:
         if is_complex(x.dtype):
             raise ValueError("top_k is not compatible with complex inputs.")
@@ -101,6 +108,11 @@ class TopK(Primitive):
         k: int,
     ) -> tuple:
         (x,) = args
+        size = x.shape[axis]
+        whole = [out.update(shape=x.shape) for out in outs]
+        plan = word_sort_for(b.registers, whole, size, 1) if k > KEPT else None
+        if plan is not None:
+            return tuple(word_top(b, x, axis, k, plan))
         targets = [b.buffer(out) for out in outs]
         if outs[0].size == 0:
             return tuple(targets)

@@ -32,7 +32,7 @@ from tapeless.prims.rules import is_complex
 from tapeless.prims.sortloops import SHORT, ordered, word_of
 from tapeless.util.records import record
 
-__all__ = ["WordSort", "word_sort", "word_sort_for"]
+__all__ = ["WordSort", "word_sort", "word_sort_for", "word_top"]
 
 FEWEST = 4  # elements of a line; shorter ones are inserted, as are all if they are SHORT together
 FEW_DIGITS = 16  # bits of keys
@@ -40,6 +40,7 @@ MANY = 1 << 12  # elements, from which few digits are counted sooner than compar
 _VECTOR_BYTES = 32  # of the processors that have the routines, at least
 _WORD_BITS = 64
 _I64 = np.dtype(np.int64)
+_I32 = np.dtype(np.int32)
 
 
 @record
@@ -105,13 +106,34 @@ def word_sort(
     plan: WordSort,
 ) -> list:
     """Sort every line; return the results."""
+    kind = _Places if plan.place_bits else _Numbers
+    return _each_line(b, args, axis, lambda rows: kind(b, rows, plan))
+
+
+def word_top(
+    b: Any,
+    x: Any,
+    axis: int,
+    k: int,
+    plan: WordSort,
+) -> list:
+    """Return the k greatest elements of every line, and their places."""
+    return _each_line(b, [x], axis, lambda rows: _Greatest(b, rows, plan, k))
+
+
+def _each_line(
+    b: Any,
+    args: Sequence,
+    axis: int,
+    make: Callable[[Sequence], Any],
+) -> list:
+    """Sort every line along an axis; make: from operands whose lines are along the last one."""
     rank = len(args[0].shape)
     is_last = axis == rank - 1
     order = [*(k for k in range(rank) if k != axis), axis]
     if not is_last:
         args = [b.stored(_moved(b, x, order)) for x in args]
-    kind = _Places if plan.place_bits else _Numbers
-    lines = kind(b, args, plan)
+    lines = make(args)
     b.nest(args[0].shape[:-1], lines.sort)
     if is_last:
         return lines.targets
@@ -171,7 +193,7 @@ class _Numbers:
     def call(self) -> None:
         """Sort what is in the memory of the results."""
         start = (self.sorted, (*self.line, 0))
-        args = (start, self.size, depth_of(self.size))
+        args = (start, self.size, depth_of(self.size), self.size)
         memory = [self.sorted]
         self.b.call(self.symbol, args, reads=memory, writes=memory)
 
@@ -286,6 +308,7 @@ class _Places:
         """Make the memory of the results and of the integers of a line."""
         self.b, self.plan = b, plan
         self.size = args[0].shape[-1]
+        self.wanted = self.size
         self.targets = [b.buffer(x.aval) for x in args]
         self.sources = [b.stored(x) for x in args]
         line = ShapedArray((self.size,), plan.word)
@@ -302,9 +325,9 @@ class _Places:
                 b.store(word, i, value)
 
         b.loop(self.size, start)
-        args = (*self.words, self.size, depth_of(self.size))
+        args = (*self.words, self.size, depth_of(self.size), self.wanted)
         b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
-        b.loop(self.size, lambda i: self.follow(line, i))
+        b.loop(self.wanted, lambda i: self.follow(line, i))
 
     def integers(
         self,
@@ -316,7 +339,7 @@ class _Places:
         joined = None
         for k, part in self.plan.parts:
             element = self.sources[k].at(*line, i)
-            key = ordered(b, element if part is None else element[part])
+            key = self.key(element if part is None else element[part])
             bits = 8 * key.dtype.itemsize
             key = b.convert(key, word)
             if joined is not None:
@@ -328,16 +351,57 @@ class _Places:
         above = b.shift_left(joined, place_bits)
         return [b.or_(above, place)]
 
+    def key(self, element: Any) -> Any:
+        """Return the integer of a scalar."""
+        return ordered(self.b, element)
+
+    def place(self, i: Any) -> Any:
+        """Return where the element of place i was."""
+        b, place = self.b, self.words[-1].at(i)
+        if len(self.words) == 1:
+            mask = (1 << self.plan.place_bits) - 1
+            place = b.and_(place, b.const(mask, self.plan.word))
+        return b.convert(place, _I64)
+
     def follow(
         self,
         line: tuple,
         i: Any,
     ) -> None:
         """Store the elements that belong to place i."""
-        b, place = self.b, self.words[-1].at(i)
-        if len(self.words) == 1:
-            mask = (1 << self.plan.place_bits) - 1
-            place = b.and_(place, b.const(mask, self.plan.word))
-        old = b.convert(place, _I64)
-        for target, source in zip(self.targets, self.sources, strict=True):
+        b, old = self.b, self.place(i)
+        for target, source in zip(self.targets, self.sources, strict=False):
             b.store(target, (*line, i), source.at(*line, old))
+
+
+class _Greatest(_Places):
+    """The greatest elements of lines and their places; of equal ones the first ones."""
+
+    def __init__(
+        self,
+        b: Any,
+        args: Sequence,
+        plan: WordSort,
+        wanted: int,
+    ) -> None:
+        """Make the memory of the results."""
+        super().__init__(b, args, plan)
+        (x,) = args
+        self.wanted = wanted
+        best = x.aval.update(shape=(*x.shape[:-1], wanted))
+        places = ShapedArray(best.shape, np.int32)
+        self.targets = [b.buffer(best), b.buffer(places)]
+
+    def key(self, element: Any) -> Any:
+        """Return the integer of a scalar, the least one of the greatest."""
+        return self.b.not_(super().key(element))
+
+    def follow(
+        self,
+        line: tuple,
+        i: Any,
+    ) -> None:
+        """Store an element and its place."""
+        super().follow(line, i)
+        place = self.b.convert(self.place(i), _I32)
+        self.b.store(self.targets[1], (*line, i), place)

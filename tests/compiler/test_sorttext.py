@@ -39,7 +39,7 @@ each_that_runs = pytest.mark.parametrize(
 def routine(sorter: Sorter) -> tuple:
     """Return the linked code of a sorter, and its routine."""
     code = link(generate_object(sorter_text(sorter.symbol), host_target()), sorter.symbol, (), {})
-    kinds = [*[ctypes.c_void_p] * sorter.words, *[ctypes.c_int64] * 2]
+    kinds = [*[ctypes.c_void_p] * sorter.words, *[ctypes.c_int64] * 3]
     return code, ctypes.CFUNCTYPE(None, *kinds)(code.address(sorter.symbol))
 
 
@@ -91,7 +91,7 @@ def check_line(sorter: Sorter, line: np.ndarray, depth: int) -> None:
     parts = [whole[AROUND : AROUND + size] for whole in lines]
     for part, value in zip(parts, (line, np.arange(size)), strict=False):
         part[:] = value
-    call(*[part.ctypes.data for part in parts], size, depth)
+    call(*[part.ctypes.data for part in parts], size, depth, size)
     order = np.argsort(line, kind="stable")
     for part, value in zip(parts, (line[order], order), strict=False):
         assert (value == part).all()
@@ -119,6 +119,21 @@ def test_every_pattern_is_sorted(sorter, size):
 def test_lines_that_may_not_be_divided_are_sorted(sorter, depth):
     for size in (300, 301, 1000, 5003):
         check(sorter, size, depth)
+
+
+@each_that_runs
+@pytest.mark.parametrize("wanted", [0, 1, 100, 2000, 4999])
+def test_only_the_elements_that_are_wanted_are_sorted(sorter, wanted):
+    _, call = routine(sorter)
+    for depth in (1, depth_of(5000)):
+        for line in patterns(5000, sorter.dtype).values():
+            found = line.copy()
+            places = np.arange(len(line))
+            words = [found, places][: sorter.words]
+            call(*[word.ctypes.data for word in words], len(line), depth, wanted)
+            whole = np.sort(line)
+            np.testing.assert_array_equal(whole[:wanted], found[:wanted])
+            np.testing.assert_array_equal(whole, np.sort(found))
 
 
 @each_that_runs
