@@ -109,7 +109,8 @@ def _placed(
     }
     within: dict[Buffer, dict[Buffer, int]] = {}
     for loop, own in plan_slices(body, lives.inside(), given, costs).items():
-        places, size = _first_fit([(*intervals.pop(buffer), buffer) for buffer in own])
+        ordered = sorted(own, key=lambda buffer: buffer.name)
+        places, size = _first_fit([(*intervals.pop(buffer), buffer) for buffer in ordered])
         slices[loop] = Slices(own, size, n_slices(loop, size, costs))
         whole = Buffer((slices[loop].count * size,), _BYTE, "temp", "slices")
         intervals[whole], within[whole] = lives.span(loop), places

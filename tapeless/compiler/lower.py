@@ -27,6 +27,7 @@ from tapeless import dtypes
 from tapeless.compiler import buffers
 from tapeless.compiler.choices import branch_on_choices
 from tapeless.compiler.fuse import Plan, describe, plan_program
+from tapeless.compiler.levels import in_blocks
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
@@ -71,7 +72,7 @@ def lower_jaxpr(
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
-    body = keep_recent(b, reroll(b, branch_on_choices(b, rows)))
+    body = in_blocks(b, keep_recent(b, reroll(b, branch_on_choices(b, rows))))
     program = buffers.assemble(
         name,
         inputs,

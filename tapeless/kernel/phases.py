@@ -57,12 +57,18 @@ def _in_phases(
     lines, line_sizes = variables[axis + 1 :], sizes[axis + 1 :]
 
     def stores(values: Sequence[Scalar]) -> list[Statement]:
-        """Make the stores, or the loops over lines, of some kinds of elements."""
-        made: list[Statement] = []
+        """Make the stores, or the loops over lines, of some kinds of elements.
+
+        The stores to one target follow each other, so that they are written together.
+        """
+        made: list[list[Statement]] = []
         for first in range(0, len(values), len(roots)):
-            copy = values[first : first + len(roots)]
-            made += loops_around(lines, line_sizes, _stores(b, targets, copy))
-        return made
+            made.append(_stores(b, targets, values[first : first + len(roots)]))
+        if lines:
+            made = [loops_around(lines, line_sizes, body) for body in made]
+        else:
+            made = [list(kinds) for kinds in zip(*made, strict=True)]
+        return [statement for group in made for statement in group]
 
     inner, count, kinds = _kinds(b, variables[axis], sizes[axis], roots, period)
     made: list[Statement] = []

@@ -33,6 +33,22 @@ def test_an_iteration_stores_one_element_of_each_kind() -> None:
     assert "select" not in text
 
 
+def test_the_stores_to_one_of_several_targets_follow_each_other() -> None:
+    """So an iteration writes whole vectors of each of them."""
+    b = KernelBuilder()
+    first, second = (b.new_buffer(ShapedArray((40,), F32), "temp") for _ in range(2))
+    nest = b.open_nest((40,))
+    for target, number in ((first, 1.0), (second, 2.0)):
+        multiple = b.eq(b.index_mod(nest.index[0], 2), 0)
+        value = b.select(multiple, b.const(number, F32), b.const(0.0, F32))
+        nest.add(target, value, (b.affine(nest.index[0]),))
+    b.close_nest(nest)
+    (loop,) = b.finish()
+    assert isinstance(loop, Loop)
+    stored = [store.buffer for store in loop.body if isinstance(store, Store)]
+    assert stored == [first, first, second, second]
+
+
 def test_what_is_left_is_stored_behind_the_loop() -> None:
     (loop, *tail), text = alternating(44, 3)
     assert (loop.extent, len(loop.body)) == (14, 3)

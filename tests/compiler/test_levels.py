@@ -1,0 +1,152 @@
+"""Nests that follow each other run block by block, and compute what they did one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeless as jax
+import tapeless.numpy as jnp
+from tapeless import lax
+from tapeless.compiler import levels
+
+LONG = 300_001
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let short arrays run in blocks; the list gets the layout of each loop over blocks."""
+    made = []
+    write = levels.write_blocks
+
+    def noted(nodes, layout):
+        made.append(layout)
+        return write(nodes, layout)
+
+    monkeypatch.setattr(levels, "LARGE", 1)
+    monkeypatch.setattr(levels, "BLOCK", 2048)
+    monkeypatch.setattr(levels, "write_blocks", noted)
+    return made
+
+
+def drawn(*shape: int) -> np.ndarray:
+    """Draw numbers near 1."""
+    return np.random.default_rng(sum(shape)).uniform(0.9, 1.1, shape).astype("float32")
+
+
+def fading(x, y):
+    """Combine two numbers; it is not associative, so that another tree has other values."""
+    return x * np.float32(0.5) + y
+
+
+def linear(x, y):
+    """Compose two linear maps."""
+    return x[0] * y[0], y[0] * x[1] + y[1]
+
+
+def tree(combine, leaves: list) -> list:
+    """Return the values of the tree that the program of a scan says, over the first axis."""
+    n = len(leaves[0])
+    if n < 2:
+        return leaves
+    odd = tree(combine, combine([x[: n - 1 : 2] for x in leaves], [x[1::2] for x in leaves]))
+    last = len(odd[0]) if n % 2 else len(odd[0]) - 1
+    even = combine([x[:last] for x in odd], [x[2::2] for x in leaves])
+    results = []
+    for x, later, y in zip(leaves, even, odd, strict=True):
+        whole = np.empty_like(x)
+        whole[0], whole[2::2], whole[1::2] = x[0], later, y
+        results.append(whole)
+    return results
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    """Return the scan of an array by `fading`."""
+    return tree(lambda a, b: [fading(a[0], b[0])], [x])[0]
+
+
+@pytest.mark.parametrize("n", [*range(1, 71), 255, 256, 257])
+def test_short_scans_are_those_of_the_tree(n, small_blocks):
+    x = drawn(n)
+    got = jax.jit(lambda x: lax.associative_scan(fading, x))(x)
+    np.testing.assert_array_equal(got, expected(x))
+
+
+@pytest.mark.parametrize("n", [4095, 4096, 4097, 5003, 8191, 8193, 12_345])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scans_in_blocks_are_those_of_the_tree(n, reverse, small_blocks):
+    x = drawn(n)
+    got = jax.jit(lambda x: lax.associative_scan(fading, x, reverse=reverse))(x)
+    step = -1 if reverse else 1
+    np.testing.assert_array_equal(got, expected(x[::step])[::step])
+    assert small_blocks
+
+
+@pytest.mark.parametrize("n", [6000, 8192, 9001])
+def test_trees_of_arrays_run_in_blocks(n, small_blocks):
+    a, b = drawn(n), drawn(n)[::-1].copy()
+    got = jax.jit(lambda a, b: lax.associative_scan(linear, (a, b)))(a, b)
+    for x, y in zip(got, tree(lambda x, y: list(linear(x, y)), [a, b]), strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert small_blocks
+
+
+def test_rows_and_trailing_axes(small_blocks):
+    x = drawn(3, 7001, 2)
+    got = jax.jit(lambda x: lax.associative_scan(fading, x, axis=1))(x)
+    for row, result in zip(x, got, strict=True):
+        np.testing.assert_array_equal(result, expected(row))
+    many = drawn(5, 6007)
+    got = jax.jit(jax.vmap(lambda x: lax.associative_scan(fading, x)))(many)
+    for row, result in zip(many, got, strict=True):
+        np.testing.assert_array_equal(result, expected(row))
+
+
+def test_integers_and_loops(small_blocks):
+    x = np.random.default_rng(0).integers(-99, 99, 9001).astype("int32")
+    got = jax.jit(lambda x: lax.associative_scan(lambda a, b: 3 * a - b, x))(x)
+    np.testing.assert_array_equal(got, tree(lambda a, b: [3 * a[0] - b[0]], [x])[0])
+    y = drawn(9002)
+    got = jax.jit(lambda y: lax.fori_loop(0, 3, lambda _, c: lax.associative_scan(fading, c), y))(y)
+    np.testing.assert_array_equal(got, expected(expected(expected(y))))
+    assert len(small_blocks) > 2
+
+
+def test_gradients_are_those_of_operations_one_by_one(small_blocks):
+    def loss(a, b):
+        """Return a number that depends on all of a scan."""
+        return jnp.sum(lax.associative_scan(linear, (a, b))[1] * weights)
+
+    a, b, weights = drawn(9003), drawn(9003)[::-1].copy(), drawn(9003)
+    got = jax.jit(jax.grad(loss, (0, 1)))(a, b)
+    assert small_blocks
+    for x, y in zip(got, jax.grad(loss, (0, 1))(a, b), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_temporaries_of_long_scans_are_small():
+    x = drawn(LONG)
+    compiled = jax.jit(lambda x: lax.associative_scan(fading, x)).lower(x).compile()
+    np.testing.assert_array_equal(compiled(x), expected(x))
+    assert compiled.memory_analysis().temp_size_in_bytes < x.nbytes // 3
+
+
+def test_what_is_read_again_later_is_stored_as_a_whole(small_blocks):
+    def f(x):
+        """Return a scan, and what a gather picks of one on the way."""
+        first = lax.associative_scan(fading, x)
+        second = lax.associative_scan(fading, first * 2)
+        return second, first[::-1]
+
+    x = drawn(9004)
+    second, first = jax.jit(f)(x)
+    np.testing.assert_array_equal(first[::-1], expected(x))
+    np.testing.assert_array_equal(second, expected(expected(x) * np.float32(2)))
+    assert small_blocks
+
+
+def test_small_programs_are_left_alone(monkeypatch):
+    monkeypatch.setattr(levels, "write_blocks", None)
+    x = drawn(5001)
+    got = jax.jit(lambda x: lax.associative_scan(lambda a, b: a * 0.25 + b, x))(x)
+    assert got.shape == x.shape
