@@ -9,11 +9,16 @@ The compiler is Python code.  It runs in a thread made for it, for which the cal
 the interpreter lock: in the main thread a signal's handler might end it by an exception, which
 native code could not pass on, and the caller could not do without the function.  A cell lives as
 long as the process, and so does its function.
+
+Nor could the caller do without it when there is no memory left.  So addresses are reserved when the
+first cell is made, enough for a compilation, and given back before one begins.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import mmap
 import threading
 from collections.abc import Callable
 
@@ -73,7 +78,9 @@ declare void @abort()
 """
 
 _MAKER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+_RESERVED = 32 << 20  # bytes, which nobody touches
 _making = threading.RLock()
+_reserve: list[mmap.mmap] = []
 
 
 class _Cell:
@@ -91,7 +98,17 @@ class _Cell:
         """Fill the cell, unless another thread has done it."""
         with _making:
             if not self._pointers[0]:
+                while _reserve:
+                    _reserve.pop().close()
                 self._pointers[0] = self._compiled(self._symbol)
+                _hold_reserve()
+
+
+def _hold_reserve() -> None:
+    """Reserve addresses for the next compilation, if there are any left."""
+    if not _reserve:
+        with contextlib.suppress(OSError, MemoryError):
+            _reserve.append(mmap.mmap(-1, _RESERVED))
 
 
 _cells: dict[str, _Cell] = {}
@@ -100,6 +117,7 @@ _cells: dict[str, _Cell] = {}
 def cell_address(symbol: str, compiled: Callable[[str], int]) -> int:
     """Return the address of the cell of a function, which `compiled` makes when it is called."""
     cell = _cells.get(symbol)
+    _hold_reserve()
     if cell is None:
         cell = _cells.setdefault(symbol, _Cell(symbol, compiled))
     return cell.address

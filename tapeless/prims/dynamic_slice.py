@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -262,7 +262,7 @@ def window_starts(b: Any, indices: Sequence, shape: Shape, sizes: Shape) -> list
 def dynamic_slice(
     operand: Value,
     start_indices: Value | Sequence[Value],
-    slice_sizes: Sequence[int],
+    slice_sizes: int | Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Value:
@@ -276,7 +276,8 @@ def dynamic_slice(
     Array([3, 4, 5], dtype=int32)
     """
     indices = _window_indices(operand, start_indices, allow_negative_indices)
-    sizes = tuple(map(operator.index, slice_sizes))
+    given = slice_sizes if isinstance(slice_sizes, Iterable) else (slice_sizes,)
+    sizes = tuple(map(operator.index, given))
     return dynamic_slice_p.bind(operand, *indices, slice_sizes=sizes)[0]
 
 

@@ -16,6 +16,7 @@ import pytest
 import tapeless as jax
 from tapeless.compiler.linker import runtime
 from tapeless.compiler.ondemand import cell_address
+from tests.safety.children import run_program
 
 jnp = jax.numpy
 WAYS = {"without the lock": ctypes.CFUNCTYPE, "with the lock": ctypes.PYFUNCTYPE}
@@ -125,3 +126,25 @@ def test_tasks_of_a_parallel_loop_may_be_first():
     out = jax.jit(lambda x: jnp.tan(x) * 2 + jnp.cos(x))(x)
     wide = x.astype(np.float64)
     np.testing.assert_allclose(out, np.tan(wide) * 2 + np.cos(wide), rtol=3e-5, atol=1e-6)
+
+
+NO_MEMORY = """
+import resource
+import numpy as np
+import tapeless as jax
+small, large = np.ones(1000, np.float32), np.full(1000, 1e9, np.float32)
+f = jax.jit(jax.numpy.sin)
+f(small).block_until_ready()
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+print(f"{f(large)[5]:.6f}")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the size of the process from /proc")
+def test_a_function_is_made_though_no_memory_is_left() -> None:
+    wanted = np.sin(np.float64(np.float32(1e9)))
+    assert float(run_program(NO_MEMORY, JAX_ENABLE_COMPILATION_CACHE="0")) == pytest.approx(
+        wanted, abs=1e-5
+    )

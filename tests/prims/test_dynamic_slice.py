@@ -120,6 +120,11 @@ def test_small_index_dtypes_count_from_the_end_of_long_axes() -> None:
     assert float(windows.dynamic_index_in_dim(x, np.int8(-1), keepdims=False)) == 299.0
 
 
+def test_the_size_of_a_window_of_a_vector_may_be_an_integer() -> None:
+    for size in (1, True):
+        np.testing.assert_array_equal(windows.dynamic_slice(np.arange(4), (2,), size), [2])
+
+
 def test_update_must_fit() -> None:
     """Its rank is the operand's, its extents are not larger, its dtype is the same."""
     x, i = np.ones(3, F32), (np.int32(0),)

@@ -303,6 +303,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     ),
     "Nothing that a user can pass crashes the process": (
         Mutation(
+            "memory is kept for functions that are compiled when they are called",
+            "tapeless/compiler/ondemand.py",
+            "                    _reserve.pop().close()\n",
+            "                    _cells[''] = _reserve.pop()\n",
+            "tests/compiler/test_ondemand.py::test_a_function_is_made_though_no_memory_is_left",
+        ),
+        Mutation(
             "garbage of an interrupted compilation does not crash",
             "tapeless/compiler/linker.py",
             "        module.close()\n",
