@@ -5,9 +5,11 @@ the select needs, is put behind a branch: `rare(condition, side, 0)` computes th
 some lane wants it. When the condition is known outside the inner loops, the branch is the same
 for a whole row and costs next to nothing: then one recipe is expensive enough.
 
-The emitter hoists nothing out of a branch. So when a part of a side is the same for all iterations
-of an inner loop (a sum over the row, say), that part is put behind a branch, which is hoisted
-whole, provided that the condition is known there, too; the rest of the side is always computed.
+A value and its derivative are chosen by the same condition: all sides of one condition are looked
+at together. The emitter hoists nothing out of a branch but other branches of its condition. So when
+a part of a side is the same for all iterations of an inner loop (a sum over the row, say), or two
+parts use it, it is put behind a branch of its own, provided that the condition is known there; what
+needs a part that has none is always computed.
 
 Afterwards reductions over one variable that always run are merged (`merge_reductions`): the three
 components of a force are summed in one loop that computes the distance once.
@@ -23,6 +25,8 @@ from tapeless.kernel.ir import Block, If, Index, Loop, Op, Reduce, Scalar, State
 from tapeless.kernel.nodes import Nodes
 
 __all__ = ["branch_on_choices"]
+
+Side = tuple[Op, Scalar]  # a select, and which of its operands
 
 WORTH_A_BRANCH = 60.0
 WORTH_A_JUMP = 20.0  # where all lanes go the same way
@@ -72,21 +76,23 @@ def _stores(nodes: Nodes, stores: Sequence[Store]) -> list[Store]:
 def _branched(nodes: Nodes, roots: Sequence[Scalar]) -> Sequence[Scalar]:
     """Put expensive sides of selects behind branches."""
     order = walk(roots)
-    selects = [node for node in order if isinstance(node, Op) and node.name == "select"]
-    if not selects:
+    sides: dict[Scalar, list[Side]] = {}
+    for node in order:
+        if isinstance(node, Op) and node.name == "select":
+            condition, first, second = node.args
+            sides.setdefault(condition, []).append((node, first))
+            sides.setdefault(nodes.not_(condition), []).append((node, second))
+    if not sides:
         return roots
     changes: dict[int, Scalar] = {}
     users = _users(order, roots)
     extents = {node.var: node.extent for node in order if isinstance(node, Reduce)}
-    for select in selects:
-        condition, first, second = select.args
-        opposite = nodes.not_(condition)
-        for flag, side in ((condition, first), (opposite, second)):
-            for part in _expensive_parts(side, select, users, extents):
-                if id(part) in changes or not flag.free <= part.free:
-                    continue
-                zero = nodes.const(0, part.dtype)
-                changes[id(part)] = nodes.rare(flag, part, zero)
+    places = {id(node): number for number, node in enumerate(order)}
+    for flag, members in sides.items():
+        own = sorted(_own_nodes(members, users), key=lambda node: -places[id(node)])
+        for part in _expensive_parts(flag, own, users, extents):
+            if id(part) not in changes:
+                changes[id(part)] = nodes.rare(flag, part, nodes.const(0, part.dtype))
     if not changes:
         return roots
     return replace(nodes, roots, changes)
@@ -104,54 +110,82 @@ def _users(order: Iterable[Scalar], roots: Iterable[Scalar]) -> dict[int, list[S
 
 
 def _expensive_parts(
-    side: Scalar,
-    select: Op,
+    flag: Scalar,
+    own: Sequence[Scalar],
     users: dict[int, list[Scalar | None]],
     extents: dict[Index, int],
 ) -> list[Scalar]:
-    """Return the parts of a side, one for each loop level, that are worth a branch.
+    """Return the parts of the sides of a condition that are worth a branch.
 
-    Only what nothing but the side needs counts.
+    own: what nothing but the sides needs, users first.
     """
-    if users[id(side)] != [select]:
-        return []
-    own = _own_nodes(side, users)
     work: dict[int, float] = {}
     tops: dict[int, Scalar] = {}
-    for node in own.values():
-        # A node belongs to the part of its users, unless it depends on fewer loops than one.
-        loops = node.free - extents.keys()
-        above = [user for user in users[id(node)] if user and id(user) in own]
-        found = {id(tops[id(user)]): tops[id(user)] for user in above}
-        together = len(found) == 1 and all(user.free - extents.keys() == loops for user in above)
-        top = next(iter(found.values())) if together else node
+    for node in own:
+        above = [user for user in users[id(node)] if user and id(user) in tops]
+        top = node
+        if len(above) == len(users[id(node)]):
+            top = _common_part(node, above, tops, extents)
         tops[id(node)] = top
         work[id(top)] = work.get(id(top), 0.0) + _weight(node, extents)
-    loops = select.args[0].free
-    parts = [
-        own[key]
-        for key, amount in work.items()
-        if amount >= (WORTH_A_JUMP if loops < own[key].free else WORTH_A_BRANCH)
-    ]
-    if len(parts) < 2:
-        return parts
-    # In a branch nothing is hoisted, so that a part which needs another one is computed always.
-    below = {id(part): {id(node) for node in walk((part,))} for part in parts}
-    return [part for part in parts if len(below[id(part)] & below.keys()) == 1]
+    heavy: dict[int, Scalar] = {}
+    for key, amount in work.items():
+        part = tops[key]
+        together = flag.free < part.free
+        wanted = WORTH_A_JUMP if together else WORTH_A_BRANCH
+        if amount >= wanted:
+            heavy[key] = part
+    kept: dict[int, Scalar] = {}
+    for key, part in reversed(heavy.items()):  # what others need comes first
+        below = {id(node) for node in walk((part,))} & heavy.keys()
+        if flag.free <= part.free and below <= {*kept, key}:
+            kept[key] = part
+    return list(kept.values())
 
 
-def _own_nodes(side: Scalar, users: dict[int, list[Scalar | None]]) -> dict[int, Scalar]:
-    """Return the nodes that nothing but the side needs, users first."""
-    own: dict[int, Scalar] = {id(side): side}
+def _common_part(
+    node: Scalar,
+    above: Sequence[Scalar],
+    tops: dict[int, Scalar],
+    extents: dict[Index, int],
+) -> Scalar:
+    """Return the part of a node's users; the node itself if they have no part in common.
+
+    A node that depends on fewer loops than a user is a part of its own.
+    """
+    loops = node.free - extents.keys()
+    part = None
+    for user in above:
+        other = tops[id(user)]
+        if part is None:
+            part = other
+        if other is not part or user.free - extents.keys() != loops:
+            return node
+    return part or node
+
+
+def _own_nodes(members: Sequence[Side], users: dict[int, list[Scalar | None]]) -> list[Scalar]:
+    """Return the nodes that nothing but the sides need."""
+    own: list[Scalar] = []
     others: dict[int, int] = {}
-    stack = [side]
+    stack: list[Scalar] = []
+
+    def use(node: Scalar) -> None:
+        """Count a use of a node."""
+        key = id(node)
+        others[key] = others.get(key, len(users[key])) - 1
+        if others[key] == 0:
+            own.append(node)
+            stack.append(node)
+
+    counted = {(id(select), id(side)) for select, side in members}
+    for _, side in members:
+        use(side)
     while stack:
-        for child in children(stack.pop()):
-            key = id(child)
-            others[key] = others.get(key, len(users[key])) - 1
-            if others[key] == 0:
-                own[key] = child
-                stack.append(child)
+        node = stack.pop()
+        for child in children(node):
+            if (id(node), id(child)) not in counted:
+                use(child)
     return own
 
 

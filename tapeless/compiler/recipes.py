@@ -86,12 +86,20 @@ def _sources(scalar: Op) -> tuple[np.dtype, ...]:
 
 
 @cache
-def _recipe_instructions(name: str, dtype: np.dtype, sources: tuple[np.dtype, ...]) -> float:
+def _recipe_instructions(
+    name: str,
+    dtype: np.dtype,
+    sources: tuple[np.dtype, ...],
+) -> float:
     """Add up the operations of a recipe's expression."""
     body, _, _ = _expression(name, dtype, sources)
     if isinstance(body, Op) and body.name == "rare":
         body = body.args[2]
-    return sum(instructions(node) for node in walk((body,)) if isinstance(node, Op))
+    total = 0.0
+    for node in walk((body,)):
+        if isinstance(node, Op):
+            total += instructions(node)
+    return total
 
 
 def call_recipe(region: Region, scalar: Op, args: Sequence[str], lanes: int) -> str:

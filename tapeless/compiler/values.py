@@ -41,7 +41,7 @@ from tapeless.compiler.lanes import (
 )
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
 from tapeless.compiler.regions import Region, Value
-from tapeless.kernel.graph import children
+from tapeless.kernel.graph import children, walk
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
 from tapeless.util.records import replace
 
@@ -52,7 +52,7 @@ def operands(scalar: Scalar) -> tuple[Scalar, ...]:
     """List what must be computed before `scalar`, in the same region."""
     if type(scalar) is Op:
         if scalar.name == "rare":
-            return (scalar.args[0], scalar.args[2])
+            return (scalar.args[0], scalar.args[2], *_branches_of(scalar))
         return scalar.args
     if type(scalar) is Affine:
         return tuple([term for term, _ in scalar.terms])
@@ -60,6 +60,22 @@ def operands(scalar: Scalar) -> tuple[Scalar, ...]:
         opaque = tuple([t for t, _ in scalar.index.terms if type(t) is not Index])
         return opaque if scalar.guard is None else (*opaque, scalar.guard)
     return ()
+
+
+def _branches_of(rare: Op) -> list[Scalar]:
+    """List what a branch needs that is behind branches of the same condition, computed before.
+
+    Those that depend on the variable of a reduction in the branch stay inside.
+    """
+    condition, slow, _ = rare.args
+
+    def is_apart(node: Scalar) -> bool:
+        """Tell whether a node is such a branch."""
+        same = isinstance(node, Op) and node.name == "rare" and node.args[0] is condition
+        return same and node.free <= rare.free
+
+    needed = walk((slow,), lambda node: () if is_apart(node) else children(node))
+    return list(filter(is_apart, needed))
 
 
 class Values:

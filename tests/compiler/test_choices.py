@@ -106,3 +106,38 @@ def test_what_a_side_uses_twice_is_behind_the_branch_with_it() -> None:
     (part,) = rares(lowered(function, FLAGS, aval(*ROWS)))
     inside = {node.name for node in walk((part,)) if isinstance(node, Op)}
     assert {"log", "tanh", "mul"} <= inside
+
+
+def test_values_and_derivatives_of_one_condition_are_looked_at_together() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Choose between values, and between slopes, which need the values."""
+        flags = broadcast(p, ROWS, (0,))
+        power = bind("pow", x, x)
+        log = bind("log", x, accuracy=None)
+        slope = bind("mul", power, bind("add", log, bind("tanh", log, accuracy=None)))
+        return bind("select_n", flags, x, power), bind("select_n", flags, x, slope)
+
+    found = rares(lowered(function, FLAGS, aval(*ROWS)))
+    assert {"pow"} < {node.name for node in walk(found) if isinstance(node, Op)}
+    assert {"mul", "pow"} == {node.name for node in found}
+    rng = np.random.default_rng(5)
+    flags, x = rng.uniform(size=50) < 0.4, rng.uniform(0.1, 1, ROWS).astype(F32)
+    power, slope = x**x, x**x * (np.log(x) + np.tanh(np.log(x)))
+    for got, want in zip(run(function, flags, x), (power, slope), strict=True):
+        np.testing.assert_allclose(got, np.where(flags[:, None], want, x), rtol=1e-5)
+
+
+def test_a_part_of_the_row_is_behind_the_branch_of_what_needs_it() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Divide functions of the elements by their sum, in some rows."""
+        e = bind("tanh", bind("pow", x, x), accuracy=None)
+        side = bind("mul", bind("log", x, accuracy=None), broadcast(total(e, (1,)), ROWS, (0,)))
+        return (bind("select_n", broadcast(p, ROWS, (0,)), x, side),)
+
+    found = rares(lowered(function, FLAGS, aval(*ROWS)))
+    assert sorted(len(node.free) for node in found) == [1, 2]
+    rng = np.random.default_rng(6)
+    flags, x = rng.uniform(size=50) < 0.4, rng.uniform(0.1, 1, ROWS).astype(F32)
+    side = np.log(x) * np.tanh(x**x).sum(1, keepdims=True)
+    want = np.where(flags[:, None], side, x)
+    np.testing.assert_allclose(run(function, flags, x)[0], want, rtol=1e-5)

@@ -276,7 +276,7 @@ FLAT: dict[str, Flat] = {
 
 
 def scan(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
-    """Scan rows, with a counter in the carry and stacked outputs."""
+    """Scan rows, with a counter in the carry and stacked outputs; some steps are written out."""
     rows = k.np.stack([y * 0.5, y, -y])
 
     def step(carry: tuple, row: Any) -> tuple:
@@ -285,8 +285,10 @@ def scan(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
         new = body(value, row)
         return (i + 1, new), (new * row, i)
 
-    (count, last), (ys, numbers) = k.lax.scan(step, (n, x), rows, reverse=n % 2 == 1)
-    return last + k.np.sum(ys, 0) * 0.2 + (count + numbers[0]) * 0.01
+    kwargs = {"reverse": n % 2 == 1, "unroll": [1, 2, True, 3][n // 2]}
+    (count, last), (ys, numbers) = k.lax.scan(step, (n, x), rows, **kwargs)
+    again = k.lax.scan(lambda c, _: (c * 0.5 + y, None), last, None, length=n % 3)[0]
+    return again + k.np.sum(ys, 0) * 0.2 + (count + numbers[0]) * 0.01
 
 
 def fori(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
@@ -413,13 +415,19 @@ def collective(k: Kitchen, x: Any, y: Any, n: int, body: Callable) -> Any:
     def row(a: Any) -> Any:
         """Mix a row with others."""
         value = body(a, y)
+        three = k.np.stack([value, a, y])
+        shuffled = lambda: k.lax.pshuffle(value, "rows", [2, 0, 1])  # noqa: E731
+        extent = lambda v: k.lax.pmax(v, "rows") - k.lax.pmin(v, "rows")  # noqa: E731
         return [
             lambda: value - k.lax.psum(a, "rows") * 0.2,
             lambda: k.lax.ppermute(value, "rows", [(0, 1), (1, 2), (2, 0)]) * a,
             lambda: value * k.lax.pmean(value, "rows"),
             lambda: k.np.sum(k.lax.all_gather(value, "rows"), 0) * 0.3,
-            lambda: value + k.lax.axis_index("rows").astype(value.dtype),
-        ][n % 5]()
+            lambda: value / k.lax.axis_size("rows") + k.lax.axis_index("rows").astype(value.dtype),
+            lambda: k.np.sum(k.lax.all_to_all(three, "rows", 0, 0, tiled=True), 0) * a,
+            lambda: k.lax.psum_scatter(three, "rows") * 0.3,
+            lambda: shuffled() + extent(k.lax.stop_gradient(k.np.real(a))) * 0.1,
+        ][n]()
 
     return k.np.sum(k.jax.vmap(row, axis_name="rows")(k.np.stack([x, y, x * y])), 0)
 
