@@ -655,7 +655,7 @@ def _with_flag(region: Region, block: Block) -> tuple[Store, ...]:
     if first.guard is None or region.vector_var not in first.guard.free:
         return ()
     alike = itertools.takewhile(lambda x: isinstance(x, Store) and x.guard is first.guard, rest)
-    return (first, *alike)
+    return (first, *(store for store in alike if isinstance(store, Store)))
 
 
 def _conflicts(store: Store, loop: Loop) -> bool:

@@ -59,3 +59,13 @@ def test_top_k_passes_over_no_block_that_has_better_elements(size, order):
     expected = np.argsort(-np.where(np.isnan(x), np.inf, x), kind="stable")[:7]
     np.testing.assert_array_equal(expected, places)
     np.testing.assert_array_equal(x[expected], values)
+
+
+@pytest.mark.parametrize("k", [65, 500, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16"])
+def test_many_of_a_line_are_the_first_of_a_stable_sort_downwards(dtype, k):
+    x = np.random.default_rng(k).integers(-99, 99, (2, 1000)).astype(dtype)
+    places = np.stack([np.argsort(-line.astype(int), kind="stable") for line in x])[:, :k]
+    values, found = topk.top_k(x, k)
+    np.testing.assert_array_equal(places, np.asarray(found))
+    np.testing.assert_array_equal(np.take_along_axis(x, places, 1), np.asarray(values))
