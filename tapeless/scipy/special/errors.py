@@ -182,27 +182,27 @@ def _quantile(p: Value) -> Value:
 
 def _ndtri(p: Value) -> Value:
     """Return the inverse of the normal distribution function: infinite at the ends, NaN outside."""
-    ends = jnp.where(
-        p == 0,
-        -jnp.inf,
-        jnp.where(
-            p == 1,
-            jnp.inf,
-            jnp.nan,
-        ),
-    )
     is_inside = (p > 0) & (p < 1)
-    return jnp.where(
+    safe = jnp.where(
         is_inside,
-        _quantile(
-            jnp.where(
-                is_inside,
-                p,
-                0.5,
-            )
-        ),
-        ends,
+        p,
+        0.5,
     )
+    # Nothing is added inside: a choice between the quantile and the ends would take rows apart.
+    ends = jnp.where(
+        is_inside,
+        0.0,
+        jnp.where(
+            p == 0,
+            -jnp.inf,
+            jnp.where(
+                p == 1,
+                jnp.inf,
+                jnp.nan,
+            ),
+        ),
+    )
+    return _quantile(safe) + ends
 
 
 _erfcinv_function = wide_function(
