@@ -302,7 +302,8 @@ class KernelBuilder(WatchNodes):
         flags = self.watched_by_reductions(element, (), ())
         self.end_nest()
         self._blocks[-1].extend((Store(buffer, self.affine(0), element), *flags))
-        self.flush()
+        if flags or not self._watches:  # else checks go on waiting for a loop
+            self.flush()
         self._version[buffer] = self.epoch
         return self.load(buffer, 0, after=max(self.epoch, self._scope_version))
 

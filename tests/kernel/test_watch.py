@@ -182,6 +182,16 @@ def test_the_check_of_what_a_loop_carries_has_no_loop_of_its_own() -> None:
     inner = [line for line in checked.as_text().splitlines() if line.startswith("  for ")]
     assert len(inner) == sum(line.startswith("  for ") for line in plain.splitlines()) == 1
 
+    def until(table: Any, places: Any) -> Any:
+        return jax.lax.while_loop(
+            lambda s: s[0] < 9, lambda s: (s[0] + 1, table[s[1]]), (0, places)
+        )
+
+    checked = jax.jit(until, compiler_options={"checks": "index"}).lower(*args).compile()
+    assert sum(line.startswith("  for ") for line in checked.as_text().splitlines()) == 1
+    with pytest.raises(IndexError, match="index 999 is(.|\n)*in iteration 3 of the loop"):
+        checked(args[0].at[2].set(999).at[:2].set([1, 2]), args[1])
+
 
 def test_checks_of_two_carries_that_change_places() -> None:
     def swap(k: Any, state: Any) -> Any:
