@@ -72,7 +72,7 @@ def lower_jaxpr(
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
-    body = in_blocks(b, keep_recent(b, reroll(b, branch_on_choices(b, rows))))
+    body = in_blocks(b, keep_recent(b, reroll(b, branch_on_choices(b, rows))), outputs)
     program = buffers.assemble(
         name,
         inputs,

@@ -150,3 +150,21 @@ def test_small_programs_are_left_alone(monkeypatch):
     x = drawn(5001)
     got = jax.jit(lambda x: lax.associative_scan(lambda a, b: a * 0.25 + b, x))(x)
     assert got.shape == x.shape
+
+
+def test_results_of_a_loop_are_stored_though_its_body_runs_in_blocks():
+    draw = np.random.default_rng(0)
+    xs = draw.normal(size=(50, 32, 64)).astype(np.float32)
+    w, u = (draw.normal(size=(size, 128)).astype(np.float32) / 20 for size in (64, 128))
+
+    def states(xs, w, u):
+        def step(h, x):
+            h = jnp.tanh(x @ w + h @ u)
+            return h, h
+
+        return jax.lax.scan(step, jnp.zeros((32, 128)), xs)[1]
+
+    wanted = [np.zeros((32, 128))]
+    for x in xs:
+        wanted.append(np.tanh(x @ w + wanted[-1] @ u))
+    np.testing.assert_allclose(jax.jit(states)(xs, w, u), wanted[1:], atol=1e-4)
