@@ -27,7 +27,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -57,7 +57,9 @@ from tapeless.kernel.nodes import Nodes
 __all__ = ["in_blocks"]
 
 LARGE = 1 << 20  # bytes that a group touches; less stays in the cache
-BLOCK = 1 << 15  # bytes that a block touches
+BLOCK = 5 << 12  # bytes that a block touches
+WORK = 1 << 12  # operations of a block that the processor begins before the one before has ended
+LANES = 16  # of which a block has a multiple
 RATIO = 16  # of the sizes of nests in a group, at most
 WORTH = 8  # times as many bytes may a group touch as its temporaries take
 OFTEN = 4  # blocks
@@ -71,7 +73,7 @@ def in_blocks(nodes: Nodes, body: Block, outside: Collection[Buffer] = ()) -> Bl
     outside: buffers that other statements use, or the caller.
     """
     touched = [buffers_of((statement,)) for statement in body]
-    if sum(_n_bytes(buffer) for buffer in set().union(*touched)) < LARGE:
+    if _total(set().union(*touched)) < LARGE:
         return body
     users = Counter(buffer for buffers in touched for buffer in buffers)
     result: list[Statement] = []
@@ -108,6 +110,11 @@ def _inside(
 def _n_bytes(buffer: Buffer) -> int:
     """Return the size of a buffer."""
     return buffer.size * buffer.dtype.itemsize
+
+
+def _total(buffers: Iterable[Buffer]) -> int:
+    """Return the size of buffers together."""
+    return sum(map(_n_bytes, buffers))
 
 
 @dataclass(slots=True, eq=False)
@@ -205,8 +212,10 @@ def _items(
     touched = [buffers_of((statement,)) for statement in body] if groups else []
     for group in groups:
         _make_again(group, groups, body, touched)
+    groups = [group for group in groups if _total(group.written | group.read) >= LARGE]
+    layouts: list[Layout | None] = []
     while groups:
-        layouts = [_layout(group, groups, body, outside) for group in groups]
+        layouts = [_layout(group, groups, touched, outside) for group in groups]
         if all(layouts):
             break
         kept = []
@@ -219,9 +228,8 @@ def _items(
         groups = kept
     items: list[Block] = []
     position = 0
-    for group in groups:
+    for group, layout in zip(groups, layouts if groups else (), strict=True):
         items += [(statement,) for statement in body[position : group.first]]
-        layout = _layout(group, groups, body, outside)
         assert layout is not None, "groups without one were left out"
         items.append((write_blocks(nodes, layout),))
         position = group.places.stop
@@ -368,28 +376,63 @@ def _set_rates_before(
 def _layout(
     group: _Group,
     groups: Sequence[_Group],
-    body: Block,
+    touched: Sequence[set[Buffer]],
     outside: Collection[Buffer],
 ) -> Layout | None:
     """Return what a block of a group consists of; None if it is not to run in blocks."""
     nests = [*group.again, *group.nests]
-    loops = [nest for nest in nests if nest.var is not None]
     made_again = _made_by(group.again)
     written = group.written | made_again
-    private = made_again | _used_here_only(group, groups, body, outside)
+    private = made_again | _used_here_only(group, groups, touched, outside)
+    total = _total(written.union(*(nest.takes for nest in nests)))
+    later = set(outside).union(*touched[group.places.stop :])
+    if WORTH * _total(private) < total or _needs_more(group, private, later):
+        return None
+    loops = [nest for nest in nests if nest.var is not None]
     units = _units({x: group.rates[x] for x in (*loops, *written)})
-    total = sum(map(_n_bytes, written.union(*(nest.takes for nest in nests))))
     n_units = max(-(-nest.extent // units[nest]) for nest in loops)
-    size = max(1, BLOCK * n_units // max(total, 1))
-    size -= size % 16 if size > 32 else 0
+    size = _size(loops, n_units, total)
     count = -(-n_units // size)
-    saved = sum(map(_n_bytes, private))
-    held = sum(_n_bytes(buffer) for buffer in written - private if buffer.space == "temp")
-    if total < LARGE or WORTH * saved < total or held > saved or count < OFTEN:
+    if count < OFTEN:
         return None
     shares = {x: size * unit for x, unit in units.items()}
     layout = Layout(nests, shares, private, written, count)
     return layout if _is_regular(layout) and _find_spans(layout) else None
+
+
+def _size(
+    loops: Sequence[Nest],
+    n_units: int,
+    n_bytes: int,
+) -> int:
+    """Return how many units a block has: few if they are little work, else what a cache holds.
+
+    Then one block waits for memory while the next one computes.
+    """
+    costs = Costs()
+    work = sum(costs.statement(nest.statement) for nest in loops)
+    size = int(WORK * n_units / work)
+    if size < LANES:
+        size = max(1, BLOCK * n_units // n_bytes)
+    return size - size % LANES if size > LANES else size
+
+
+def _needs_more(
+    group: _Group,
+    private: Collection[Buffer],
+    later: Collection[Buffer],
+) -> bool:
+    """Tell whether blocks need more memory than nests: what they touch lives from first to last."""
+    touched = [nest.takes | nest.makes for nest in group.nests]
+    temporaries = {b for b in set().union(*touched) if b.space == "temp"}
+    most = 0
+    for number, buffers in enumerate(touched):
+        before = _made_by(group.nests[: number + 1]) | (temporaries - group.written)
+        after = buffers.union(later, *touched[number:])
+        most = max(most, _total(temporaries & before & after))
+    again = set().union(*(nest.takes for nest in group.again))
+    held = temporaries | {b for b in again if b.space == "temp"}
+    return _total(held.difference(private)) > most
 
 
 def _units(rates: dict[Nest | Buffer, Fraction]) -> dict[Nest | Buffer, int]:
@@ -429,20 +472,20 @@ def _is_regular(layout: Layout) -> bool:
 def _used_here_only(
     group: _Group,
     groups: Sequence[_Group],
-    body: Block,
+    touched: Sequence[set[Buffer]],
     outside: Collection[Buffer],
 ) -> set[Buffer]:
     """Return the temporaries that nothing outside of a group touches."""
     found = {buffer for buffer in group.written if buffer.space == "temp"}
     found = {buffer for buffer in found if group.rates[buffer] > 0}.difference(outside)
-    alone = set(range(len(body)))
+    alone = set(range(len(touched)))
     for other in groups:
         alone.difference_update(other.places)
         if other is group:
             continue
         used = _made_by(other.nests).union(*(nest.takes for nest in (*other.again, *other.nests)))
         found -= used - _made_by(other.again)
-    return found.difference(*(buffers_of((body[number],)) for number in alone))
+    return found.difference(*(touched[number] for number in alone))
 
 
 def _find_spans(layout: Layout) -> bool:

@@ -9,6 +9,8 @@ import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless import lax
 from tapeless.compiler import levels
+from tapeless.compiler.lower import lower_jaxpr
+from tapeless.compiler.plan import Costs
 
 LONG = 300_001
 
@@ -129,6 +131,40 @@ def test_temporaries_of_long_scans_are_small():
     compiled = jax.jit(lambda x: lax.associative_scan(fading, x)).lower(x).compile()
     np.testing.assert_array_equal(compiled(x), expected(x))
     assert compiled.memory_analysis().temp_size_in_bytes < x.nbytes // 3
+
+
+def test_gradients_of_long_scans_need_no_more_memory_in_blocks(monkeypatch):
+    def loss(x):
+        """Return a number that depends on all of a scan."""
+        return jnp.sum(lax.associative_scan(jnp.add, x) ** 2)
+
+    program = jax.make_jaxpr(jax.grad(loss))(drawn(LONG)).jaxpr
+    in_blocks = lower_jaxpr(program).arena_size
+    monkeypatch.setattr(levels, "LARGE", 1 << 60)
+    assert in_blocks <= lower_jaxpr(program).arena_size
+
+
+def test_blocks_of_little_work_are_short(monkeypatch):
+    made = []
+    write = levels.write_blocks
+
+    def noted(nodes, layout):
+        made.append(layout)
+        return write(nodes, layout)
+
+    monkeypatch.setattr(levels, "write_blocks", noted)
+
+    def work_of_blocks(combine, *arrays):
+        """Return the operations of a block of the last levels."""
+        made.clear()
+        program = jax.make_jaxpr(lambda *xs: lax.associative_scan(combine, xs))(*arrays)
+        lower_jaxpr(program.jaxpr)
+        layout, costs = made[-1], Costs()
+        return sum(costs.statement(n.statement) for n in layout.nests if n.var) / layout.count
+
+    x = drawn(LONG)
+    assert work_of_blocks(lambda x, y: [x[0] + y[0]], x) < levels.WORK
+    assert work_of_blocks(linear, x, x) > 2 * levels.WORK
 
 
 def test_what_is_read_again_later_is_stored_as_a_whole(small_blocks):
