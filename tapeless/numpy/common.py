@@ -15,7 +15,7 @@ arrays: they cost nothing eagerly and are printed in place in programs.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -300,9 +300,12 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
     if isinstance(x, int) and not isinstance(x, (bool, np.generic)):
         _check_fits(x)
     if weak_type:
-        scalar = dtypes.scalar_type_of(dtype)
-        if kind in _PYTHON_SCALARS and dtypes.python_scalar_dtype(scalar) == dtype:
-            return x if kind is scalar else scalar(x)
+        if kind in _PYTHON_SCALARS:
+            if dtypes.python_scalar_dtype(kind) == dtype:
+                return x
+            scalar = dtypes.scalar_type_of(dtype)
+            if dtypes.python_scalar_dtype(scalar) == dtype:
+                return scalar(x)
         return conversion.convert(x, dtype, weak_type)
     if type(x) is np.ndarray:
         if x.dtype == dtype:
@@ -436,12 +439,25 @@ def _operands(fun_name: str, args: Sequence[Any]) -> list[Value]:
     return values
 
 
+def _brought_together(
+    fun_name: str, args: Sequence[Any], promote: Callable[..., list[Value]]
+) -> list[Value]:
+    """Return checked arguments of one rank, of the dtype to which `promote` brings them.
+
+    Python's numbers of one kind need no checks; the dtype of floating ones is every function's.
+    """
+    kind = type(args[0])
+    if kind in _PYTHON_SCALARS and len(set(map(type, args))) == 1:
+        return [as_value(arg) for arg in args] if kind is float else promote(*args)
+    return promote_shapes(fun_name, *promote(*_operands(fun_name, args)))
+
+
 def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one dtype and one rank."""
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN:
         return args
-    return promote_shapes(fun_name, *promote_dtypes(*_operands(fun_name, args)))
+    return _brought_together(fun_name, args, promote_dtypes)
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -449,7 +465,7 @@ def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN and aval.dtype != np.bool_:
         return args
-    return promote_shapes(fun_name, *promote_dtypes_numeric(*_operands(fun_name, args)))
+    return _brought_together(fun_name, args, promote_dtypes_numeric)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -457,7 +473,7 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _INEXACT:
         return args
-    return promote_shapes(fun_name, *promote_dtypes_inexact(*_operands(fun_name, args)))
+    return _brought_together(fun_name, args, promote_dtypes_inexact)
 
 
 def strong_args_inexact(name: str, *args: Any) -> list[Value]:

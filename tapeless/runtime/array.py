@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tapeless import dtypes
@@ -402,10 +401,11 @@ def as_array(x: Any) -> Array:
     if isinstance(x, (np.ndarray, np.generic)):
         return array_from_numpy(x)
     if isinstance(x, (bool, int, float, complex)):
-        dtype = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
+        aval = typeof(x)
         if isinstance(x, int) and not isinstance(x, bool):
-            x = _checked_int(x, dtype)
-        return array_from_numpy(np.asarray(x, dtype), not isinstance(x, bool))
+            x = _checked_int(x, aval.dtype)
+        data = _own_bytes(np.asarray(x, aval.dtype))
+        return Array(aval, data, memory.bytes_address(data))
     aval = typeof(x)  # raises TypeError for what is no value at all
     if hasattr(x, "__array__"):  # of a type that a library entered
         return array_from_numpy(np.asarray(x))
@@ -414,7 +414,7 @@ def as_array(x: Any) -> Array:
 
 def _checked_int(x: int, dtype: np.dtype) -> int:
     """Return `x`, or raise OverflowError if it does not fit."""
-    if not ml_dtypes.iinfo(dtype).min <= x <= ml_dtypes.iinfo(dtype).max:
+    if x >> (8 * dtype.itemsize - 1) not in (0, -1):
         raise OverflowError(
             "An overflow was encountered while parsing an argument to a jitted computation, "
             f"whose value is {x}."

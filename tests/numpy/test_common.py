@@ -168,3 +168,25 @@ def test_operators_of_libraries_neither_warn_nor_raise(one):
             found = function(one)
         assert found.dtype == jnp.asarray(one).dtype and jnp.isinf(found).all()
     assert jnp.isinf(jax.jit(lambda: jax.scipy.special.logit(one))()).all()
+
+
+@pytest.mark.parametrize("name", PROMOTIONS)
+@pytest.mark.parametrize("numbers", [(2.0,), (2.0, -0.0), (2,), (2, 3), (1j,)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_numbers_of_python_alone_are_arrays_of_their_own_kind(name, numbers, wide):
+    with jax.enable_x64(wide):
+        values = getattr(common, name)("f", *numbers)
+        kind = type(numbers[0])
+        if kind is int and name == "promote_args_inexact":
+            kind = float
+        assert [each.dtype for each in values] == [jnp.zeros((), kind).dtype] * len(numbers)
+        assert [each.item() for each in values] == list(numbers)
+        assert all(isinstance(each, jax.Array) and each.weak_type for each in values)
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**70])
+def test_integers_that_do_not_fit_are_refused(number):
+    for call in (lambda: jnp.add(number, 1), lambda: jnp.asarray(number), lambda: jnp.sin(number)):
+        with pytest.raises(OverflowError, match=str(number)):
+            call()
+    assert jnp.add(2**31 - 1, 0) == 2**31 - 1 and jnp.asarray(-(2**31)).item() == -(2**31)
