@@ -6,15 +6,16 @@ combined at the end. In a region whose lanes stand for an outer variable, each l
 itself in a loop. Anything else, and every reduction whose combination is a function, goes step by
 step in index order.
 
-Sums are more accurate than naive ones: the lanes are partial sums, and after every `_BLOCK` steps
-they are added to a second level of totals. The order of additions depends on extents and on the
-width of the machine's registers, never on the number of threads. Narrow floats accumulate in
-float32 and are rounded once.
+Errors of long sums grow with the logarithm of their length, as those of pairwise sums do. Each lane
+adds runs of `_RUN` terms, runs of `_RUN` totals of these, and so on: a nest of loops, one for each
+level, around one copy of what computes a term. The totals of chunks are added in the same way, and
+the lanes halves first. The order of additions depends on extents and on the width of the machine's
+registers, never on the number of threads. Narrow floats accumulate in float32 and are rounded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -32,13 +33,16 @@ from tapeless.kernel.ir import Affine, Buffer, Load, Op, Reduce, Scalar
 
 __all__ = ["emit_reduce", "tail_mask"]
 
-_BLOCK = 256
+_RUN = 16
+_STRETCH = 256  # steps between polls; chunks are made of so many
 _UNROLLED = 8
 _AHEAD = 8  # rows
 _FAR = 1 << 10  # bytes between rows that no stream of the processor follows
 _LINE = 64
 _POLLED = 1 << 16
 _FLOAT32 = format_of(np.dtype(np.float32))
+
+_More = Callable[[Region, list[str]], list[str]]  # what folds one more position
 
 
 def emit_reduce(
@@ -150,38 +154,51 @@ class _Fold:
         start: str,
         steps: int,
     ) -> list[str]:
-        """Fold `steps` positions from `start` on into `totals`; long sums go in blocks."""
-        if self.combine != "add" or self.form.kind != "float" or steps < 2 * _BLOCK:
-            return self._run_range(region, totals, start, steps)
-        n_blocks, rest = divmod(steps, _BLOCK)
-        counter = Counter(region, start)
-        before = [counter.carry(self.kind, total) for total in totals]
-        inside, length = counter.region, _BLOCK * self.step
-        part = self._run_range(inside, self.start(), counter.index, _BLOCK)
-        after = self.combined(inside, before, part, self.lanes)
-        emit_poll(inside, _BLOCK * self.lanes)
-        middle = add(region, start, str(n_blocks * length))
-        counter.close(middle, length, after)
-        if not rest:
-            return after
-        part = self._run_range(region, self.start(), middle, rest)
-        return self.combined(region, after, part, self.lanes)
+        """Fold `steps` positions from `start` on into `totals`; long sums go in runs of runs."""
 
-    def _run_range(
+        def more(inside: Region, totals: list[str]) -> list[str]:
+            """Fold one more position."""
+            texts = self.elements(inside)
+            self._prefetch(inside)
+            return self.combined(inside, totals, texts, self.lanes)
+
+        stop = add(region, start, str(steps * self.step))
+        return self._runs(region, totals, start, stop, self._spans(steps, self.step), more)
+
+    def _spans(self, steps: int, step: int) -> list[int]:
+        """Return how long runs are at each level, in positions: the longest first, a step last."""
+        spans = [step]
+        if self.combine == "add" and self.form.kind == "float":
+            while steps * step > 2 * _RUN * spans[0]:
+                spans.insert(0, _RUN * spans[0])
+        return spans
+
+    def _runs(
         self,
         region: Region,
         totals: list[str],
         start: str,
-        steps: int,
+        stop: str,
+        spans: Sequence[int],
+        more: _More,
     ) -> list[str]:
-        """Fold in one loop."""
-        counter = Counter(region, start, var=self.reduce.var, lanes=self.step)
+        """Fold positions into `totals`: runs of the longest span, each from nothing, in order."""
+        span, inner = spans[0], spans[1:]
+        var = None if inner else self.reduce.var
+        counter = Counter(region, start, var=var, lanes=1 if inner else span)
         before = [counter.carry(self.kind, total) for total in totals]
-        texts = self.elements(counter.region)
-        self._prefetch(counter.region)
-        after = self.combined(counter.region, before, texts, self.lanes)
-        stop = add(region, start, str(steps * self.step))
-        counter.close(stop, self.step, after)
+        inside = counter.region
+        if inner:
+            behind = add(inside, counter.index, str(span))
+            inside.declare("llvm.smin.i64", "i64 (i64, i64)")
+            end = inside.emit(f'call i64 @"llvm.smin.i64"(i64 {behind}, i64 {stop})')
+            run = self._runs(inside, self.start(), counter.index, end, inner, more)
+            after = self.combined(inside, before, run, self.lanes)
+        else:
+            after = more(inside, before)
+        if span == _STRETCH * self.step:
+            emit_poll(inside, _STRETCH * self.lanes)
+        counter.close(stop, span, after)
         return after
 
     def _prefetch(self, region: Region) -> None:
@@ -222,7 +239,7 @@ class _Fold:
         Each chunk stores its partial results, and the chunks are combined in order.
         """
         weight = total_weight(survey(self.reduce.elements))
-        length = chunk_length(steps, steps * weight * self.lanes, _BLOCK)
+        length = chunk_length(steps, steps * weight * self.lanes, _STRETCH)
         if length is None or region.function.outer is not None:
             return self.run(region, self.start(), "0", steps)
         n_chunks = steps // length
@@ -251,16 +268,17 @@ class _Fold:
         n_chunks: int,
     ) -> list[str]:
         """Combine the partial results of all chunks, in order."""
-        counter = Counter(region, "0")
-        inside = counter.region
-        before = [counter.carry(self.kind, total) for total in self.start()]
-        shares = []
-        for number in range(len(before)):
-            place = self._place(inside, parts, counter.index, number)
-            shares.append(inside.emit(f"load {self.kind}, ptr {place}, align 4"))
-        after = self.combined(inside, before, shares, self.lanes)
-        counter.close(str(n_chunks), 1, after)
-        return after
+
+        def more(inside: Region, totals: list[str]) -> list[str]:
+            """Add the next chunk's."""
+            shares = []
+            for number in range(len(totals)):
+                place = self._place(inside, parts, inside.position, number)
+                shares.append(inside.emit(f"load {self.kind}, ptr {place}, align 4"))
+            return self.combined(inside, totals, shares, self.lanes)
+
+        spans = self._spans(n_chunks, 1)
+        return self._runs(region, self.start(), "0", str(n_chunks), spans, more)
 
     def _place(
         self,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -74,6 +77,62 @@ def test_sums_are_more_accurate_than_naive_ones(length: int) -> None:
     source = np.random.default_rng(3).random(length).astype(F32)
     exact = source.astype(F64).sum()
     assert abs(whole(source, "add", 0.0) - exact) / exact < 4e-7
+
+
+def bound(n_terms: int, dtype: np.dtype) -> float:
+    """The most that a sum in pairs is wrong, relative to the sum of magnitudes."""
+    return math.log2(n_terms) * np.finfo(dtype).eps / 2
+
+
+@named("dtype", [F32, F64])
+@named("length", [33, 513, 8192, 8193, 1_000_003, 10_000_000])
+def test_errors_of_sums_grow_as_those_of_pairs(dtype: np.dtype, length: int) -> None:
+    """Equal terms are the worst case: all additions of a run are rounded the same way."""
+    source = np.full(length, 0.1, dtype)
+    exact = Fraction(float(source[0])) * length
+    result = Fraction(float(whole(source, "add", 0.0)))
+    assert abs(result - exact) / exact < bound(length, dtype)
+
+
+@named("shape", [(100_000, 5), (1_000_000, 3), (3, 100_000), (40_000, 40)])
+def test_errors_of_sums_of_rows_and_columns(shape: tuple[int, int]) -> None:
+    work, (n, m) = Work(), shape
+    x = work.input(np.full(shape, 0.1, F32))
+    i, j, k, row = (work.index(name, size) for name, size in zip("ijkl", (n, m, m, n), strict=True))
+    rows, columns = work.output((n,), F32), work.output((m,), F32)
+    along_row = work.fold("add", work.get(x, i, k), k, m, 0.0)
+    along_column = work.fold("add", work.get(x, row, j), row, n, 0.0)
+    work.body.append(Loop(i, n, (work.put(rows, (i,), along_row),)))
+    work.body.append(Loop(j, m, (work.put(columns, (j,), along_column),)))
+    for results, size in zip(work.run(), (m, n), strict=True):
+        exact = float(F32.type(0.1)) * size
+        assert np.abs(results.astype(F64) / exact - 1).max() < bound(size, F32)
+
+
+@named("length", [31, 32, 33, 47, 512, 513, 527, 4097, 8191, 8192, 8193, 9000])
+@named("columns", [1, 3, 40])
+def test_every_term_of_a_nest_of_runs_counts_once(length: int, columns: int) -> None:
+    """The sums are of whole numbers, which are exact."""
+    work = Work()
+    source = numbers(length, columns, dtype=I64) % 64 - 32
+    x = work.input(source.astype(F32))
+    j, k = work.index("j", columns), work.index("k", length)
+    y = work.output((columns,), F32)
+    total = work.fold("add", work.get(x, k, j), k, length, 3.0)
+    work.body.append(Loop(j, columns, (work.put(y, (j,), total),)))
+    np.testing.assert_array_equal(work.run()[0], source.sum(0) + 3)
+
+
+def test_what_computes_a_term_is_written_once() -> None:
+    """The runs of all levels share one loop over terms."""
+    work = Work()
+    x, k = work.input(np.ones(100_003, F64)), work.index("k", 100_003)
+    y = work.output((), F64)
+    root = work.op("sqrt", work.get(x, k))
+    work.body.append(work.put(y, (), work.fold("add", root, k, 100_003, 0.0)))
+    text = work.emit(host_target()).text
+    calls = [line for line in text.splitlines() if "call" in line and "sqrt" in line]
+    assert len(calls) == 2  # the other one is for the part of a vector at the end
 
 
 def test_narrow_floats_accumulate_in_float32() -> None:

@@ -1,5 +1,8 @@
 """Reductions are NumPy's, in the dtypes of JAX."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -63,6 +66,53 @@ def test_dtypes(name, dtype, expected):
 def test_short_floats_are_added_up_in_float32():
     assert jnp.sum(jnp.ones(4096, "float16")) == 4096
     assert jnp.mean(jnp.full(4096, 3, "bfloat16")) == 3
+
+
+LONG = 1_000_000
+LONG_SUMS = {
+    "sum": (jnp.sum, LONG),
+    "mean": (jnp.mean, 1),
+    "reduce_sum": (lambda x: jax.lax.reduce_sum(x, (0,)), LONG),
+    "reduce": (lambda x: jax.lax.reduce(x, x.dtype.type(0), jax.lax.add, (0,)), LONG),
+    "of products": (lambda x: jnp.sum(x * (x / x)), LONG),
+    "in a loop": (
+        lambda x: jax.lax.fori_loop(0, 2, lambda _, c: jnp.sum(x + 0 * c), x.dtype.type(0)),
+        LONG,
+    ),
+    "strided": (lambda x: jnp.sum(x.reshape(-1, 2)[:, 1]), LONG // 2),
+    "of columns": (lambda x: jnp.sum(x.reshape(-1, 4), axis=0)[1], LONG // 4),
+    "of rows": (lambda x: jnp.sum(x.reshape(4, -1), axis=1)[1], LONG // 4),
+    "vmap": (lambda x: jax.vmap(jnp.sum, 1)(x.reshape(-1, 5))[3], LONG // 5),
+    "complex": (lambda x: jnp.sum(jax.lax.complex(x, x)).imag, LONG),
+    "nansum": (jnp.nansum, LONG),
+    "average": (jnp.average, 1),
+    "trapezoid": (jnp.trapezoid, LONG - 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LONG_SUMS)
+def test_errors_of_long_sums_grow_as_those_of_pairs(name, dtype):
+    """Equal terms are the worst case: all additions of a run are rounded the same way."""
+    function, times = LONG_SUMS[name]
+    with jax.enable_x64(True):
+        x = np.full(LONG, 0.1, dtype)
+        exact = Fraction(float(x[0])) * times
+        unit = np.finfo(dtype).eps / 2
+        for call in (function, jax.jit(function)):
+            error = abs(Fraction(float(call(jnp.asarray(x)))) - exact) / exact
+            assert error < math.log2(LONG) * unit
+
+
+def test_sums_of_terms_of_both_signs_are_near_the_exact_sum():
+    x = np.random.default_rng(5).standard_normal(LONG).astype("float32")
+    bound = math.log2(LONG) * np.finfo("float32").eps / 2
+    rows = x.astype(float)
+    assert abs(float(jnp.sum(x)) - math.fsum(rows)) < bound * math.fsum(abs(rows))
+    squares = math.fsum(rows * rows)
+    assert abs(float(jnp.linalg.norm(x)) - math.sqrt(squares)) < bound * math.sqrt(squares)
+    variance = float(np.var(rows))
+    assert abs(float(jnp.var(x)) - variance) < 2 * bound * variance
 
 
 def test_integers_may_keep_their_dtype():
