@@ -12,8 +12,8 @@ a change of a flag never leaves a stale answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 
@@ -56,8 +56,8 @@ __all__ = [
     "dtype", "dtype_name", "extended", "finfo", "float0", "iinfo", "is_python_scalar",
     "is_supported", "is_weakly_typed", "issubdtype", "itemsize_bits", "key_dtype",
     "lattice_result_type", "number_dtype", "prng_key", "promote_types", "python_scalar_dtype",
-    "python_scalar_types", "result_type", "scalar_type_of", "short_dtype_name", "supports_inf",
-    "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
+    "python_scalar_types", "refusal_of", "result_type", "scalar_type_of", "short_dtype_name",
+    "supports_inf", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
 
 _BOOL, _HALVED = elements.BOOL, elements.HALVED
@@ -141,6 +141,24 @@ def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = False) -> 
         return dtype
     element = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
     return element if config.current.jax_enable_x64 else _HALVED.get(element, element)
+
+
+def refusal_of(kind: type) -> Callable[[object], NoReturn] | None:
+    """Return what raises for values of a subclass of a known type; None if they are welcome.
+
+    Masked arrays of NumPy are not: the elements would be taken without the mask.
+    """
+    if issubclass(kind, np.ndarray) and issubclass(kind, np.ma.MaskedArray):
+        return _refuse_masked
+    return None
+
+
+def _refuse_masked(value: object) -> NoReturn:
+    """Raise ValueError for a masked array."""
+    raise ValueError(
+        "numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() "
+        "to convert the value to a standard numpy array."
+    )
 
 
 def number_dtype(dtype: Dtype) -> np.dtype:

@@ -305,8 +305,8 @@ def _find_base(kind: type) -> AvalOf | None:
     """Find the entry of a base class, and remember it for the subclass."""
     for base in kind.__mro__[1:-1]:
         if base in aval_of_type:
-            aval_of_type[kind] = aval_of_type[base]
-            return aval_of_type[base]
+            aval_of_type[kind] = dtypes.refusal_of(kind) or aval_of_type[base]
+            return aval_of_type[kind]
     return None
 
 

@@ -463,3 +463,14 @@ def test_numbers_of_arguments_may_be_numpy_integers():
     assert f(2.0, 3) == 6
     with pytest.raises(TypeError):
         jax.jit(lambda x, n: x * n, static_argnums=1.5)
+
+
+@pytest.mark.parametrize(
+    "call", [jax.jit(lambda x: x), jax.grad(lambda x: x.sum()), jax.vmap(jax.numpy.sin)]
+)
+def test_masked_arrays_are_no_arguments(call):
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for _ in range(3):
+        with pytest.raises(ValueError, match="masked arrays are not supported"):
+            call(masked)
+    assert np.shape(call(masked.filled(0).astype(np.float32))) == (2,)

@@ -102,6 +102,15 @@ def test_effects_print_their_names():
     assert not CALLBACK.replayable
 
 
+def test_masked_arrays_are_refused_and_other_subclasses_are_not():
+    masked = np.ma.array(np.ones(3, np.float32), mask=[False, True, False])
+    for value in (masked, np.ma.masked, masked):
+        with pytest.raises(ValueError, match="masked arrays are not supported"):
+            typeof(value)
+    assert typeof(np.ones(3, np.float32).view(np.recarray)) is ROW
+    assert typeof(masked.filled(0)) is ROW
+
+
 @pytest.mark.parametrize("value", [2.0, np.float64(2), np.int64(2), 3, 1j, np.uint64(1)])
 def test_scalars_of_64_bits_are_typed_as_the_mode_says(value):
     narrow = typeof(value)
