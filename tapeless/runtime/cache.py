@@ -1,6 +1,7 @@
 """What keys a traced program, and where traced programs are kept.
 
-Programs are kept per function object, weakly, so that they are freed with it.  The key of one is
+Programs are kept per function object, weakly, so that they are freed with it; of one function, only
+the latest few thousand, since its static values may be different at every call.  The key of one is
 the tree of its arguments, their types, the static values, and what staging may read of the
 configuration.  When a function is traced again, `misses.py` tells which part of the key is new.
 """
@@ -20,11 +21,13 @@ from tapeless.runtime.captures import Snapshot
 from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
+from tapeless.util.cache import BoundedTable
 
 __all__ = ["TraceCache", "TracedProgram", "log_compilation"]
 
 logging = lazy.load("logging")
 misses = lazy.load("tapeless.runtime.misses")
+_MOST_PROGRAMS = 4096  # of one function
 
 
 class TracedProgram:
@@ -61,7 +64,7 @@ class TraceCache:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._tables: dict[int, tuple[Any, dict[Hashable, TracedProgram]]] = {}
+        self._tables: dict[int, tuple[Any, BoundedTable]] = {}
 
     def get(self, function: Callable, key: Hashable) -> TracedProgram | None:
         """Return the program of `function` under `key`, or None."""
@@ -88,8 +91,8 @@ class TraceCache:
                 reference = weakref.ref(function, forget)
             except TypeError:  # what cannot be referred to weakly is kept
                 reference = function
-            entry = self._tables[number] = (reference, {})
-        entry[1][key] = program
+            entry = self._tables[number] = (reference, BoundedTable(_MOST_PROGRAMS))
+        entry[1].put(key, program)
 
     def size(self, function: Callable) -> int:
         """Return how many programs of a function have been called."""

@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 
 import tapeless as jax
+from tapeless.runtime.cache import TraceCache
 
 jnp = jax.numpy
 
@@ -116,3 +117,18 @@ def test_a_hit_is_not_explained(caplog):
     with caplog.at_level(logging.WARNING), jax.explain_cache_misses(True):
         f(jnp.ones(2))
     assert not caplog.records
+
+
+def test_the_programs_of_one_function_are_bounded():
+    """Static values may be new at every call: the oldest programs go, the latest stay."""
+    own, other = (lambda x: x), (lambda x: -x)
+    cache = TraceCache()
+    program = jax.jit(own).trace(1.0)._traced
+    cache.put(other, "its own", program)
+    for number in range(5000):
+        cache.put(own, number, program)
+        program.is_called = True
+    assert cache.size(own) <= 4096
+    assert cache.get(own, 0) is None
+    assert cache.get(own, 4999) is program
+    assert cache.get(other, "its own") is program
