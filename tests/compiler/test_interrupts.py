@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -11,8 +12,11 @@ import pytest
 
 import tapeless as jax
 from tapeless import numpy as jnp
+from tapeless.compiler.emit import emit_program
+from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import host_target
 from tapeless.kernel.ir import Loop, Store, While
+from tapeless.kernel.sorters import SORTERS
 from tapeless.runtime import memory
 from tests.compiler.native import F32, I64, Work
 
@@ -143,6 +147,79 @@ def test_short_loops_do_not_poll() -> None:
     y = work.output((50,), I64)
     work.body.append(Loop(i, 50, (work.put(y, (i,), work.affine(i)),), independent=False))
     assert "tapeless_poll" not in work.emit(host_target()).needs
+
+
+def in_order(work: Work, extent: int, times: int = 1) -> None:
+    """A loop with a carried number that is multiplied by 3 so many times; it wraps around."""
+    state, zero = work.local((), I64), work.affine(0)
+    y, i = work.output((), I64), work.index("i", extent)
+    value = work.add(work.load(state, zero), work.affine(i))
+    for _ in range(times):
+        value = work.add(work.mul(value, 3), 1)
+    work.body += [
+        Store(state, zero, work.const(1, I64)),
+        Loop(i, extent, (Store(state, zero, value),), independent=False),
+        Store(y, zero, work.load(state, zero, after=1)),
+    ]
+
+
+def own_loops(text: str) -> list[str]:
+    """The blocks of a module that end with a branch to themselves: loops without a poll."""
+    pieces = re.split(r"^([\w.]+):$", text, flags=re.MULTILINE)
+    return [
+        body
+        for label, body in zip(pieces[1::2], pieces[2::2], strict=True)
+        if re.search(rf"br i1 %\S+, label %{re.escape(label)}, ", body)
+    ]
+
+
+@pytest.mark.parametrize(("times", "is_stretched"), [(1, True), (400, False)])
+def test_long_loops_of_short_iterations_poll_in_stretches(times: int, is_stretched: bool) -> None:
+    work = Work()
+    in_order(work, 100_000, times)
+    text = work.emit(host_target()).text
+    assert text.count("call i32 @tapeless_poll") == 1
+    assert any("mul" in body for body in own_loops(text)) == is_stretched
+
+
+@pytest.mark.parametrize("extent", [20_000, 40_000, 128 * 400, 128 * 400 + 1, 128 * 400 - 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_stretches_have_all_iterations(extent: int, reverse: bool) -> None:
+    """Each iteration writes at its own place where it comes in the order."""
+    work = Work()
+    state, zero = work.local((), I64), work.affine(0)
+    y, i = work.output((extent,), I64), work.index("i", extent)
+    body = (
+        Store(state, zero, work.add(work.load(state, zero), 1)),
+        work.put(y, (i,), work.load(state, zero, after=1)),
+    )
+    loop = Loop(i, extent, body, independent=False, reverse=reverse)
+    work.body += [Store(state, zero, work.const(0, I64)), loop]
+    assert "tapeless_poll" in work.emit(host_target()).needs
+    assert own_loops(work.emit(host_target()).text)
+    counts = np.arange(1, extent + 1)
+    np.testing.assert_array_equal(work.run()[0], counts[::-1] if reverse else counts)
+
+
+def test_loops_of_stretches_are_left(alarm: object) -> None:
+    work = Work()
+    in_order(work, 1 << 42)
+    native = work.compile()
+    alarm(0.2)
+    start = time.monotonic()
+    with pytest.raises(Alarm):
+        native.run(work.pointers())
+    assert time.monotonic() - start < 5.0
+
+
+def test_a_sorted_row_costs_what_its_own_length_says() -> None:
+    """Else the budget was gone with every row, and each of them polled."""
+    jaxpr = jax.jit(jnp.sort).trace(np.zeros((3000, 300), np.float32)).jaxpr.jaxpr
+    emitted = emit_program(lower_jaxpr(jaxpr), host_target())
+    if not any(symbol.startswith(SORTERS) for symbol in emitted.extras):
+        pytest.skip("rows are sorted by other means without wide vectors")
+    spent = [int(cost) for cost in re.findall(r"= sub nsw i64 %\S+, (\d+)", emitted.text)]
+    assert 0 < max(spent) < 1 << 16
 
 
 def test_rows_with_slices_stop_in_every_thread_and_give_their_memory_back(alarm: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import tapeless as jax
 import tapeless.extend as extend
 from tapeless.core.primitive import Primitive
 from tapeless.runtime.callrecords import CallRecord, load, record_key, save
-from tests.safety.children import run_program
+from tests.safety.children import ROOT, run_program
 
 jnp = jax.numpy
 X = np.ones(3, "float32")
@@ -31,6 +32,10 @@ value, slope = f(w, x)
 key = jax.random.normal(jax.random.key(0), (3,))
 print(value.tolist(), step(w, slope).tolist(), w.is_deleted(), key.tolist(), end=" ")
 print("tapeless.compiler.lower" in sys.modules, "tapeless.compiler.emit" in sys.modules)
+"""
+SHORT = """
+jax.jit(lambda x: x * 2)(np.ones(3, "float32"))
+print(jax.__file__, "tapeless.compiler.emit" in sys.modules)
 """
 ASKED = """
 compiled = jax.jit(lambda x: (jnp.sin(x) @ held, x), donate_argnums=0).lower(held).compile()
@@ -75,6 +80,29 @@ def test_lost_objects_are_made_again(tmp_path: Path) -> None:
         if not path.name.endswith(".call.o"):
             path.unlink()
     assert run(tmp_path / "cache")[:-2] == first
+
+
+def test_records_of_other_sources_are_not_used(tmp_path: Path) -> None:
+    """An upgrade of the package, or an edit of its compiler, makes all records misses."""
+    package, source = tmp_path / "tapeless", ROOT / "tapeless"
+    for folder in ("", "compiler"):
+        (package / folder).mkdir()
+        for entry in (source / folder).iterdir():
+            if entry.name not in ("compiler", "lanes.py"):
+                (package / folder / entry.name).symlink_to(entry)
+    edited = package / "compiler" / "lanes.py"
+    shutil.copy2(source / "compiler" / "lanes.py", edited)
+
+    def hits() -> bool:
+        """Whether a process with this package emits nothing."""
+        paths = f"{tmp_path}:{ROOT}"
+        words = run(tmp_path / "cache", SHORT, PYTHONPATH=paths, PYTHONSAFEPATH="1")
+        assert words[0] == str(package / "__init__.py")
+        return words[1] == "False"
+
+    assert [hits(), hits()] == [False, True]
+    edited.write_text(edited.read_text() + "# edited\n")
+    assert not hits()
 
 
 def test_keys_depend_on_what_decides_the_code() -> None:
