@@ -59,6 +59,7 @@ __all__ = ["in_blocks"]
 LARGE = 1 << 20  # bytes that a group touches; less stays in the cache
 BLOCK = 5 << 12  # bytes that a block touches
 WORK = 1 << 12  # operations of a block that the processor begins before the one before has ended
+SHARE = 8  # times as many bytes touches the largest group, at most: text takes time to compile
 LANES = 16  # of which a block has a multiple
 RATIO = 16  # of the sizes of nests in a group, at most
 WORTH = 8  # times as many bytes may a group touch as its temporaries take
@@ -208,11 +209,13 @@ def _items(
     outside: Collection[Buffer],
 ) -> list[Block]:
     """Return the statements of a block: each alone, or as the loop over blocks of a group."""
-    groups = _groups(nodes, body)
-    touched = [buffers_of((statement,)) for statement in body] if groups else []
+    found = _groups(nodes, body)
+    touched = [buffers_of((statement,)) for statement in body] if found else []
+    sizes = [_total(group.written | group.read) for group in found]
+    least = max([LARGE, *(size // SHARE for size in sizes)])
+    groups = [group for group, size in zip(found, sizes, strict=True) if size >= least]
     for group in groups:
-        _make_again(group, groups, body, touched)
-    groups = [group for group in groups if _total(group.written | group.read) >= LARGE]
+        _make_again(group, found, body, touched)
     layouts: list[Layout | None] = []
     while groups:
         layouts = [_layout(group, groups, touched, outside) for group in groups]

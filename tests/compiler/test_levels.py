@@ -138,10 +138,29 @@ def test_gradients_of_long_scans_need_no_more_memory_in_blocks(monkeypatch):
         """Return a number that depends on all of a scan."""
         return jnp.sum(lax.associative_scan(jnp.add, x) ** 2)
 
-    program = jax.make_jaxpr(jax.grad(loss))(drawn(LONG)).jaxpr
+    program = jax.make_jaxpr(jax.grad(loss))(drawn(1_000_000)).jaxpr
     in_blocks = lower_jaxpr(program).arena_size
     monkeypatch.setattr(levels, "LARGE", 1 << 60)
     assert in_blocks <= lower_jaxpr(program).arena_size
+
+
+def test_longer_scans_have_no_more_loops_over_blocks(monkeypatch):
+    made = []
+    write = levels.write_blocks
+
+    def noted(nodes, layout):
+        made.append(layout)
+        return write(nodes, layout)
+
+    monkeypatch.setattr(levels, "write_blocks", noted)
+    counts = []
+    for n in (1_000_000, 16_000_000):
+        made.clear()
+        x = jax.ShapeDtypeStruct((n,), np.float32)
+        program = jax.make_jaxpr(lambda a, b: lax.associative_scan(linear, (a, b)))(x, x)
+        lower_jaxpr(program.jaxpr)
+        counts.append(len(made))
+    assert counts[1] <= counts[0]
 
 
 def test_blocks_of_little_work_are_short(monkeypatch):
