@@ -11,8 +11,8 @@ vector that is broadcast along columns is evaluated once per element of the resu
 vector broadcast along rows once per element of its own. A short last axis may be written out and
 does not count.
 
-Probes are cached by operation, types and parameters: a program of ten thousand equations has few
-kinds.
+Probes are cached by operation, types and parameters, unless these have functions: a program of ten
+thousand equations has few kinds.
 """
 
 from __future__ import annotations
@@ -132,7 +132,13 @@ def probe(
     outs: tuple[ShapedArray, ...],
     params: Mapping[str, Any],
 ) -> Probe:
-    """Find out about the operation `prim` on operands of the types `avals`."""
+    """Find out about the operation `prim` on operands of the types `avals`.
+
+    What is told of an operation that calls a function of the user is not kept: the function, and
+    all that it refers to, would live on.
+    """
+    if any(map(callable, params.values())):
+        return _probe(prim, avals, outs, params)
     try:
         key = (prim, avals, outs, tuple(sorted(params.items(), key=lambda item: item[0])))
         found = _cache.get(key)

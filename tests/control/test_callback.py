@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -143,3 +146,20 @@ def test_messages_go_to_the_log(caplog, capsys):
     run(lambda: jax.debug.log(ordered=True)("again {}", 3))
     assert caplog.messages == ["x is 2.0", "again 3"]
     assert capsys.readouterr().out == ""
+
+
+def test_functions_that_were_called_are_freed_with_their_programs():
+    class Doubled:
+        def __call__(self, x):
+            return 2 * x
+
+    def run(function):
+        shape = jax.ShapeDtypeStruct((3,), "float32")
+        return jax.jit(lambda x: jax.pure_callback(function, shape, x))(jax.numpy.ones(3))
+
+    function = Doubled()
+    reference = weakref.ref(function)
+    assert run(function).tolist() == [2.0, 2.0, 2.0]
+    del function
+    gc.collect()
+    assert reference() is None
