@@ -3,7 +3,8 @@
 `vmap(cond)` computes both sides for every row and selects. A side that is expensive, and that only
 the select needs, is put behind a branch: `rare(condition, side, 0)` computes the side only if
 some lane wants it. When the condition is known outside the inner loops, the branch is the same
-for a whole row and costs next to nothing: then one recipe is expensive enough.
+for a whole row and costs next to nothing: then one recipe is expensive enough. What is chosen for
+numbers that are not NaN is nearly always wanted, and stands behind no branch in the inner loops.
 
 A value and its derivative are chosen by the same condition: all sides of one condition are looked
 at together. The emitter hoists nothing out of a branch but other branches of its condition. So when
@@ -133,7 +134,7 @@ def _expensive_parts(
         part = tops[key]
         together = flag.free < part.free
         wanted = WORTH_A_JUMP if together else WORTH_A_BRANCH
-        if amount >= wanted:
+        if amount >= wanted and (together or not _is_usual(flag)):
             heavy[key] = part
     kept: dict[int, Scalar] = {}
     for key, part in reversed(heavy.items()):  # what others need comes first
@@ -141,6 +142,14 @@ def _expensive_parts(
         if flag.free <= part.free and below <= {*kept, key}:
             kept[key] = part
     return list(kept.values())
+
+
+def _is_usual(flag: Scalar) -> bool:
+    """Tell whether a condition is that a number is not NaN."""
+    wanted = "eq"
+    if isinstance(flag, Op) and flag.name == "not":
+        flag, wanted = flag.args[0], "ne"
+    return isinstance(flag, Op) and flag.name == wanted and flag.args[0] is flag.args[1]
 
 
 def _common_part(

@@ -22,7 +22,7 @@ import numpy as np
 from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.regions import Code, Function, Module, Region, Value
 from tapeless.compiler.target import Target
-from tapeless.compiler.values import Values
+from tapeless.compiler.values import SLOW, Values
 from tapeless.kernel.cheap import is_recipe
 from tapeless.kernel.graph import walk
 from tapeless.kernel.halves import HALVES
@@ -34,7 +34,6 @@ from tapeless.util.records import record, replace
 __all__ = ["call_recipe", "instructions", "slow_text"]
 
 _FLOAT32 = np.dtype(np.float32)
-_SLOW = "slow:"
 _INSTRUCTIONS = {"div": 4.0, "sqrt": 5.0, "rem": 8.0}
 _FLOAT_REMAINDER = 60.0  # a call of the C library for each lane
 
@@ -108,7 +107,7 @@ def call_recipe(region: Region, scalar: Op, args: Sequence[str], lanes: int) -> 
     signature = _Signature(scalar.name, scalar.dtype, _sources(scalar), lanes, module.target)
     symbol, kinds = signature.symbol(), signature.parameters()
     function = f'@"{symbol}"'
-    if scalar.name.startswith(_SLOW):
+    if scalar.name.startswith(SLOW):
         region.declare(symbol, "void ()")
         region.declare("tapeless_door", "ptr (ptr)")
         function = region.emit(f'call ptr @tapeless_door(ptr @"{symbol}")')
@@ -136,7 +135,7 @@ def _recipe_text(signature: _Signature) -> _Text:
     body, parameters, entry = _written(signature)
     if isinstance(body, Op) and body.name == "rare":
         wanted, _, fast = body.args
-        slow = Op(_SLOW + signature.name, parameters, body.dtype, body.free)
+        slow = Op(SLOW + signature.name, parameters, body.dtype, body.free)
         body = Op("rare", (wanted, slow, fast), body.dtype, body.free)
     return _function(signature, body, entry)
 
@@ -150,7 +149,7 @@ def slow_text(symbol: str, target: Target) -> str:
     name, kind, n_lanes = symbol.rsplit(".", 2)
     dtype, lanes = np.dtype(kind), int(n_lanes)
     signature = _Signature(name, dtype, (dtype,), lanes, target)
-    usual = replace(signature, name=signature.name.removeprefix(_SLOW))
+    usual = replace(signature, name=signature.name.removeprefix(SLOW))
     halved = lanes > 1 and 8 * lanes > signature.target.vector_bytes
     if halved:
         usual = replace(usual, lanes=lanes // 2)

@@ -45,7 +45,9 @@ from tapeless.kernel.graph import children, walk
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar, Store
 from tapeless.util.records import replace
 
-__all__ = ["Values", "operands", "raises_flag"]
+__all__ = ["SLOW", "Values", "operands", "raises_flag"]
+
+SLOW = "slow:"  # begins the names of what recipes seldom need
 
 
 def operands(scalar: Scalar) -> tuple[Scalar, ...]:
@@ -289,7 +291,9 @@ class Values:
         slow_text = self.lanes(branch, slow, lanes)
         chosen = branch.emit(f"select {flags} {wanted}, {kind} {slow_text}, {kind} {usual}")
         before = region.code.label
-        region.do(f"br i1 {some}, label %{entry}, label %{after}, !prof !0")
+        # Of other branches nobody knows; what is said to be seldom has its registers spilled.
+        seldom = ", !prof !0" if isinstance(slow, Op) and slow.name.startswith(SLOW) else ""
+        region.do(f"br i1 {some}, label %{entry}, label %{after}{seldom}")
         last = region.close_branch(branch, after)
         region.code.start_block(after)
         return region.emit(f"phi {kind} [{usual}, %{before}], [{chosen}, %{last}]")

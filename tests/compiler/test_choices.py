@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tapeless.compiler.emit import emit_program
 from tapeless.compiler.program import Program
+from tapeless.compiler.target import named_target
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import Op, Store
 from tests.compiler.programs import F32, aval, bind, broadcast, exp, lowered, run, statements, total
@@ -141,3 +143,33 @@ def test_a_part_of_the_row_is_behind_the_branch_of_what_needs_it() -> None:
     side = np.log(x) * np.tanh(x**x).sum(1, keepdims=True)
     want = np.where(flags[:, None], side, x)
     np.testing.assert_allclose(run(function, flags, x)[0], want, rtol=1e-5)
+
+
+def test_what_is_chosen_for_numbers_that_are_not_nan_is_computed() -> None:
+    def function(x: object) -> tuple:
+        """Return long functions: of what is not NaN, and of what is less than one."""
+        long = bind("pow", bind("abs", x), bind("exp", x, accuracy=None))
+        short = bind("neg", x)
+        other = bind("pow", bind("abs", x), bind("log", x, accuracy=None))
+        return (
+            bind("select_n", bind("ne", x, x), long, short),
+            bind("select_n", bind("lt", x, bind("neg", x)), other, short),
+        )
+
+    (part,) = rares(lowered(function, aval(50)))
+    inside = {node.name for node in walk((part,)) if isinstance(node, Op)}
+    assert {"pow", "log"} <= inside
+    assert "exp" not in inside
+
+
+def test_only_slow_ways_of_recipes_are_said_to_be_seldom() -> None:
+    def function(p: object, x: object) -> tuple:
+        """Choose, for each element, between x and a power of its sine."""
+        sine = bind("sin", x, accuracy=None)
+        return (bind("select_n", p, x, bind("pow", bind("abs", sine), sine)),)
+
+    program = lowered(function, aval(64, dtype=bool), aval(64))
+    assert len(rares(program)) == 1
+    lines = emit_program(program, named_target("x86-64-v4")).text.splitlines()
+    jumps = [lines[at + 1] for at, line in enumerate(lines) if "icmp ne i16 " in line]
+    assert sorted("!prof" in jump for jump in jumps) == [False, True]
