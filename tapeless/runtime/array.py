@@ -12,6 +12,7 @@ not be reused.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,24 @@ def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
     if isinstance(dtype, dtypes.ExtendedDtype):
         return (*aval.shape, *dtype.physical_shape), np.dtype(dtype.physical_dtype)
     return aval.shape, dtype
+
+
+class _Exporting(threading.local):
+    """What a signal's handler raised in `__buffer__` in this thread, and of which array.
+
+    NumPy drops whatever `__buffer__` raises, and asks `__array__` next: it raises it again.
+    """
+
+    dropped: tuple[Array, BaseException] | None = None
+
+    def raise_dropped(self, array: Array) -> None:
+        """Raise what was raised last, if it was for this array."""
+        dropped, self.dropped = self.dropped, None
+        if dropped is not None and dropped[0] is array:
+            raise dropped[1]
+
+
+_exporting = _Exporting()
 
 
 class Array(AnyArray):
@@ -203,6 +222,7 @@ class Array(AnyArray):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the elements as a NumPy array: a read-only view, unless a copy is needed."""
+        _exporting.raise_dropped(self)
         value = self._value
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
@@ -212,7 +232,13 @@ class Array(AnyArray):
 
     def __buffer__(self, flags: int) -> memoryview:
         """Return the memory, read-only, for Python's buffer protocol (from Python 3.12 on)."""
-        return memoryview(self._value)
+        try:
+            _exporting.dropped = None
+            return memoryview(self._value)
+        except BaseException as error:
+            if not isinstance(error, Exception):  # of a signal's handler
+                _exporting.dropped = self, error
+            raise
 
     def __dlpack__(self, **options: Any) -> Any:
         """Return a DLPack capsule over the same memory, or over a copy.

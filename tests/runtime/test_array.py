@@ -1,10 +1,14 @@
 """Arrays and the memory that they own."""
 
+import signal
+import sys
+
 import numpy as np
 import pytest
 
 import tapeless as jax
 import tapeless.numpy as jnp
+from tapeless.runtime import memory
 from tapeless.runtime.array import array_from_numpy
 
 
@@ -61,3 +65,22 @@ def test_scalars_of_subclasses_are_values(kind):
         for out in (f([x]), jnp.positive(x)):
             assert out.aval == f([kind(3)]).aval
             assert out == 3
+
+
+def test_what_a_handler_raises_while_numpy_asks_for_the_memory_arrives(monkeypatch):
+    """NumPy drops what the buffer protocol raises."""
+
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the handler has raised")
+
+    x, y = jnp.arange(3) + 1, jnp.arange(4) + 1
+    monkeypatch.setattr(memory, "view", interrupted)
+    protocol = (memoryview,) if sys.version_info >= (3, 12) else ()
+    for convert in (np.asarray, lambda x: np.add(x, np.ones(3)), *protocol):
+        with pytest.raises(KeyboardInterrupt):
+            convert(x)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(np.asarray(y), [1, 2, 3, 4])
+    np.testing.assert_array_equal(np.asarray(x), [1, 2, 3])
+    np.testing.assert_array_equal(x.__array__(), [1, 2, 3])
