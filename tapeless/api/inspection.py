@@ -195,7 +195,7 @@ def inspect(
     >>> import tapeless as jax
     >>> report = inspect(lambda x: (x @ x).sum())(jax.numpy.ones((64, 64)))
     >>> [kernel.kernel.kind for kernel in report.kernels]
-    ['call', 'loops']
+    ['loops', 'loops']
     >>> report.kernels[0].kernel.flops == 2 * 64**3
     True
     """

@@ -281,7 +281,8 @@ class _Writer:
             for load in loads_in(roots):
                 if load.buffer in self.homes:
                     home, place = self._home(load.buffer, load.index, block)
-                    changes[id(load)] = self.nodes.load(home, place, load.guard)
+                    guard = load.guard and replace(self.nodes, (load.guard,), changes)[0]
+                    changes[id(load)] = self.nodes.load(home, place, guard)
             index, value = replace(self.nodes, roots, changes) if changes else roots
             buffer, index = statement.buffer, self.nodes.affine(index)
             if buffer in self.homes:

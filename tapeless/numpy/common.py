@@ -229,6 +229,8 @@ def shape(a: Any) -> Shape:
 
 def _shape_of(name: str, a: Any) -> Shape:
     """Return the shape of an array-like, or of what has a shape; of lists with a warning."""
+    if isinstance(a, np.ndarray):  # masked ones too, which are refused elsewhere
+        return a.shape
     if is_arraylike(a):
         return typeof(value_of(a)).shape
     if hasattr(a, "shape"):

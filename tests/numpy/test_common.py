@@ -118,6 +118,8 @@ def test_lists_with_tracers_are_joined():
 
 
 def test_shape_of_what_has_a_shape():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    assert (jnp.shape(masked), jnp.ndim(masked), jnp.size(masked)) == ((2,), 1, 2)
     assert jnp.shape(jax.ShapeDtypeStruct((2, 3), "float32")) == (2, 3)
     assert jnp.size(np.zeros((2, 3)), 1) == 3
     with pytest.warns(DeprecationWarning, match="shape requires ndarray or scalar arguments"):
