@@ -259,13 +259,17 @@ def poly(seq_of_zeros: Any) -> Value:
     if n == 0:
         return ones((), dtype)
 
-    def step(a: Value, root: Value) -> tuple[Value, None]:
-        """Multiply by (x - root)."""
+    places = np.arange(n + 1, dtype=np.int32)
+
+    def step(a: Value, factor: tuple[Value, Value]) -> tuple[Value, None]:
+        """Multiply by (x - root); coefficients that stay are left out: an infinite root times 0."""
+        root, degree = factor
         moved = concatenate([zeros(1, dtype), get_item(a, slice(None, -1))])
-        return arithmetic.subtract(a, arithmetic.multiply(root, moved)), None
+        product = arithmetic.subtract(a, arithmetic.multiply(root, moved))
+        return where((places == 0) | (places > degree), a, product), None
 
     start: Any = zeros(n + 1, dtype)
-    return scan(step, start.at[0].set(1), x)[0]
+    return scan(step, start.at[0].set(1), (x, places[1:]))[0]
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Value:

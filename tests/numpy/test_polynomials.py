@@ -65,6 +65,11 @@ def test_polynomials_from_roots():
     np.testing.assert_allclose(jnp.poly(matrix).real, np.poly(matrix), rtol=1e-5)
 
 
+@pytest.mark.parametrize("roots", [[np.nan, 1], [1, np.inf], [np.inf, 2, 3], [np.inf, 0, 1]])
+def test_roots_that_are_not_finite_leave_the_leading_coefficient(roots):
+    check("poly", np.float32(roots))
+
+
 @pytest.mark.parametrize(
     "p", [[1, -3, 2], [0, 0, 1, -3, 2], [1, 0, 0], [2, -3, 0, 0], [1, 0, 1], [5], [0, 0]]
 )

@@ -191,7 +191,8 @@ def difference_of_arrays(x: np.ndarray, y: np.ndarray, signs: bool, coarse: str)
     room = limit * (finite.max() if finite.size else 0) / 10
     for a, b in ((p.real, q.real), (p.imag, q.imag)):
         with np.errstate(all="ignore"):
-            near = np.abs(a - b) <= room + limit * np.maximum(np.abs(b), np.abs(q))
+            size = np.where(np.isfinite(q), np.abs(q), np.abs(b))
+            near = np.isfinite(b) & (np.abs(a - b) <= room + limit * size)
         same = near | (a == b) | (np.isnan(a) & np.isnan(b))
         if not same.all():
             return f"{x[~same][:3]}, not {y[~same][:3]}"
