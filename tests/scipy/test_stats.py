@@ -239,3 +239,11 @@ def test_cauchy_densities_far_away_have_squares_that_overflow(dtype):
 def test_cauchy_densities_of_complex_numbers_are_the_formula():
     z = np.array([0.3 + 0.2j, 2 - 3j], "complex64")
     np.testing.assert_allclose(ours.cauchy.pdf(z), 1 / (np.pi * (1 + z * z)), rtol=1e-5)
+
+
+def test_pareto_of_complex_numbers_is_positive_zero_below_the_support():
+    z = np.array([0.2 + 0.3j, 0.5 - 1j, 2 + 1j], "complex64")
+    assert not np.signbit(np.asarray(ours.pareto.cdf(z, 2.0)).real).any()
+    np.testing.assert_allclose(
+        ours.pareto.logcdf(z, 2.0), stats.pareto.logcdf(z, 2.0), rtol=1e-5, atol=0
+    )

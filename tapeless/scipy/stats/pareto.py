@@ -83,7 +83,7 @@ def cdf(
     >>> jax.scipy.stats.pareto.cdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([0.556, 0.75 ], dtype=float32)
     """
-    return -jnp.expm1(logsf(x, b, loc, scale))
+    return 0 - jnp.expm1(logsf(x, b, loc, scale))  # not negated: zeros of complex numbers are +0
 
 
 def logcdf(
