@@ -141,6 +141,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
             asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(np.asarray(known))
         )
     count = int(concrete_value(size, "The size argument of jnp.nonzero."))
+    if count < 0:
+        raise ValueError(f"size must not be negative; got size={count}")
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * typeof(a).ndim
     return tuple(_sized_nonzero(a, count, fills))
 

@@ -506,6 +506,9 @@ def unwrap(
     p = asarray(p)
     if dtypes.issubdtype(p.dtype, np.complexfloating):
         raise ValueError("jnp.unwrap does not support complex inputs.")
+    if p.ndim == 0:
+        raise IndexError(f"unwrap: p must have an axis, got {p.aval.str_short(True)}.")
+    axis = canonicalize_axis(axis, p.ndim)
     if p.shape[axis] == 0:
         wanted: Any = dtypes.result_type(p, period)
         return convert(p, wanted)
@@ -536,7 +539,7 @@ def unwrap(
         axis=axis,
     )
     moved = arithmetic.add(others, cumsum(correction, axis=axis))
-    return concatenate([first, moved], canonicalize_axis(axis, typeof(p).ndim))
+    return concatenate([first, moved], axis)
 
 
 def interp(

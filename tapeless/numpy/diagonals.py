@@ -64,6 +64,12 @@ def _extent(name: str, argument: str, n: Any) -> int:
         ) from None
 
 
+def _check_extents(name: str, shape: tuple[int, int]) -> None:
+    """Raise TypeError for a negative number of rows or columns."""
+    if min(shape) < 0:
+        raise TypeError(f"{name}: rows and columns must be nonnegative, got {shape}.")
+
+
 def _on_diagonal(shape: tuple[int, ...], k: Any) -> Value:
     """Return where the column is the row plus k; shape: (n, m)."""
     rows = lax.broadcasted_iota(_INT, shape, 0)
@@ -95,7 +101,9 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     kind = _kind("eye", dtype)
     rows = _extent("eye", "N", N)
     columns = rows if M is None else _extent("eye", "M", M)
-    shape = (max(rows, 0), max(columns, 0))
+    shape = (rows, columns)
+    if min(shape) < 0:
+        raise ValueError(f"eye: negative dimensions are not allowed, got N={N} and M={M}.")
     if context.trace is context.base and isinstance(k, (int, np.integer)):
         return array_from_numpy(np.eye(*shape, int(k)).astype(kind))
     return convert(_on_diagonal(shape, k), kind)
@@ -127,6 +135,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Array:
     kind = _kind("tri", dtype)
     rows = _extent("tri", "N", N)
     shape = (rows, rows if M is None else _extent("tri", "M", M))
+    _check_extents("tri", shape)
     if context.trace is context.base:
         return array_from_numpy(np.tri(*shape, k).astype(kind))
     return convert(_below_diagonal(shape, k), kind)
@@ -326,9 +335,13 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     return diag_indices(shape[0], ndim=len(shape))
 
 
-def _triangle_indices(mask: np.ndarray) -> tuple[Array, Array]:
-    """Return where a concrete mask holds."""
-    rows, columns = np.nonzero(mask)
+def _triangle_indices(name: str, n: Any, m: Any, k: Any) -> tuple[Array, Array]:
+    """Return the indices of the lower triangle, or of what is above the one to k - 1; of (n, m)."""
+    shape = (operator.index(n), operator.index(n if m is None else m))
+    _check_extents(name, shape)
+    lower = name == "tril_indices"
+    mask = np.tri(*shape, operator.index(k) - (not lower), dtype=bool)
+    rows, columns = np.nonzero(mask == lower)
     return asarray(rows), asarray(columns)
 
 
@@ -339,8 +352,7 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    n, k = operator.index(n), operator.index(k)
-    return _triangle_indices(np.tri(n, n if m is None else operator.index(m), k, dtype=bool))
+    return _triangle_indices("tril_indices", n, m, k)
 
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
@@ -350,8 +362,7 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     >>> jnp.triu_indices(2)
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    n, k = operator.index(n), operator.index(k)
-    return _triangle_indices(~np.tri(n, n if m is None else operator.index(m), k - 1, dtype=bool))
+    return _triangle_indices("triu_indices", n, m, k)
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:

@@ -78,7 +78,10 @@ def bincount(
     if weights is None:
         weights = np.array(1, dtypes.default_int_dtype())
     elif typeof(value_of(weights)).shape != aval.shape:
-        raise ValueError("shape of weights must match shape of x.")
+        raise ValueError(
+            f"shape of weights must match shape of x; got weights of shape "
+            f"{typeof(value_of(weights)).shape} and x of shape {aval.shape}."
+        )
     return _counted(x, weights, length)
 
 

@@ -438,7 +438,10 @@ def cross(
     check_arraylike("cross", a, b)
     left, right = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if left.shape[-1] != 3 or right.shape[-1] != 3:
-        raise ValueError("Dimension must be 3 for cross product")
+        raise ValueError(
+            f"Dimension must be 3 for cross product; got shapes {typeof(value_of(a)).shape}, of "
+            f"which axis {axisa} counts, and {typeof(value_of(b)).shape}, of which axis {axisb}."
+        )
     x = [get_item(left, (..., i)) for i in range(3)]
     y = [get_item(right, (..., i)) for i in range(3)]
     parts = []

@@ -7,7 +7,7 @@ asks for it, a traced program keeps a *snapshot*, and each call compares.
 What is compared: the variables that the function's code reads, and those of the Python functions
 that it finds in them, library functions of this package left out.  Numbers, strings and the like
 change when they are unequal; arrays of NumPy, when their elements are; lists, dicts and sets, when
-an element is another object or number; anything else, when the variable names another object.
+an element has changed, which may be a container as well; anything else, when it is another object.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = ["Snapshot", "snapshot"]
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _CONTAINERS = (list, tuple, set, frozenset)
+_DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _LONGEST = 80  # characters of a value in a message
 _MISSING = object()
 _READS = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
@@ -37,7 +38,7 @@ class _Variable:
     """A variable of a function's surroundings.
 
     read: returns its value now, or _MISSING.  mark: what a value of the same meaning has, too;
-    shown: the value as text; kept: the value, so that its identity stays its own.
+    shown: the value as text.
     """
 
     name: str
@@ -45,7 +46,6 @@ class _Variable:
     read: Callable[[], Any]
     mark: Any
     shown: str
-    kept: Any
 
 
 @record
@@ -89,21 +89,19 @@ def snapshot(function: Callable) -> Snapshot:
             if value is _MISSING or isinstance(value, types.ModuleType):
                 continue
             where = current.__qualname__
-            found.append(_Variable(name, where, read, _mark(value), _shown(value), value))
+            found.append(_Variable(name, where, read, _mark(value), _shown(value)))
             waiting.append(value)
     return Snapshot(tuple(found))
 
 
 def _python_function(value: Any) -> types.FunctionType | None:
-    """Return the user's Python function behind a value, if there is one."""
+    """Return the user's Python function behind a value, transformed or not, if there is one."""
     value = getattr(value, "__func__", value)
-    for _ in range(8):
-        if isinstance(value, types.FunctionType):
-            break
+    for _ in range(_DEEPEST):
+        if isinstance(value, types.FunctionType) and not is_internal(value.__code__.co_filename):
+            return value
         value = getattr(value, "__wrapped__", None) or getattr(value, "func", None)
-    if not isinstance(value, types.FunctionType) or is_internal(value.__code__.co_filename):
-        return None
-    return value
+    return None
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -132,25 +130,41 @@ def _global_names(code: types.CodeType) -> set[str]:
     return names
 
 
-def _mark(value: Any) -> Any:
-    """Return what is equal for values of the same meaning."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return (np.ndarray, value.shape, value.dtype, value.tobytes())
-    if isinstance(value, _CONTAINERS):
-        marks = [_element(item) for item in value]
-        if not isinstance(value, (list, tuple)):
-            marks.sort(key=repr)
-        return (type(value), *marks)
-    if isinstance(value, dict):
-        return (type(value), *((_element(k), _element(v)) for k, v in value.items()))
-    return _element(value)
+class _Itself:
+    """A value that is equal to itself alone, and stays alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        """value: the object."""
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether it is the same object."""
+        return isinstance(other, _Itself) and self.value is other.value
+
+    __hash__ = None  # pyrefly: ignore[bad-assignment]  # marks are compared, not looked up
+
+    def __repr__(self) -> str:
+        """Return what orders the elements of a set."""
+        return f"{id(self.value)}"
 
 
-def _element(value: Any) -> Any:
-    """Return the mark of a value in a container: the number, or which object it is."""
+def _mark(value: Any, depth: int = 0) -> Any:
+    """Return what is equal for values of the same meaning; depth: in how many containers it is."""
     if isinstance(value, _PLAIN):
         return (type(value), repr(value))
-    return (object, id(value))
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return (np.ndarray, value.shape, value.dtype, value.tobytes())
+    if depth > _DEEPEST or not isinstance(value, (dict, *_CONTAINERS)):
+        return _Itself(value)
+    if isinstance(value, dict):
+        items = ((_mark(k, depth + 1), _mark(v, depth + 1)) for k, v in value.items())
+        return (type(value), *items)
+    marks = [_mark(item, depth + 1) for item in value]
+    if not isinstance(value, (list, tuple)):
+        marks.sort(key=repr)
+    return (type(value), *marks)
 
 
 def _shown(value: Any) -> str:

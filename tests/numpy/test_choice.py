@@ -106,3 +106,9 @@ def test_nan_to_num():
     np.testing.assert_array_equal(jnp.nan_to_num(x, nan=1, posinf=2, neginf=3), expected)
     z = np.array([complex(np.nan, np.inf), complex(1, -np.inf)], np.complex64)
     np.testing.assert_array_equal(jnp.nan_to_num(z), np.nan_to_num(z))
+
+
+@pytest.mark.parametrize("name", ["nonzero", "flatnonzero", "argwhere", "where", "unique"])
+def test_there_is_no_negative_number_of_places(name):
+    with pytest.raises(ValueError, match="size=-2"):
+        getattr(jnp, name)(jnp.arange(3), size=-2)

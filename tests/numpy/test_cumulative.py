@@ -71,6 +71,8 @@ def test_unwrap():
     check("unwrap", np.cumsum(HEIGHTS) * 4 % 6.28, tolerance=1e-4)
     check("unwrap", np.array([0, 1, 2, -1, 0]), period=4)
     check("unwrap", X * 5, axis=0, discont=4.0, tolerance=1e-4)
+    with pytest.raises(IndexError, match="must have an axis"):
+        jnp.unwrap(1.0)
 
 
 @pytest.mark.parametrize("options", [{}, {"left": 1.0, "right": 2.0}, {"period": 1.5}])

@@ -86,3 +86,19 @@ def test_trace_sums_as_sum_does():
     assert jnp.trace(x, dtype="int8") == np.int8(-56)
     short = np.diag(np.array([2048, 1, 1], np.float16))
     assert jnp.trace(short) == 2050
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: jnp.eye(-1), ValueError),
+        (lambda: jnp.eye(2, -1), ValueError),
+        (lambda: jnp.identity(-1), ValueError),
+        (lambda: jnp.tri(-2), TypeError),
+        (lambda: jnp.tril_indices(-1), TypeError),
+        (lambda: jnp.triu_indices(3, m=-1), TypeError),
+    ],
+)
+def test_there_is_no_negative_number_of_rows(call, error):
+    with pytest.raises(error, match="-[12]"):
+        call()

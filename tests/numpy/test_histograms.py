@@ -52,3 +52,8 @@ def test_histogramdd():
     check("histogramdd", points, 2, range=[(-1, 1), (-2, 2), (0, 1)])
     with pytest.raises(ValueError, match="should be a bin for each dimension"):
         jnp.histogramdd(points, [2, 3])
+
+
+def test_weights_have_the_shape_of_what_is_counted():
+    with pytest.raises(ValueError, match=r"\(4,\) and x of shape \(3,\)"):
+        jnp.bincount(jnp.arange(3), weights=jnp.ones(4))

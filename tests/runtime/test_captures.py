@@ -103,6 +103,42 @@ def test_inside_other_functions_and_transformations() -> None:
                 function(1.0)
 
 
+def test_what_containers_in_containers_hold_is_compared() -> None:
+    table = {"layers": [{"rate": [1.0]}, (np.ones(2), Holder)]}
+    f = jax.jit(lambda x: x * table["layers"][0]["rate"][0])
+    with jax.checks(stale=True):
+        f(1.0)
+        table["layers"][0]["rate"] = [1.0]  # another list of the same meaning
+        assert f(1.0) == 1.0
+        table["layers"][0]["rate"][0] = 2.0
+        with pytest.raises(Stale, match=r"'table'(.|\n)*\[1\.0\](.|\n)*\[2\.0\]"):
+            f(1.0)
+        table["layers"][0]["rate"][0] = 1.0
+        table["layers"][1][0][1] = 5.0
+        with pytest.raises(Stale, match="'table'"):
+            f(1.0)
+    cycle: list[Any] = [1.0]
+    cycle.append(cycle)
+    g = jax.jit(lambda x: x * cycle[0])
+    with jax.checks(stale=True):
+        assert g(1.0) == g(1.0) == 1.0
+        cycle[0] = 3.0
+        with pytest.raises(Stale, match="'cycle'"):
+            g(1.0)
+
+
+@pytest.mark.parametrize("transform", [jax.vmap, jax.grad, lambda f: jax.vmap(jax.grad(f))])
+def test_functions_that_are_transformed_first_are_looked_into(transform: Callable) -> None:
+    scale = 2.0
+    f = jax.jit(transform(lambda x: x * scale))
+    x = jnp.ones(()) if transform is jax.grad else jnp.ones(3)
+    with jax.checks(stale=True):
+        f(x)
+        scale = 3.0
+        with pytest.raises(Stale, match="'scale'"):
+            f(x)
+
+
 def test_off_by_default_and_a_warning_on_demand() -> None:
     n = 3.0
     f = jax.jit(lambda x: x * n)
