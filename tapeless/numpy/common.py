@@ -441,17 +441,35 @@ def _operands(fun_name: str, args: Sequence[Any]) -> list[Value]:
     return values
 
 
+def _is_of_numpy(x: Any) -> bool:
+    """Tell whether a value is an array or a number of NumPy, of a dtype that needs no checks."""
+    kind = type(x)
+    return (kind is np.ndarray or issubclass(kind, np.generic)) and x.dtype in _PLAIN
+
+
 def _brought_together(
-    fun_name: str, args: Sequence[Any], promote: Callable[..., list[Value]]
-) -> list[Value]:
+    fun_name: str,
+    args: Sequence[Any],
+    promote: Callable[..., list[Value]],
+    whole: Callable[..., Sequence[Value]],
+) -> Sequence[Value]:
     """Return checked arguments of one rank, of the dtype to which `promote` brings them.
 
-    Python's numbers of one kind need no checks; the dtype of floating ones is every function's.
+    whole: what begins anew where values of NumPy have become ours.
+
+    Python's numbers and usual arrays need no checks; the dtype of floating numbers alone is every
+    function's.
     """
-    kind = type(args[0])
-    if kind in _PYTHON_SCALARS and len(set(map(type, args))) == 1:
-        return [as_value(arg) for arg in args] if kind is float else promote(*args)
-    return promote_shapes(fun_name, *promote(*_operands(fun_name, args)))
+    kinds = list(map(type, args))
+    if kinds[0] in _PYTHON_SCALARS and len(set(kinds)) == 1:
+        return [as_value(arg) for arg in args] if kinds[0] is float else promote(*args)
+    if context.trace is context.base and any(map(_is_of_numpy, args)):
+        constant = context.base.constant
+        return whole(fun_name, *(constant(arg) if _is_of_numpy(arg) else arg for arg in args))
+    arrays = [arg for kind, arg in zip(kinds, args, strict=True) if kind not in _PYTHON_SCALARS]
+    usual = all(type(arg) is Array and arg.dtype in _PLAIN for arg in arrays)
+    values = promote(*(args if usual else _operands(fun_name, args)))
+    return promote_shapes(fun_name, *values) if len(arrays) > 1 else values
 
 
 def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -459,7 +477,7 @@ def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN:
         return args
-    return _brought_together(fun_name, args, promote_dtypes)
+    return _brought_together(fun_name, args, promote_dtypes, promote_args)
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -467,7 +485,7 @@ def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _PLAIN and aval.dtype != np.bool_:
         return args
-    return _brought_together(fun_name, args, promote_dtypes_numeric)
+    return _brought_together(fun_name, args, promote_dtypes_numeric, promote_args_numeric)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
@@ -475,7 +493,7 @@ def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     aval = alike(args)
     if aval is not None and aval.dtype in _INEXACT:
         return args
-    return _brought_together(fun_name, args, promote_dtypes_inexact)
+    return _brought_together(fun_name, args, promote_dtypes_inexact, promote_args_inexact)
 
 
 def strong_args_inexact(name: str, *args: Any) -> list[Value]:

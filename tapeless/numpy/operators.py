@@ -1,7 +1,8 @@
 """Operators of arrays: `+`, `<`, `-x`, `abs(x)`, ... for Arrays and tracers alike.
 
 An operator on two arrays of one type, or on an array and a Python number, goes straight to its
-primitive; all other operands take the way through promotion.  An operand that is no array-like
+primitive; arrays of other types and NumPy's, to a compiled program that promotes and broadcasts
+them.  All other operands take the way through promotion.  An operand that is no array-like
 makes the operator return NotImplemented, so that the other class can have its say; lists and tuples
 are refused, as everywhere in this library.
 """
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, dtypes, lax
-from tapeless.core.trace import Tracer
+from tapeless.api.jit import jit
+from tapeless.core.trace import Tracer, context
 from tapeless.numpy import arithmetic, products, rounding, ufuncs
 from tapeless.numpy.common import convert, is_arraylike
 from tapeless.runtime.array import Array
@@ -43,7 +45,7 @@ def _binary(
 
     prim: the primitive that does it for operands of one dtype, if that is in `direct`.
     """
-    bind = prim.bind
+    bind, compiled = prim.bind, jit(function)
 
     def operator(self: Any, other: Any) -> Any:
         """Apply the operator."""
@@ -57,9 +59,17 @@ def _binary(
                 return bind(number, self)[0] if swapped else bind(self, number)[0]
         elif not is_arraylike(other):
             return _refuse(self, other, symbol, swapped)
-        return function(other, self) if swapped else function(self, other)
+        outside = isinstance(other, (np.ndarray, np.generic)) and other.dtype in _NUMBERS
+        known = kind is Array or outside
+        whole = compiled if known and _is_evaluated(self) else function
+        return whole(other, self) if swapped else whole(self, other)
 
     return operator
+
+
+def _is_evaluated(self: Any) -> bool:
+    """Tell whether operations on an array are evaluated at once."""
+    return type(self) is Array and context.trace is context.base
 
 
 def _constant(

@@ -19,7 +19,7 @@ from tapeless import dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, context
 from tapeless.numpy.choice import broadcast
 from tapeless.numpy.choice import where as choose_where
 from tapeless.numpy.common import (
@@ -36,6 +36,14 @@ from tapeless.prims.common import apply
 from tapeless.runtime.array import Array
 
 __all__ = ["frompyfunc", "ufunc"]
+
+_VALUES = frozenset((Array, bool, int, float, complex))  # which compiled programs take as they are
+
+
+def _is_usual(x: Any) -> bool:
+    """Tell whether a compiled program takes a value as the function does."""
+    kind = type(x)
+    return kind in _VALUES or (kind is np.ndarray and dtypes.is_supported(x.dtype))
 
 
 class ufunc:
@@ -74,6 +82,7 @@ class ufunc:
         self.nargs = nin if nargs is None else nargs
         self._call = call or _elementwise(func, nin)
         self._call.__qualname__ = name or func.__name__  # for the messages of Python
+        self._compiled = jit(self._call) if call else self._call
         self._own = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
         self._jits: dict[str, Callable] = {}
 
@@ -87,6 +96,8 @@ class ufunc:
             raise NotImplementedError(f"out argument of {self}")
         if where is not None:
             raise NotImplementedError(f"where argument of {self}")
+        if context.trace is context.base and all(map(_is_usual, args)):
+            return self._compiled(*args)
         return self._call(*args)
 
     def _binary(self, method: str) -> None:

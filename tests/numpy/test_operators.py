@@ -1,6 +1,7 @@
 """Tests of operators: fast ways agree with promotion, and other classes have their say."""
 
 import operator
+import sys
 
 import numpy as np
 import pytest
@@ -102,3 +103,31 @@ def test_operators_of_tracers():
     found = jax.jit(lambda x: (2 * x + x**2 - x / 4) // 1 @ x)(x)
     np.testing.assert_allclose(found, (2 * x + x**2 - x / 4) // 1 @ x)
     assert jax.grad(lambda x: 3 * x * x - x)(2.0) == 11.0
+
+
+@pytest.mark.parametrize(
+    "apply",
+    [
+        lambda m, x: m + x,
+        lambda m, x: m * x[0],
+        lambda m, x: np.float32(2) * m,
+        lambda m, x: m < np.ones(3, np.float32),
+        lambda m, x: jnp.maximum(m, 0.0),
+        lambda m, x: jnp.add(x, np.ones((2, 1))),
+    ],
+)
+def test_other_types_than_the_same_are_one_program(apply):
+    """A call of an operator on arrays that broadcast or convert is little Python code."""
+    m, x = jnp.ones((2, 3)), jnp.arange(3.0)
+    traced = jax.jit(apply)(m, x)
+    calls = []
+    for _ in range(100):
+        found = apply(m, x)
+    sys.setprofile(lambda frame, event, arg: calls.append(event) if event == "call" else None)
+    try:
+        apply(m, x)
+    finally:
+        sys.setprofile(None)
+    assert len(calls) <= 16, len(calls)
+    np.testing.assert_array_equal(found, traced)
+    assert (found.dtype, found.weak_type) == (traced.dtype, traced.weak_type)

@@ -127,6 +127,27 @@ def eager_add(jax: Any):
 
 
 @workload(family="eager operator")
+def eager_bias(jax: Any):
+    """A row of 16 added to a matrix of 4 rows."""
+    m, x = jax.numpy.ones((4, 16)), jax.numpy.ones(16)
+    return lambda: m + x, ()
+
+
+@workload(family="eager operator")
+def eager_numpy(jax: Any):
+    """An array of NumPy added to an array."""
+    x, n = jax.numpy.ones(16), np.ones(16, np.float32)
+    return lambda: x + n, ()
+
+
+@workload(family="eager operator")
+def eager_maximum(jax: Any):
+    """maximum(a, 0.) on an array of 16."""
+    x = jax.numpy.ones(16)
+    return lambda: jax.numpy.maximum(x, 0.0), ()
+
+
+@workload(family="eager operator")
 def eager_sin(jax: Any):
     """sin(a) on an array of 16."""
     a = jax.numpy.arange(16.0)
