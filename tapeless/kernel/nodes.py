@@ -325,7 +325,7 @@ class Nodes:
     def index_of(self, x: Scalar) -> Affine | int | None:
         """Return the index whose value x is, converted; or the number that it is."""
         if isinstance(x, Const):
-            return int(x.value)
+            return int(x.value) if math.isfinite(x.value) else None
         inner = _converted(x)
         if not isinstance(inner, Affine | Index) or not _fits(self._range_of(inner), x.dtype):
             return None

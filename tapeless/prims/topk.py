@@ -25,12 +25,12 @@ from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.sort import follow, sort_p
 from tapeless.prims.structural import reshape, rev
-from tapeless.prims.wordsort import word_sort_for, word_top
 from tapeless.util import lazy
 
 __all__ = ["top_k", "top_k_p"]
 
 sortloops = lazy.load("tapeless.prims.sortloops")
+wordsort = lazy.load("tapeless.prims.wordsort")
 
 KEPT = 64  # up to this k top_k keeps its candidates in order
 SKIPPED = 64  # elements that are compared with the worst candidate at once
@@ -110,9 +110,9 @@ class TopK(Primitive):
         (x,) = args
         size = x.shape[axis]
         whole = [out.update(shape=x.shape) for out in outs]
-        plan = word_sort_for(b.registers, whole, size, 1) if k > KEPT else None
+        plan = wordsort.word_sort_for(b.registers, whole, size, 1) if k > KEPT else None
         if plan is not None:
-            return tuple(word_top(b, x, axis, k, plan))
+            return tuple(wordsort.word_top(b, x, axis, k, plan))
         targets = [b.buffer(out) for out in outs]
         if outs[0].size == 0:
             return tuple(targets)

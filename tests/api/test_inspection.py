@@ -42,9 +42,10 @@ def test_kernels_have_times_costs_and_bounds(report):
     assert report.name == "layer"
     assert report.seconds == sum(kernel.seconds for kernel in report.kernels)
     assert all(kernel.seconds > 0 and kernel.bound > 0 for kernel in report.kernels)
-    products = [kernel for kernel in report.kernels if kernel.kernel.kind == "call"]
     padded = 160  # columns, of panels of 8 or 16 numbers
-    assert 2 * 150**3 <= sum(kernel.kernel.flops for kernel in products) <= 2 * 150**2 * padded
+    rest = 100 * 150**2  # operations of the other kernels, at most
+    flops = sum(kernel.kernel.flops for kernel in report.kernels)
+    assert 2 * 150**3 <= flops <= 2 * 150**2 * padded + rest
     last = report.kernels[-1]
     assert last.kernel.transcendentals == 150 * 150
     assert last.limit == "memory"
