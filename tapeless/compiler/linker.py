@@ -65,7 +65,8 @@ def parsed(text: str) -> Generator[llvm.ModuleRef, None, None]:
 
     An exception of a signal's handler keeps what its frames hold in a cycle, of which the garbage
     collector may end the context first; LLVM ends a module without its context by a crash. So a
-    context is held here until its module is closed, and for ever where that is interrupted.
+    context is held here until its module is closed, and for ever where that is interrupted. It ends
+    here, not with the caller's last reference: whoever forks holds the lock, and waits for this.
     """
     context = llvm.create_context()
     _contexts[id(context)] = context
@@ -74,6 +75,7 @@ def parsed(text: str) -> Generator[llvm.ModuleRef, None, None]:
         yield module
     finally:
         module.close()
+        context.close()
         del _contexts[id(context)]
 
 
