@@ -392,9 +392,23 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "containers are compared",
             "tapeless/runtime/captures.py",
-            ("    if isinstance(value, _CONTAINERS):\n        marks"),
-            ("    if False:\n        marks"),
+            "not isinstance(value, (dict, *_CONTAINERS))",
+            "True",
             CAPTURES + "test_a_change_names_the_variable_and_both_values[table]",
+        ),
+        Mutation(
+            "containers in containers are compared",
+            "tapeless/runtime/captures.py",
+            "    if depth > _DEEPEST or",
+            "    if depth > 0 or",
+            CAPTURES + "test_what_containers_in_containers_hold_is_compared",
+        ),
+        Mutation(
+            "functions that are transformed are looked into",
+            "tapeless/runtime/captures.py",
+            'getattr(value, "__wrapped__", None) or getattr(value, "func", None)',
+            "None",
+            CAPTURES + "test_functions_that_are_transformed_first_are_looked_into",
         ),
         Mutation(
             "both values are told",
