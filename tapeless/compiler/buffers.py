@@ -131,16 +131,11 @@ def memory(program: Program) -> Memory:
         if 0 <= number < n_inputs and program.inputs[number] in written
     }
     return Memory(
-        argument=sum(map(n_bytes, program.inputs)),
-        output=sum(map(n_bytes, program.outputs)),
+        argument=sum(buffer.n_bytes for buffer in program.inputs),
+        output=sum(buffer.n_bytes for buffer in program.outputs),
         temp=program.arena_size,
-        alias=sum(n_bytes(program.inputs[number]) for number in alias),
+        alias=sum(program.inputs[number].n_bytes for number in alias),
     )
-
-
-def n_bytes(buffer: Buffer) -> int:
-    """Return the size of a buffer; four-bit numbers take a byte each."""
-    return buffer.size * buffer.dtype.itemsize
 
 
 def describe(program: Program, notes: Mapping[Buffer, str]) -> str:
@@ -149,7 +144,7 @@ def describe(program: Program, notes: Mapping[Buffer, str]) -> str:
     for buffer, offset in program.temps:
         shape = ",".join(map(str, buffer.shape))
         lines.append(
-            f"  {offset:>10} {buffer.name}: {buffer.dtype}[{shape}], {n_bytes(buffer)} bytes"
+            f"  {offset:>10} {buffer.name}: {buffer.dtype}[{shape}], {buffer.n_bytes} bytes"
             + (f"  # {notes[buffer]}" if notes.get(buffer) else "")
         )
     return "\n".join(lines)
@@ -304,7 +299,7 @@ def _first_fit(
     for start, end, buffer in sorted(intervals, key=lambda item: item[:2]):
         while active and active[0][0] < start:
             _free(gaps, *heapq.heappop(active)[1:])
-        length = max(-(-n_bytes(buffer) // ALIGNMENT), 1) * ALIGNMENT
+        length = max(-(-buffer.n_bytes // ALIGNMENT), 1) * ALIGNMENT
         place = next(k for k, (low, high) in enumerate(gaps) if high - low >= length)
         offset, high = gaps[place]
         stop = offset + length

@@ -495,7 +495,7 @@ class _Emitter:
         Arrays that fit in the cache of a core stay there from one time to the next.
         """
         buffers = plan.buffers_of((loop,))
-        size = sum(b.size * b.dtype.itemsize for b in buffers if b.space != "local")
+        size = sum(b.n_bytes for b in buffers if b.space != "local")
         return size <= _CACHED and self._costs.statement(loop) < _WORK_PER_BYTE * size
 
     def _share_parts(

@@ -71,7 +71,7 @@ def _array(buffer: Buffer, address: int) -> np.ndarray:
     """Return the NumPy array over a buffer's memory."""
     if buffer.size == 0:
         return np.empty(buffer.shape, buffer.dtype)
-    memory = (ctypes.c_char * (buffer.size * buffer.dtype.itemsize)).from_address(address)
+    memory = (ctypes.c_char * buffer.n_bytes).from_address(address)
     return np.ndarray(buffer.shape, buffer.dtype, memory)
 
 

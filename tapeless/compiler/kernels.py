@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from tapeless.compiler import cost
-from tapeless.compiler.buffers import n_bytes
 from tapeless.compiler.plan import buffers_of, writes
 from tapeless.compiler.program import Program
 from tapeless.kernel.graph import walk
@@ -111,7 +110,7 @@ def _kernel(number: int, block: Block, origins: Origins) -> Kernel:
         counted["flops"],
         counted["transcendentals"],
         counted["bytes accessed"],
-        sum(map(n_bytes, memory)),
+        sum(buffer.n_bytes for buffer in memory),
         tuple(x for x in ordered if x not in written),
         tuple(x for x in ordered if x in written),
         any(map(_is_open_ended, block)),
@@ -178,7 +177,7 @@ def lives_of(program: Program) -> tuple[Life, ...]:
         Life(
             buffer,
             "input" if buffer in given else "output" if buffer in results else "temp",
-            n_bytes(buffer),
+            buffer.n_bytes,
             0 if buffer in given else min(numbers),
             end if buffer in returned else max(numbers),
             offsets.get(buffer),

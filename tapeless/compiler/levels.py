@@ -108,14 +108,9 @@ def _inside(
     return statement
 
 
-def _n_bytes(buffer: Buffer) -> int:
-    """Return the size of a buffer."""
-    return buffer.size * buffer.dtype.itemsize
-
-
 def _total(buffers: Iterable[Buffer]) -> int:
     """Return the size of buffers together."""
-    return sum(map(_n_bytes, buffers))
+    return sum(buffer.n_bytes for buffer in buffers)
 
 
 @dataclass(slots=True, eq=False)

@@ -111,7 +111,7 @@ def _in_slices(
     if private is None:
         return None
     temps = frozenset(buffer for buffer in private if buffer.space == "temp")
-    size = sum(buffer.size * buffer.dtype.itemsize for buffer in temps)
+    size = sum(buffer.n_bytes for buffer in temps)
     if temps and (2 * size > _MOST_SLICED or _is_better_cut_inside(loop, costs)):
         return None
     return temps

@@ -70,6 +70,11 @@ class Buffer:
             size *= extent
         return size
 
+    @property
+    def n_bytes(self) -> int:
+        """Its size in memory; four-bit numbers take a byte each."""
+        return self.size * self.dtype.itemsize
+
 
 class Scalar:
     """A pure expression with one value per point of the enclosing loops.
