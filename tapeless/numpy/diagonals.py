@@ -335,13 +335,16 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     return diag_indices(shape[0], ndim=len(shape))
 
 
-def _triangle_indices(name: str, n: Any, m: Any, k: Any) -> tuple[Array, Array]:
-    """Return the indices of the lower triangle, or of what is above the one to k - 1; of (n, m)."""
+def _triangle(name: str, n: Any, m: Any, k: int) -> np.ndarray:
+    """Return what is on and below the k-th diagonal of an array (n, m)."""
     shape = (operator.index(n), operator.index(n if m is None else m))
     _check_extents(name, shape)
-    lower = name == "tril_indices"
-    mask = np.tri(*shape, operator.index(k) - (not lower), dtype=bool)
-    rows, columns = np.nonzero(mask == lower)
+    return np.tri(*shape, k, dtype=bool)
+
+
+def _triangle_indices(mask: np.ndarray) -> tuple[Array, Array]:
+    """Return where a concrete mask holds."""
+    rows, columns = np.nonzero(mask)
     return asarray(rows), asarray(columns)
 
 
@@ -352,7 +355,7 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _triangle_indices("tril_indices", n, m, k)
+    return _triangle_indices(_triangle("tril_indices", n, m, operator.index(k)))
 
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
@@ -362,7 +365,7 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     >>> jnp.triu_indices(2)
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _triangle_indices("triu_indices", n, m, k)
+    return _triangle_indices(~_triangle("triu_indices", n, m, operator.index(k) - 1))
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, dtypes, lax
-from tapeless.api.jit import jit
-from tapeless.core.trace import Tracer, context
+from tapeless.core.trace import Tracer
 from tapeless.numpy import arithmetic, products, rounding, ufuncs
 from tapeless.numpy.common import convert, is_arraylike
+from tapeless.numpy.ufunc_class import compiled_outside
 from tapeless.runtime.array import Array
 
 __all__ = ["operators"]
@@ -45,7 +45,8 @@ def _binary(
 
     prim: the primitive that does it for operands of one dtype, if that is in `direct`.
     """
-    bind, compiled = prim.bind, jit(function)
+    bind = prim.bind
+    of_arrays = compiled_outside(function)
 
     def operator(self: Any, other: Any) -> Any:
         """Apply the operator."""
@@ -59,17 +60,10 @@ def _binary(
                 return bind(number, self)[0] if swapped else bind(self, number)[0]
         elif not is_arraylike(other):
             return _refuse(self, other, symbol, swapped)
-        outside = isinstance(other, (np.ndarray, np.generic)) and other.dtype in _NUMBERS
-        known = kind is Array or outside
-        whole = compiled if known and _is_evaluated(self) else function
+        whole = function if kind in dtypes.python_scalar_types else of_arrays
         return whole(other, self) if swapped else whole(self, other)
 
     return operator
-
-
-def _is_evaluated(self: Any) -> bool:
-    """Tell whether operations on an array are evaluated at once."""
-    return type(self) is Array and context.trace is context.base
 
 
 def _constant(

@@ -35,15 +35,33 @@ from tapeless.numpy.common import (
 from tapeless.prims.common import apply
 from tapeless.runtime.array import Array
 
-__all__ = ["frompyfunc", "ufunc"]
+__all__ = ["compiled_outside", "frompyfunc", "ufunc"]
 
 _VALUES = frozenset((Array, bool, int, float, complex))  # which compiled programs take as they are
 
 
-def _is_usual(x: Any) -> bool:
-    """Tell whether a compiled program takes a value as the function does."""
-    kind = type(x)
-    return kind in _VALUES or (kind is np.ndarray and dtypes.is_supported(x.dtype))
+def _is_of_numpy(x: Any) -> bool:
+    """Tell whether a value is NumPy's, of a dtype that arrays have."""
+    return isinstance(x, (np.ndarray, np.generic)) and dtypes.is_supported(x.dtype)
+
+
+def compiled_outside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of arrays that is one compiled program outside of transformations.
+
+    All its arguments become operands: it must not depend on the value of a Python number.
+    """
+    compiled = jit(function)
+
+    def call(*args: Any) -> Any:
+        """Run the program on usual values; else call the function."""
+        if context.trace is not context.base:
+            return function(*args)
+        for x in args:
+            if type(x) not in _VALUES and not _is_of_numpy(x):
+                return function(*args)
+        return compiled(*args)
+
+    return call
 
 
 class ufunc:
@@ -82,7 +100,7 @@ class ufunc:
         self.nargs = nin if nargs is None else nargs
         self._call = call or _elementwise(func, nin)
         self._call.__qualname__ = name or func.__name__  # for the messages of Python
-        self._compiled = jit(self._call) if call else self._call
+        self._whole = compiled_outside(self._call) if call else self._call
         self._own = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
         self._jits: dict[str, Callable] = {}
 
@@ -96,9 +114,7 @@ class ufunc:
             raise NotImplementedError(f"out argument of {self}")
         if where is not None:
             raise NotImplementedError(f"where argument of {self}")
-        if context.trace is context.base and all(map(_is_usual, args)):
-            return self._compiled(*args)
-        return self._call(*args)
+        return self._whole(*args)
 
     def _binary(self, method: str) -> None:
         """Raise ValueError unless this is a function of two arguments with one result."""
