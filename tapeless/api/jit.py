@@ -134,9 +134,7 @@ class StaticSpec:
         division = self._divisions.get(key)
         if division is None:
             division = self._division(len(args), kwargs)
-            if len(self._divisions) >= _MOST_EXPECTED:
-                self._divisions.clear()
-            self._divisions[key] = division
+            _enter(self._divisions, _MOST_EXPECTED, key, division)
         places, others, names, rest = division
         static = tuple([(i, args[i], type(args[i])) for i in places])
         by_name = tuple([(k, kwargs[k], type(kwargs[k])) for k in names])
@@ -150,6 +148,13 @@ class StaticSpec:
         others = tuple(i for i in range(n_args) if i not in places)
         names = tuple(k for k in sorted(kwargs) if k in self.argnames)
         return places, others, names, tuple(k for k in kwargs if k not in names)
+
+
+def _enter(table: dict, most: int, key: Any, value: Any) -> None:
+    """Enter a value into a table, which begins anew when it is full."""
+    if len(table) >= most:
+        table.clear()
+    table[key] = value
 
 
 def join_static(args: Sequence[Any], kwargs: dict, static: tuple) -> tuple[list, dict]:
@@ -260,16 +265,13 @@ class JitFunction:
                 return
             found = fastcall.route(executable, tokens, traced.out_tree, walk.order)
             if found is not None:
-                if len(self.routes) >= _MOST_ROUTES:
-                    self.routes.clear()
-                self.routes[key] = found
+                _enter(self.routes, _MOST_ROUTES, key, found)
             return
         plan = fastcall.plan_for(executable, tokens, traced.out_tree)
         if plan is not None:
             _, _, static = self.static.separate(args, kwargs)
-            if len(self._expected) >= _MOST_EXPECTED:
-                self._expected.clear()
-            self._expected[static] = _Expected(tree, plan, traced, executable)
+            found = _Expected(tree, plan, traced, executable)
+            _enter(self._expected, _MOST_EXPECTED, static, found)
 
     def _tree_of(self, args: tuple, kwargs: dict) -> PyTreeDef:
         """Return the tree of the dynamic arguments."""
