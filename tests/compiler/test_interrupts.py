@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ class Alarm(Exception):
 
 
 @pytest.fixture
-def alarm() -> object:
+def alarm() -> Iterator[Callable[[float], object]]:
     """Make SIGALRM raise `Alarm`; give the function that sets the alarm."""
 
     def ring(number: int, frame: object) -> None:
@@ -51,7 +52,19 @@ def alarm() -> object:
     signal.signal(signal.SIGALRM, before)
 
 
-def test_an_endless_loop_is_left_with_the_exception_of_the_handler(alarm: object) -> None:
+def assert_left(work: Work, alarm: Callable[[float], object]) -> None:
+    """Check that a program ends soon after the alarm, by what the handler raises."""
+    native = work.compile()
+    alarm(0.2)
+    start = time.monotonic()
+    with pytest.raises(Alarm):
+        native.run(work.pointers())
+    assert time.monotonic() - start < 5.0
+
+
+def test_an_endless_loop_is_left_with_the_exception_of_the_handler(
+    alarm: Callable[[float], object],
+) -> None:
     work = Work()
     endless(work)
     native = work.compile()
@@ -74,7 +87,7 @@ def test_ctrl_c_is_a_keyboard_interrupt() -> None:
     timer.join()
 
 
-def test_a_shared_loop_stops_in_every_thread(alarm: object) -> None:
+def test_a_shared_loop_stops_in_every_thread(alarm: Callable[[float], object]) -> None:
     work = Work()
     n, steps = 64, 1 << 30
     x, y = work.input(np.ones(n, F32)), work.output((n,), F32)
@@ -88,19 +101,14 @@ def test_a_shared_loop_stops_in_every_thread(alarm: object) -> None:
     )
     work.body.append(Loop(i, n, body))
     assert "tapeless_parallel" in work.emit(host_target()).needs
-    native = work.compile()
-    alarm(0.2)
-    start = time.monotonic()
-    with pytest.raises(Alarm):
-        native.run(work.pointers())
-    assert time.monotonic() - start < 5.0
+    assert_left(work, alarm)
     short = Work()
     z = short.output((), I64)
     short.body.append(short.put(z, (), short.const(3, I64)))
     assert short.run()[0] == 3
 
 
-def test_other_threads_run_python_meanwhile(alarm: object) -> None:
+def test_other_threads_run_python_meanwhile(alarm: Callable[[float], object]) -> None:
     work = Work()
     endless(work)
     native = work.compile()
@@ -122,7 +130,7 @@ def test_other_threads_run_python_meanwhile(alarm: object) -> None:
 
 
 @pytest.mark.parametrize("kind", ["vectors", "sum"])
-def test_long_loops_over_vectors_are_left_too(kind: str, alarm: object) -> None:
+def test_long_loops_over_vectors_are_left_too(kind: str, alarm: Callable[[float], object]) -> None:
     work = Work()
     n = 1 << 42
     i, x = work.index("i", n), work.input(np.ones(1, F32))
@@ -133,12 +141,7 @@ def test_long_loops_over_vectors_are_left_too(kind: str, alarm: object) -> None:
     else:
         place = work.and_(work.affine(i), 63)
         work.body.append(Loop(i, n, (Store(y, work.affine(place), value),)))
-    native = work.compile()
-    alarm(0.2)
-    start = time.monotonic()
-    with pytest.raises(Alarm):
-        native.run(work.pointers())
-    assert time.monotonic() - start < 5.0
+    assert_left(work, alarm)
 
 
 def test_short_loops_do_not_poll() -> None:
@@ -201,15 +204,10 @@ def test_stretches_have_all_iterations(extent: int, reverse: bool) -> None:
     np.testing.assert_array_equal(work.run()[0], counts[::-1] if reverse else counts)
 
 
-def test_loops_of_stretches_are_left(alarm: object) -> None:
+def test_loops_of_stretches_are_left(alarm: Callable[[float], object]) -> None:
     work = Work()
     in_order(work, 1 << 42)
-    native = work.compile()
-    alarm(0.2)
-    start = time.monotonic()
-    with pytest.raises(Alarm):
-        native.run(work.pointers())
-    assert time.monotonic() - start < 5.0
+    assert_left(work, alarm)
 
 
 def test_a_sorted_row_costs_what_its_own_length_says() -> None:
@@ -222,7 +220,9 @@ def test_a_sorted_row_costs_what_its_own_length_says() -> None:
     assert 0 < max(spent) < 1 << 16
 
 
-def test_rows_with_slices_stop_in_every_thread_and_give_their_memory_back(alarm: object) -> None:
+def test_rows_with_slices_stop_in_every_thread_and_give_their_memory_back(
+    alarm: Callable[[float], object],
+) -> None:
     """What was taken for a call that is interrupted serves the next one."""
 
     def row(x: jax.Array) -> jax.Array:

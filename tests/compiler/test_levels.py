@@ -16,18 +16,24 @@ LONG = 300_001
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
-    """Let short arrays run in blocks; the list gets the layout of each loop over blocks."""
-    made = []
+def made(monkeypatch):
+    """The list that gets the layout of each loop over blocks."""
+    layouts = []
     write = levels.write_blocks
 
     def noted(nodes, layout):
-        made.append(layout)
+        layouts.append(layout)
         return write(nodes, layout)
 
+    monkeypatch.setattr(levels, "write_blocks", noted)
+    return layouts
+
+
+@pytest.fixture
+def small_blocks(monkeypatch, made):
+    """Let short arrays run in blocks; the list gets the layout of each loop over blocks."""
     monkeypatch.setattr(levels, "LARGE", 1)
     monkeypatch.setattr(levels, "BLOCK", 2048)
-    monkeypatch.setattr(levels, "write_blocks", noted)
     return made
 
 
@@ -144,15 +150,7 @@ def test_gradients_of_long_scans_need_no_more_memory_in_blocks(monkeypatch):
     assert in_blocks <= lower_jaxpr(program).arena_size
 
 
-def test_longer_scans_have_no_more_loops_over_blocks(monkeypatch):
-    made = []
-    write = levels.write_blocks
-
-    def noted(nodes, layout):
-        made.append(layout)
-        return write(nodes, layout)
-
-    monkeypatch.setattr(levels, "write_blocks", noted)
+def test_longer_scans_have_no_more_loops_over_blocks(made):
     counts = []
     for n in (1_000_000, 16_000_000):
         made.clear()
@@ -163,16 +161,7 @@ def test_longer_scans_have_no_more_loops_over_blocks(monkeypatch):
     assert counts[1] <= counts[0]
 
 
-def test_blocks_of_little_work_are_short(monkeypatch):
-    made = []
-    write = levels.write_blocks
-
-    def noted(nodes, layout):
-        made.append(layout)
-        return write(nodes, layout)
-
-    monkeypatch.setattr(levels, "write_blocks", noted)
-
+def test_blocks_of_little_work_are_short(made):
     def work_of_blocks(combine, *arrays):
         """Return the operations of a block of the last levels."""
         made.clear()
