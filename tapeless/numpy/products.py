@@ -439,8 +439,9 @@ def cross(
     left, right = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if left.shape[-1] != 3 or right.shape[-1] != 3:
         raise ValueError(
-            f"Dimension must be 3 for cross product; got shapes {typeof(value_of(a)).shape}, of "
-            f"which axis {axisa} counts, and {typeof(value_of(b)).shape}, of which axis {axisb}."
+            "Dimension must be 3 for cross product\n"
+            f"Got shapes {typeof(value_of(a)).shape}, of which axis {axisa} counts, and "
+            f"{typeof(value_of(b)).shape}, of which axis {axisb}."
         )
     x = [get_item(left, (..., i)) for i in range(3)]
     y = [get_item(right, (..., i)) for i in range(3)]

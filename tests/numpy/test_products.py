@@ -98,7 +98,7 @@ def test_cross():
     check("cross", x, y[0])
     check("cross", x.T, y.T, axis=0)
     check("cross", x, y, axisc=0)
-    with pytest.raises(ValueError, match=r"Dimension must be 3.*\(5, 2\)"):
+    with pytest.raises(ValueError, match=r"Dimension must be 3[^(]*\(5, 2\)"):
         jnp.cross(x[:, :2], y[:, :2])
 
 
