@@ -3,16 +3,11 @@
 The program keeps its inputs, its outputs and its equations; only `check` equations are new, so
 that it may stand wherever the first one stood, also inside a loop.  What is checked:
 
-    index   windows that the program promises to lie in bounds: gather, scatter, dynamic_slice,
-            dynamic_update_slice
-    fill    those of gathers and scatters that say what shall happen out of bounds
-    div     divisors are not zero;  rem: those of remainders neither
-    shift   amounts are between zero and the number of bits
+    before  the conditions of operations of the kinds that are asked for (`prims/conditions.py`)
     nan     results of arithmetic are numbers;  inf: are finite;  moved: other results, too
 
-The conditions of the first four are in a table per kind, `CONDITIONS`, which has a rule for each
-operation: (*operands, **params) -> None, or (fine, fault, *payload).  Programs inside of operations
-are instrumented as well, where they consist of operations on whole arrays.
+Programs inside of operations are instrumented as well, where they consist of operations on whole
+arrays.
 """
 
 from __future__ import annotations
@@ -23,30 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.check import after_pass
 from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, jaxprs_in
-from tapeless.core.primitive import RuleTable
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, jaxprs_in
 from tapeless.core.source import UNKNOWN_SOURCE, Source, current_source, override_source
 from tapeless.core.trace import Value, context, under
-from tapeless.prims import scatter
 from tapeless.prims.argextremes import argmax
-from tapeless.prims.binary import div_p, rem_p
-from tapeless.prims.bitwise import (
-    bitwise_and,
-    shift_left_p,
-    shift_right_arithmetic_p,
-    shift_right_logical_p,
-)
-from tapeless.prims.check import Fault, IndexFault, NamedFault, all_hold, check
+from tapeless.prims.check import Fault, check
 from tapeless.prims.common import const, shape_of
-from tapeless.prims.compare import eq, ge, le, lt, ne
-from tapeless.prims.convert import convert_element_type
-from tapeless.prims.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
-from tapeless.prims.gather import gather_p
-from tapeless.prims.indexing import GatherScatterMode, window_sizes
+from tapeless.prims.compare import eq, ne
+from tapeless.prims.conditions import CONDITIONS
+from tapeless.prims.dynamic_slice import dynamic_slice_p
 from tapeless.prims.select import select_n
 from tapeless.prims.structural import broadcast_in_dim, reshape, squeeze
 from tapeless.prims.unary import abs as magnitude
@@ -55,11 +38,10 @@ from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
-__all__ = ["CONDITIONS", "NonFiniteFault", "are_fine", "instrument"]
+__all__ = ["NonFiniteFault", "are_fine", "instrument"]
 
 Kinds = frozenset[str]
 _INT32 = np.dtype(np.int32)
-Found = tuple | None
 
 # Results of these are copies of operands: what is no number was none before.
 _MOVES = frozenset(
@@ -96,7 +78,7 @@ def instrument(jaxpr: Jaxpr, kinds: Kinds, around: Source = UNKNOWN_SOURCE) -> J
     trace = StageTrace(context.trace, "checks")
     builder = trace.builder
     for eqn in jaxpr.eqns:
-        operands = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in eqn.invars]
+        operands = _tracers(trace, eqn.invars)
         source = around if eqn.source.frame is None else eqn.source
         inner = _with_inner_checks(eqn, kinds, source)
         with override_source(source):
@@ -105,7 +87,7 @@ def instrument(jaxpr: Jaxpr, kinds: Kinds, around: Source = UNKNOWN_SOURCE) -> J
                     under(trace, _check_before, table[eqn.primitive], operands, eqn.params)
             builder.emit(inner)
             if inner is eqn:
-                results = [StageTracer(trace, x.aval, x, UNKNOWN_SOURCE) for x in eqn.outvars]
+                results = _tracers(trace, eqn.outvars)
                 under(trace, _check_after, eqn.primitive.name, results, kinds)
     constants = dict(zip(builder.const_vars.values(), builder.consts, strict=True))
     changed = jaxpr.replace(
@@ -114,6 +96,11 @@ def instrument(jaxpr: Jaxpr, kinds: Kinds, around: Source = UNKNOWN_SOURCE) -> J
         eqns=builder.eqns,
     )
     return after_pass(changed, "checks", jaxpr.debug.function)
+
+
+def _tracers(trace: StageTrace, atoms: Sequence[Atom]) -> list[StageTracer]:
+    """Return what stands for atoms while their program is written."""
+    return [StageTracer(trace, atom.aval, atom, UNKNOWN_SOURCE) for atom in atoms]
 
 
 def _with_inner_checks(eqn: Eqn, kinds: Kinds, source: Source) -> Eqn:
@@ -131,7 +118,9 @@ def _instrumented(value: Any, kinds: Kinds, source: Source) -> Any:
     """Return a parameter with its programs instrumented."""
     if isinstance(value, Jaxpr):
         return instrument(value, kinds, source)
-    return tuple(instrument(x, kinds, source) for x in value) if jaxprs_in(value) else value
+    if jaxprs_in(value):
+        return tuple(instrument(x, kinds, source) for x in value)
+    return value
 
 
 def _with_rows_that_go_on(invars: Sequence[Atom], params: dict) -> tuple[tuple, dict]:
@@ -163,10 +152,12 @@ def _repeated(flag: Value, x: Value) -> Value:
     shape, rank = shape_of(x), len(shape_of(flag))
     rows = reshape(x, (prod(shape[:rank]), *shape[rank:]))
     first = argmax(reshape(flag, (prod(shape[:rank]),)), 0, _INT32)
-    starts = (first, *(_INT32.type(0),) * (len(shape) - rank))
-    (row,) = dynamic_slice_p.bind(rows, *starts, slice_sizes=(1, *shape[rank:]))
-    other = broadcast_in_dim(squeeze(row, (0,)), shape, tuple(range(rank, len(shape))))
-    return select_n(broadcast_in_dim(flag, shape, tuple(range(rank))), other, x)
+    axes = tuple(range(len(shape)))
+    zeros = [_INT32.type(0) for _ in axes[rank:]]
+    (row,) = dynamic_slice_p.bind(rows, first, *zeros, slice_sizes=(1, *shape[rank:]))
+    other = broadcast_in_dim(squeeze(row, (0,)), shape, axes[rank:])
+    flags = broadcast_in_dim(flag, shape, axes[:rank])
+    return select_n(flags, other, x)
 
 
 def _check_before(rule: Callable, operands: Sequence[Value], params: dict) -> None:
@@ -182,7 +173,7 @@ def _check_after(name: str, results: Sequence[Value], kinds: Kinds) -> None:
         return
     for word in ("nan", "inf"):
         for x in results:
-            if word in kinds and dtypes.issubdtype(typeof(x).dtype, np.inexact):
+            if word in kinds and typeof(x).is_inexact:
                 check(are_fine(x, word), NonFiniteFault(current_source(), name, word))
 
 
@@ -192,145 +183,3 @@ def are_fine(x: Value, word: str) -> Value:
         size = magnitude(x)
         return ne(size, const(size, np.inf))
     return eq(x, x)
-
-
-# Conditions
-
-_indices = RuleTable("index check")
-_fills = RuleTable("fill check")
-_divisors = RuleTable("division check")
-_remainders = RuleTable("remainder check")
-_shifts = RuleTable("shift check")
-CONDITIONS = {
-    "index": _indices,
-    "fill": _fills,
-    "div": _divisors,
-    "rem": _remainders,
-    "shift": _shifts,
-}
-_SCATTERS = (
-    scatter.scatter_p,
-    scatter.scatter_add_p,
-    scatter.scatter_sub_p,
-    scatter.scatter_mul_p,
-    scatter.scatter_min_p,
-    scatter.scatter_max_p,
-)
-
-
-def _within(places: Value, room: Sequence[int]) -> Value:
-    """Tell which places are in bounds; room: per component, the last axis, the last place.
-
-    places: (..., components) -> (...), or scalar -> scalar
-    """
-    dtype, shape = typeof(places).dtype, shape_of(places)
-    kind = np.dtype(f"uint{8 * dtype.itemsize}")
-    most = np.array([min(last, int(dtypes.iinfo(dtype).max)) for last in room], kind)
-    # As a number without a sign, a negative place is larger than any that is in bounds.
-    counted = convert_element_type(places, kind)
-    if not shape:
-        return le(counted, most[0])
-    one = len(set(room)) == 1
-    last = const(counted, most[0]) if one else broadcast_in_dim(most, shape, (len(shape) - 1,))
-    return all_hold(le(counted, last), first=len(shape) - 1)
-
-
-def _windows(
-    name: str,
-    x: Value,
-    indices: Value,
-    sizes: Sequence[int],
-    axes: Sequence[int],
-) -> Found:
-    """Return the condition on the windows of a gather or scatter."""
-    shape, axes = shape_of(x), tuple(map(int, axes))
-    room = tuple(shape[axis] - sizes[axis] for axis in axes)
-    if not axes or prod(shape_of(indices)) == 0:
-        return None
-    return _within(indices, room), IndexFault(current_source(), name, shape, axes, room), indices
-
-
-def _gather(wanted: GatherScatterMode) -> Callable:
-    """Return the rule of a gather for windows in one mode."""
-
-    def rule(x: Value, indices: Value, *, mode: Any, slice_sizes: Any, **params: Any) -> Found:
-        """Return the condition."""
-        axes = params["dimension_numbers"].start_index_map
-        return _windows("gather", x, indices, slice_sizes, axes) if mode is wanted else None
-
-    return rule
-
-
-def _scatter(name: str, wanted: GatherScatterMode) -> Callable:
-    """Return the rule of a scatter for windows in one mode."""
-
-    def rule(x: Value, indices: Value, updates: Value, *, mode: Any, **params: Any) -> Found:
-        """Return the condition."""
-        if mode is not wanted or prod(shape_of(updates)) == 0:
-            return None
-        n = params["dimension_numbers"]
-        sizes = window_sizes(shape_of(x), shape_of(updates), n)
-        return _windows(name, x, indices, sizes, n.scatter_dims_to_operand_dims)
-
-    return rule
-
-
-for _table, _mode in (
-    (_indices, GatherScatterMode.PROMISE_IN_BOUNDS),
-    (_fills, GatherScatterMode.FILL_OR_DROP),
-):
-    _table.rule(gather_p)(_gather(_mode))
-    for _prim in _SCATTERS:
-        _table.rule(_prim)(_scatter(_prim.name, _mode))
-
-
-def _starts(name: str, x: Value, starts: Sequence[Value], sizes: Sequence[int]) -> Found:
-    """Return the condition on the start of a dynamic window."""
-    shape = shape_of(x)
-    room = tuple(extent - size for extent, size in zip(shape, sizes, strict=True))
-    axes = [axis for axis, last in enumerate(room) if not _is_inside(starts[axis], last)]
-    if not axes:
-        return None
-    fine = _within(starts[axes[0]], room[axes[0] : axes[0] + 1])
-    for axis in axes[1:]:
-        fine = bitwise_and(fine, _within(starts[axis], room[axis : axis + 1]))
-    fault = IndexFault(current_source(), name, shape, tuple(axes), tuple(room[a] for a in axes))
-    return fine, fault, *[starts[axis] for axis in axes]
-
-
-def _is_inside(start: Value, last: int) -> bool:
-    """Tell whether a start is a literal that is in bounds."""
-    return type(start.atom) is Literal and 0 <= start.atom.val <= last
-
-
-@_indices.rule(dynamic_slice_p)
-def _dynamic_slice(x: Value, *starts: Value, slice_sizes: Any) -> Found:
-    """Return the condition on the start of the window."""
-    return _starts("dynamic_slice", x, starts, slice_sizes)
-
-
-@_indices.rule(dynamic_update_slice_p)
-def _dynamic_update_slice(x: Value, update: Value, *starts: Value) -> Found:
-    """Return the condition on the start of the window."""
-    return _starts("dynamic_update_slice", x, starts, shape_of(update))
-
-
-@_divisors.rule(div_p)
-@_remainders.rule(rem_p)
-def _divisor(x: Value, y: Value) -> Found:
-    """Return the condition that no divisor is zero."""
-    return ne(y, const(y, 0)), NamedFault(current_source(), "division by zero", ZeroDivisionError)
-
-
-@_shifts.rule(shift_left_p)
-@_shifts.rule(shift_right_arithmetic_p)
-@_shifts.rule(shift_right_logical_p)
-def _amount(x: Value, y: Value) -> Found:
-    """Return the condition that amounts are below the number of bits."""
-    dtype = typeof(y).dtype
-    bits = 8 * dtype.itemsize
-    fine = lt(y, const(y, bits))
-    if not dtypes.issubdtype(dtype, np.unsignedinteger):
-        fine = bitwise_and(fine, ge(y, const(y, 0)))
-    text = f"shift of {dtypes.dtype_name(dtype)} by an amount outside of [0, {bits})"
-    return fine, NamedFault(current_source(), text, ValueError)

@@ -245,7 +245,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "gathers are checked",
-            "tapeless/transforms/instrument.py",
+            "tapeless/prims/conditions.py",
             "    _table.rule(gather_p)(_gather(_mode))\n",
             "",
             CHECKING
@@ -256,7 +256,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "scatters are checked",
-            "tapeless/transforms/instrument.py",
+            "tapeless/prims/conditions.py",
             "        _table.rule(_prim)(_scatter(_prim.name, _mode))\n",
             "        pass\n",
             CHECKING
@@ -264,7 +264,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "dynamic_slice is checked",
-            "tapeless/transforms/instrument.py",
+            "tapeless/prims/conditions.py",
             "@_indices.rule(dynamic_slice_p)\n",
             "",
             CHECKING
@@ -275,7 +275,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "dynamic_update_slice is checked",
-            "tapeless/transforms/instrument.py",
+            "tapeless/prims/conditions.py",
             "@_indices.rule(dynamic_update_slice_p)\n",
             "",
             CHECKING
