@@ -7,7 +7,6 @@ transformations.  Every error names what was wanted and what was got.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +27,13 @@ from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
-from tapeless.tree.arguments import check_callable, source_name, wraps
+from tapeless.tree.arguments import (
+    argument_numbers,
+    check_callable,
+    is_one_number,
+    source_name,
+    wraps,
+)
 from tapeless.tree.flatten import tree_flatten, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.partial import Partial
@@ -517,7 +522,7 @@ def value_and_grad(
             check_grad_input(leaf, holomorphic, allow_int, "grad")
         value, pullback, aux = linearized(_renamed(partial, fun), chosen, has_aux)
         grads = pullback(_seed(value, pullback, holomorphic))
-        result = grads[0] if isinstance(argnums, (int, np.integer)) else grads
+        result = grads[0] if is_one_number(argnums) else grads
         return ((value, aux), result) if has_aux else (value, result)
 
     return wrapped
@@ -555,11 +560,7 @@ def _renamed(function: Callable, like: Callable) -> Callable:
 
 def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
     """Raise TypeError if a call of a gradient has too few arguments."""
-    numbers = (
-        [int(argnums)]
-        if isinstance(argnums, (int, np.integer))
-        else [operator.index(n) for n in argnums]
-    )
+    numbers = argument_numbers(argnums)
     if numbers and max(numbers) >= n_args:
         raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "
@@ -570,8 +571,7 @@ def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
 
 def chosen_positions(argnums: int | Sequence[int], n_args: int) -> tuple[int, ...]:
     """Return argnums as positions, or raise ValueError if there is no such argument."""
-    one = isinstance(argnums, (int, np.integer))
-    numbers = (int(argnums),) if one else tuple(operator.index(number) for number in argnums)
+    numbers = argument_numbers(argnums)
     for number in numbers:
         if not -n_args <= number < n_args:
             raise ValueError(

@@ -45,8 +45,13 @@ def checkpoint(
     >>> jax.grad(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    numbers = None if static_argnums == () else static_argnums
-    spec = StaticSpec(fun, numbers, static_argnames or None, None)
+    numbers = static_argnums if isinstance(static_argnums, tuple) else (static_argnums,)
+    if not all(isinstance(i, int) and not isinstance(i, bool) for i in numbers):
+        raise TypeError(
+            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int or a "
+            f"tuple of ints, but got {static_argnums!r}"
+        )
+    spec = StaticSpec(fun, numbers or None, static_argnames or None, None)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

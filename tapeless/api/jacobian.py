@@ -27,14 +27,14 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.source import JVP, name_scope
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
-from tapeless.prims.common import apply, instantiate, is_float0
+from tapeless.prims.common import apply, float0_zeros, instantiate, is_float0
 from tapeless.prims.compare import eq
 from tapeless.prims.convert import convert
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.join import split_p
 from tapeless.runtime.array import array_from_numpy
 from tapeless.transforms.jvp import jvp_flat
-from tapeless.tree.arguments import check_callable
+from tapeless.tree.arguments import check_callable, is_one_number
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
@@ -158,7 +158,7 @@ def _chosen(
 def _inputs(row: list[Value], tree: PyTreeDef, argnums: Argnums) -> Any:
     """Return one row of the Jacobian as the tree of the inputs."""
     arguments = tree_unflatten(tree, row)
-    return arguments[0] if isinstance(argnums, int) else arguments
+    return arguments[0] if is_one_number(argnums) else arguments
 
 
 def _basis(values: Sequence[Value]) -> list[Value]:
@@ -167,11 +167,11 @@ def _basis(values: Sequence[Value]) -> list[Value]:
     moving = [aval for aval in avals if not is_float0(aval)]
     total = sum(aval.size for aval in avals)
     if not moving:
-        return [np.zeros((total, *aval.shape), dtypes.float0) for aval in avals]
+        return [float0_zeros((total, *aval.shape)) for aval in avals]
     identity = _identity(total, dtypes.result_type(*[aval.dtype for aval in moving]))
     rows = _split(identity, [aval.shape for aval in avals], 1)
     return [
-        np.zeros((total, *aval.shape), dtypes.float0)
+        float0_zeros((total, *aval.shape))
         if is_float0(aval)
         else convert(row, aval.dtype, aval.weak_type)
         for row, aval in zip(rows, avals, strict=True)

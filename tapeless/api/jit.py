@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -31,17 +30,17 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.runtime import callkeys, fastcall
-from tapeless.runtime.array import Array
+from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.cache import TraceCache, TracedProgram, log_compilation
 from tapeless.runtime.captures import snapshot
 from tapeless.runtime.device import check_arguments
 from tapeless.runtime.eager import checked_program, executable_of
-from tapeless.runtime.executable import Executable, watchers
+from tapeless.runtime.executable import Executable, donations_read, watchers
 from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.references import takes_references
 from tapeless.transforms.stage import refuse_returned_references, stage_flat
-from tapeless.tree.arguments import argument_names, function_name, source_name
+from tapeless.tree.arguments import argument_names, argument_numbers, function_name, source_name
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
@@ -72,8 +71,8 @@ class StaticSpec:
 
         what: the arguments' name in messages; None if the caller checks them.
         """
-        self.argnums = tuple(map(operator.index, _as_tuple(argnums, SupportsIndex)))
-        self.argnames = _as_tuple(argnames, str)
+        self.argnums = argument_numbers(argnums)
+        self.argnames = _as_names(argnames)
         self._divisions: dict[tuple, tuple[tuple, ...]] = {}
         if not self.argnums and not self.argnames:
             return
@@ -223,8 +222,12 @@ class JitFunction:
             _refuse_aliases(self.__wrapped__, traced, leaves)
         if context.trace is context.base and not traced.tracers and not writes:
             traced.is_called = True
-            donated = self.donated_leaves(args, kwargs)
+            keep = self.options["keep_unused"]
+            donated = donations_read(traced.jaxpr, self.donated_leaves(args, kwargs), keep)
             executable = executable_of(traced.jaxpr, donated, self.effort, self.options["backend"])
+            if keep:
+                leaves = [as_array(leaf) for leaf in leaves]
+                _ = [leaf.address for leaf in leaves]  # raises for those that were deleted
             if config.current.jax_debug_key_reuse:
                 outs = run_program(traced.jaxpr, leaves, lambda: executable(leaves))
             else:
@@ -649,11 +652,11 @@ def clear_caches() -> None:
     cache.clear_caches()
 
 
-def _as_tuple(value: Any, kind: type) -> tuple:
-    """Return None, one value or a sequence as a tuple."""
+def _as_names(value: Any) -> tuple[str, ...]:
+    """Return None, one name or some names as a tuple."""
     if value is None:
         return ()
-    return (value,) if isinstance(value, kind) else tuple(value)
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _not_comparable(error: BaseException) -> ValueError | None:

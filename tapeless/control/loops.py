@@ -7,6 +7,7 @@ that comes back unchanged is a const, and a slice that is returned as it came is
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -85,7 +86,9 @@ def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
             raise ValueError(f"scan got value with no leading axis to scan over: {leaf}.")
     sizes = [typeof(leaf).shape[0] for leaf in leaves]
     if length is not None:
-        length = _static_int(length, "`length` argument to `scan`")
+        length = _static_int(length, "`length` argument to `scan`", int)
+        if length < 0:
+            raise ValueError(f"`length` argument to `scan` must not be negative, got {length}")
         if any(size != length for size in sizes):
             raise ValueError(
                 f"scan got `length` argument of {length} which disagrees with leading axis "
@@ -100,7 +103,7 @@ def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
     return sizes[0]
 
 
-def _static_int(value: Any, what: str) -> int:
+def _static_int(value: Any, what: str, convert: Callable[[Any], int] = operator.index) -> int:
     """Return a Python int."""
     known = value.concrete() if isinstance(value, Tracer) else value
     if known is None:
@@ -110,11 +113,10 @@ def _static_int(value: Any, what: str) -> int:
             "scan-like iteration with a dynamic length, use `while_loop` or `fori_loop`.\n"
             f"{value.origin()}\n"
         )
-    value = known
     try:
-        return value.__index__()
-    except AttributeError:
-        raise TypeError(f"{what} must be an integer, got {value!r}") from None
+        return convert(known)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"{what} must be an integer, got {known!r}") from None
 
 
 def _scan_body(

@@ -574,7 +574,11 @@ def _array_of(x: Any, dtype: Any, copy: bool) -> Value:
         return _scalar_array(x, dtype)
     if isinstance(x, (list, tuple)):
         return _array_of_sequence(x, dtype)
-    return _array_of_numpy(x if isinstance(x, np.ndarray) else np.asarray(x), x, dtype)
+    if isinstance(x, np.ndarray):
+        if type(x) is not np.ndarray and not copy:
+            typeof(x)  # refuses masked arrays; `array` takes their elements without the mask
+        return _array_of_numpy(x, x, dtype)
+    return _array_of_numpy(np.asarray(x), x, dtype)
 
 
 def number_dtype(dtype: dtypes.Dtype, fun_name: str) -> np.dtype:

@@ -66,6 +66,13 @@ def _rows(name: str, arrays: Any) -> list[Any]:
     return list(arrays)
 
 
+def _elements(arrays: Any) -> Any:
+    """Return the elements of masked arrays of a sequence, without the masks, as JAX takes them."""
+    if isinstance(arrays, (list, tuple)) and any(map(np.ma.isMaskedArray, arrays)):
+        return [x.data if np.ma.isMaskedArray(x) else x for x in arrays]
+    return arrays
+
+
 def _common(arrays: Sequence[Any], dtype: Any) -> list[Value]:
     """Bring the arrays to one dtype."""
     if dtype is None:
@@ -90,7 +97,7 @@ def concatenate(
         whole = asarray(arrays) if dtype is None else asarray(arrays, dtype=dtype)
         shape = typeof(whole).shape
         return lax.reshape(whole, (shape[0] * shape[1], *shape[2:]))
-    values = _rows("concatenate", arrays)
+    values = _rows("concatenate", _elements(arrays))
     if not values:
         raise ValueError("Need at least one array to concatenate.")
     if axis is None:
@@ -136,7 +143,7 @@ def stack(
         raise TypeError(f"asarray: expected ArrayLike, got {arrays} of type {type(arrays)}.")
     if isinstance(arrays, (np.ndarray, Array, Tracer)) and axis == 0 and typeof(arrays).ndim:
         return asarray(arrays, dtype=dtype)
-    values = _rows("stack", arrays)
+    values = _rows("stack", _elements(arrays))
     if not values:
         raise ValueError("Need at least one array to stack.")
     shapes = [typeof(value_of(value)).shape for value in values]

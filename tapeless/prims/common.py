@@ -42,7 +42,9 @@ __all__ = [
     "BITS",
     "COMPLEX",
     "COUNTABLE",
+    "Float0Array",
     "FLOAT",
+    "float0_zeros",
     "INEXACT",
     "INTEGER",
     "NUMBER",
@@ -201,10 +203,26 @@ def strong_zero(x: Value) -> Value:
     return scalar_like(typeof(x).strong(), 0)
 
 
+class Float0Array(np.ndarray):
+    """An array of float0, which NumPy holds, with what arrays say of their type."""
+
+    weak_type = False
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The type."""
+        return ShapedArray(self.shape, dtypes.float0)
+
+
+def float0_zeros(shape: tuple[int, ...]) -> np.ndarray:
+    """Return the array of float0 of this shape: the tangent, or cotangent, of integers."""
+    return np.zeros(shape, dtypes.float0).view(Float0Array)
+
+
 def zeros(aval: ShapedArray) -> Value:
     """Return zeros of the type `aval`."""
     if is_float0(aval):
-        return np.zeros(aval.shape, dtypes.float0)
+        return float0_zeros(aval.shape)
     return full_like(aval, 0)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import ShapedArray, register_value_type, typeof
+from tapeless.core.trace import Tracer, leaked
 from tapeless.errors import JaxRuntimeError
 from tapeless.runtime import memory
 from tapeless.runtime.capsules import capsule_of
@@ -425,7 +426,11 @@ def as_array(x: Any) -> Array:
     if type(x) is Array:
         return x
     if isinstance(x, (np.ndarray, np.generic)):
+        if type(x) is not np.ndarray:
+            typeof(x)  # refuses masked arrays, whose elements would come without the mask
         return array_from_numpy(x)
+    if isinstance(x, Tracer):
+        raise leaked(x)
     if isinstance(x, (bool, int, float, complex)):
         aval = typeof(x)
         if isinstance(x, int) and not isinstance(x, bool):

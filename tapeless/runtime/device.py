@@ -6,7 +6,7 @@ from typing import Any
 
 from tapeless import dtypes
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Tracer, current_trace
+from tapeless.core.trace import Tracer, current_trace, leaked, trace_state_clean
 from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.meshes import get_mesh, mesh_for
 from tapeless.runtime.sharding import (
@@ -113,6 +113,8 @@ def _on_device(x: Any, place: Any) -> Any:
     """Return one leaf as an Array; a tracer stays what it is."""
     place = checked_place(place, x)
     if isinstance(x, Tracer):
+        if trace_state_clean():
+            raise leaked(x)
         return x
     array = as_array(x)
     if isinstance(place, CpuDevice):

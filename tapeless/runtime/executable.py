@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import math
+import operator
 import time
 import weakref
 from collections import Counter
@@ -19,23 +20,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.forms import is_asked
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
+from tapeless.prims.common import float0_zeros
 from tapeless.runtime import callrecords, memory
 from tapeless.runtime.array import Array, as_array
 from tapeless.runtime.cache import log_compilation
 from tapeless.runtime.callrecords import CallRecord, record_key
+from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util import events, lazy
 from tapeless.util.apart import apart
 from tapeless.util.cache import clear_caches
 from tapeless.util.frames import warn
 
-__all__ = ["Executable", "Template", "usable_donations", "watchers"]
+__all__ = ["Executable", "Template", "donations_read", "usable_donations", "watchers"]
 
 buffers = lazy.load("tapeless.compiler.buffers")
 cost = lazy.load("tapeless.compiler.cost")
@@ -242,7 +242,7 @@ class Executable:
         blocks = [memory.allocate(n_bytes) for n_bytes in self.output_bytes]
         table = self._table_type(
             *self.const_addresses,
-            *[x.address for x in arrays],
+            *self._addresses(arrays, held),
             *[block.address for block in blocks],
         )
         arena = memory.allocate(self.temp_bytes) if self.temp_bytes else None
@@ -253,6 +253,26 @@ class Executable:
                 arrays[number].delete()
             raise
         return (*self.consts, *arrays, *blocks)
+
+    def _addresses(self, arrays: list[Array], held: list[Any]) -> list[int]:
+        """Return where the arguments are.
+
+        In the place of a deleted one that no result depends on there is any memory of its size,
+        which joins what is held.
+        """
+        try:
+            return [x.address for x in arrays]
+        except RuntimeError:
+            jaxpr = self.source()
+        read = [True] * len(arrays) if jaxpr is None else inputs_read(jaxpr)
+        found = []
+        for x, is_read in zip(arrays, read, strict=True):
+            if x.place is None and not is_read:
+                held.append(memory.allocate(max(x.nbytes, 1)))
+                found.append(held[-1].address)
+            else:
+                found.append(x.address)
+        return found
 
     def _enter(self, table: ctypes.Array, arena: int, held: tuple) -> None:
         """Run; what is held lives for as long as that takes, whoever waits for it."""
@@ -270,7 +290,7 @@ class Executable:
     def _result(self, places: tuple, aval: ShapedArray, position: int) -> Any:
         """Return one result: a new block, an input that is passed on, or a float0 array."""
         if position < 0:
-            return np.zeros(aval.shape, dtypes.float0)
+            return float0_zeros(aval.shape)
         place = places[position]
         if type(place) is Array:
             return Array(aval, place.block, place.place)
@@ -299,6 +319,18 @@ class Executable:
     def listing(self) -> str:
         """Return the text of the program's loops."""
         return kernel_pprint.listing(self.program.body)
+
+
+def inputs_read(jaxpr: Jaxpr) -> tuple[bool, ...]:
+    """Return, per input of a program, whether a result or an effect depends on it."""
+    return dce_jaxpr(jaxpr, (True,) * len(jaxpr.outvars), (False,) * len(jaxpr.invars))[1]
+
+
+def donations_read(jaxpr: Jaxpr, donated: tuple[bool, ...], keep_unused: bool) -> tuple[bool, ...]:
+    """Return which donated arguments are given away: not those that nothing depends on."""
+    if keep_unused or not any(donated):
+        return donated
+    return tuple(map(operator.and_, donated, inputs_read(jaxpr)))
 
 
 def usable_donations(jaxpr: Jaxpr, donated: tuple[bool, ...]) -> tuple[bool, ...]:

@@ -23,7 +23,7 @@ from tapeless.runtime.array import physical
 from tapeless.runtime.cache import TracedProgram
 from tapeless.runtime.device import cpu_device
 from tapeless.runtime.eager import executable_of
-from tapeless.runtime.executable import Executable
+from tapeless.runtime.executable import Executable, donations_read
 from tapeless.runtime.layout import Format, Layout
 from tapeless.runtime.sharding import SingleDeviceSharding
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
@@ -256,7 +256,9 @@ class Lowered(Stage):
         options = compiler_options or self._options.get("compiler_options") or {}
         backend = self._options.get("backend")
         effort = effort_of(options)
-        executable = executable_of(self._traced.jaxpr, self._donated, effort, backend)
+        jaxpr, keep = self._traced.jaxpr, self._options.get("keep_unused", False)
+        donated = donations_read(jaxpr, self._donated, keep)
+        executable = executable_of(jaxpr, donated, effort, backend)
         return Compiled(self._traced, self.in_tree, self._donated, self._options, executable)
 
     def cost_analysis(self) -> Any:

@@ -26,6 +26,7 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.errors import JaxRuntimeError
+from tapeless.prims.common import float0_zeros
 from tapeless.runtime.array import Array, array_of, as_array
 from tapeless.util import lazy
 from tapeless.util.cache import weak_identity_cache
@@ -179,6 +180,6 @@ def _handed_over(parts: _Client, x: np.ndarray) -> Any:
 def _result(x: np.ndarray, aval: ShapedArray) -> Any:
     """Return a result as an Array; one of dtype float0 as NumPy's."""
     if aval.dtype == dtypes.float0:
-        return np.zeros(aval.shape, dtypes.float0)
+        return float0_zeros(aval.shape)
     found: Array = array_of(x, aval)
     return found

@@ -30,6 +30,7 @@ from tapeless.control.jit import jit_p
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.trace import Value
 from tapeless.prims.bits import prng_impls, random_unwrap, random_wrap
+from tapeless.prims.common import float0_zeros
 from tapeless.prims.convert import convert_element_type
 from tapeless.stablehlo.blobs import FORMAT_VERSION, Blob, read_blob, write_blob
 from tapeless.stablehlo.loading import load
@@ -351,7 +352,7 @@ def _restored(x: Value, aval: ShapedArray) -> Value:
     """Return the leaf that an array of the module stands for."""
     if isinstance(aval.dtype, dtypes.KeyDtype):
         return random_wrap(x, impl=aval.dtype.prng_impl)
-    return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else x
+    return float0_zeros(aval.shape) if aval.dtype == dtypes.float0 else x
 
 
 def _aval_to_json(aval: ShapedArray) -> list:

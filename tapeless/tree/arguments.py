@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,14 +17,32 @@ from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
 
 __all__ = [
+    "argument_numbers",
     "argument_names",
     "check_callable",
     "function_name",
+    "is_one_number",
     "leaf_names",
     "parameter_names",
     "source_name",
     "wraps",
 ]
+
+
+def argument_numbers(value: Any) -> tuple[int, ...]:
+    """Return None, one number or some numbers, of any kind that is an index, as a tuple of ints."""
+    if value is None:
+        return ()
+    return tuple(map(operator.index, (value,) if is_one_number(value) else value))
+
+
+def is_one_number(value: Any) -> bool:
+    """Tell whether a value is an index, of any kind: also an array of NumPy without axes."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
 
 
 def check_callable(function: object) -> None:

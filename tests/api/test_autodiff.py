@@ -309,3 +309,17 @@ def test_primals_and_tangents_are_in_the_same_kind_of_sequence():
 def test_reduce_axes_are_refused():
     with pytest.raises(NotImplementedError, match="reduce_axes argument to grad is deprecated"):
         jax.grad(jnp.sin, reduce_axes=("i",))
+
+
+def test_argnums_are_of_any_kind_of_index() -> None:
+    def f(x: float, y: float) -> float:
+        return 2 * x + 3 * y
+
+    assert jax.grad(f, argnums=jnp.int32(1))(1.0, 1.0) == 3
+    assert jax.grad(f, argnums=np.array([1, 0]))(1.0, 1.0) == (3, 2)
+
+
+def test_gradients_of_integers_say_that_their_type_is_strong() -> None:
+    for grad in (jax.grad, lambda f, **options: jax.jit(jax.grad(f, **options))):
+        found = grad(lambda i: 1.0, allow_int=True)(jnp.arange(3))
+        assert (found.dtype, found.shape, found.weak_type) == (jax.float0, (3,), False)

@@ -166,3 +166,9 @@ def test_saved_residuals_of_a_checkpoint_come_from_lines_of_its_function(capsys)
     print_saved_residuals(f, 1.0)
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 2 and all(f".py:{line}:" in text for text in printed)
+
+
+def test_static_numbers_are_ints_or_a_tuple_of_them() -> None:
+    for numbers in ([0], np.array([0]), True, (1.0,), None, "0"):
+        with pytest.raises(TypeError, match="must be an int or a tuple of ints, but got"):
+            jax.checkpoint(lambda x, y: y, static_argnums=numbers)

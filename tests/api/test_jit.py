@@ -474,3 +474,8 @@ def test_masked_arrays_are_no_arguments(call):
         with pytest.raises(ValueError, match="masked arrays are not supported"):
             call(masked)
     assert np.shape(call(masked.filled(0).astype(np.float32))) == (2,)
+
+
+def test_static_numbers_may_be_an_array() -> None:
+    function = jax.jit(lambda n, x: x * n, static_argnums=np.array([0]))
+    assert function(3, 2.0) == 6

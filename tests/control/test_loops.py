@@ -190,3 +190,14 @@ def test_what_a_body_passes_on_comes_out_as_arrays_of_the_system():
 def test_a_carry_that_is_lost_is_shown_by_its_structure():
     with pytest.raises(TypeError, match=r"PyTreeDef\(\*\)\nthe output tree structure is:\nPyTreeD"):
         lax.scan(lambda c, x: (None, x), 1.0, np.arange(3.0))
+
+
+@pytest.mark.parametrize("length", [2, 2.5, "2", np.int32(2), jnp.array(2)])
+def test_the_length_of_a_scan_is_what_int_makes_of_it(length: object) -> None:
+    assert lax.scan(lambda c, _: (c + 1, c), 0, None, length=length)[0] == 2
+
+
+def test_lengths_of_scans_that_are_none_are_refused() -> None:
+    for length, error in (("a", ValueError), (-1, ValueError), ([2], TypeError), (1j, TypeError)):
+        with pytest.raises(error, match=r"`length` argument to `scan` must"):
+            lax.scan(lambda c, _: (c + 1, c), 0, None, length=length)

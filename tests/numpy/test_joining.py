@@ -141,3 +141,11 @@ def test_append():
 def test_faults(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_masked_arrays_are_joined_without_their_masks() -> None:
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    np.testing.assert_array_equal(jnp.concatenate([masked, np.ones(1)]), [1, 2, 1])
+    np.testing.assert_array_equal(jnp.stack([masked, masked]), [[1, 2], [1, 2]])
+    with pytest.raises(ValueError, match="masked arrays are not supported"):
+        jnp.hstack([masked, masked])

@@ -84,3 +84,19 @@ def test_what_a_handler_raises_while_numpy_asks_for_the_memory_arrives(monkeypat
     np.testing.assert_array_equal(np.asarray(y), [1, 2, 3, 4])
     np.testing.assert_array_equal(np.asarray(x), [1, 2, 3])
     np.testing.assert_array_equal(x.__array__(), [1, 2, 3])
+
+
+def test_arrays_are_made_of_masked_ones_only_where_the_mask_may_be_dropped() -> None:
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for make in (jnp.asarray, jax.device_put, jnp.zeros(2).at[:].set):
+        with pytest.raises(ValueError, match="masked arrays are not supported"):
+            make(masked)
+    np.testing.assert_array_equal(jnp.array(masked), [1, 2])
+
+
+def test_a_leaked_tracer_is_named_where_it_is_an_argument() -> None:
+    kept = []
+    jax.jit(lambda x: kept.append(x))(1.0)
+    for use in (jax.jit(lambda x: x + 1), jax.device_put):
+        with pytest.raises(jax.errors.UnexpectedTracerError, match="to escape the scope"):
+            use(kept[0])
