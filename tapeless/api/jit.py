@@ -44,7 +44,7 @@ from tapeless.tree.arguments import argument_names, argument_numbers, function_n
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
-from tapeless.util.frames import call_shared, filter_traceback
+from tapeless.util.frames import api_boundary, call_shared, filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
@@ -189,17 +189,14 @@ class JitFunction:
         self._expected: dict[tuple, _Expected] = {}  # by the static part
         _functions.add(self)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled function; where it has a route, native code stands in for this."""
-        try:
-            if self._expected and context.trace is context.base:
-                outs = self._attempt(args, kwargs)
-                if outs is not NotImplemented:
-                    return outs
-            return self._find_and_call(args, kwargs)
-        except Exception as error:
-            filter_traceback(error)
-            raise
+        if self._expected and context.trace is context.base:
+            outs = self._attempt(args, kwargs)
+            if outs is not NotImplemented:
+                return outs
+        return self._find_and_call(args, kwargs)
 
     def _attempt(self, args: tuple, kwargs: dict) -> Any:
         """Return the result of a call that is like one before, else NotImplemented."""

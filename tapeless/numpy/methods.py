@@ -48,6 +48,7 @@ from tapeless.runtime.device import device_put
 from tapeless.runtime.meshes import AbstractMesh
 from tapeless.runtime.sharding import NamedSharding, PartitionSpec
 from tapeless.runtime.shards import shards_of
+from tapeless.util.frames import api_boundary, name_function
 
 __all__ = ["method_of"]
 
@@ -64,7 +65,7 @@ def method_of(function: Callable) -> Callable:
         """Call the function."""
         return function(self, *args, **kwargs)
 
-    method.__name__ = method.__qualname__ = function.__name__
+    name_function(method, function.__name__)
     method.__doc__ = f"Return `jax.numpy.{function.__name__}` of the array.\n\n{function.__doc__}"
     signature = inspect.signature(function)
     (_, *rest) = signature.parameters.values()
@@ -529,7 +530,7 @@ def attach(kind: Any, table: dict[str, Any]) -> None:
     """Give a class the entries of the table that it does not define itself."""
     for name, entry in table.items():
         if name not in vars(kind):
-            setattr(kind, name, entry)
+            setattr(kind, name, api_boundary(entry))
 
 
 attach(ShapedArray, {"sharding": property(_undivided, doc=_undivided.__doc__)})

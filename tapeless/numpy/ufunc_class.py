@@ -34,6 +34,7 @@ from tapeless.numpy.common import (
 )
 from tapeless.prims.common import apply
 from tapeless.runtime.array import Array
+from tapeless.util.frames import api_boundary
 
 __all__ = ["compiled_outside", "frompyfunc", "ufunc"]
 
@@ -108,6 +109,7 @@ class ufunc:
         """Return JAX's form."""
         return f"<jnp.ufunc '{self.__name__}'>"
 
+    @api_boundary
     def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
         """Apply elementwise; shapes broadcast."""
         if out is not None:

@@ -23,6 +23,7 @@ from tapeless.numpy.indexing import entries_of, insert_mask_axes, plan_gather, t
 from tapeless.numpy.static_indexing import update_window
 from tapeless.prims.rules import scalar_program
 from tapeless.runtime.array import Array
+from tapeless.util.frames import api_boundary, name_function
 
 __all__ = ["at", "scatter_update"]
 
@@ -71,6 +72,11 @@ class _IndexUpdateRef:
         """Return the expression in words."""
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
+    def kind_text(self) -> str:
+        """Return what notes of errors tell of it."""
+        return f"{typeof(self.array).str_short(False)} at {self.index}"
+
+    @api_boundary
     def get(
         self,
         *,
@@ -100,6 +106,7 @@ class _IndexUpdateRef:
             wrap_negative_indices=wrap_negative_indices,
         )
 
+    @api_boundary
     def apply(
         self,
         func: Callable[[Any], Any],
@@ -157,12 +164,11 @@ def _method(name: str, function: Callable[..., Value], text: str, example: str) 
             wrap_negative_indices=wrap_negative_indices,
         )
 
-    method.__name__ = name
-    method.__qualname__ = f"_IndexUpdateRef.{name}"
+    name_function(method, name, "_IndexUpdateRef.")
     method.__doc__ = (
         f"Return x with the places {text}.\n\n    >>> import tapeless.numpy as jnp\n    {example}\n"
     )
-    return method
+    return api_boundary(method)
 
 
 def scatter_update(

@@ -18,6 +18,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray
 from tapeless.prims import structural
+from tapeless.util.frames import api_boundary
 
 __all__ = ["vectorize"]
 
@@ -53,6 +54,7 @@ def vectorize(
     if any(isinstance(each, int) and each < 0 for each in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
 
+    @api_boundary
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         """Map the function over the loop axes."""

@@ -11,12 +11,11 @@ A function of this package that is traced once for all of its callers has no use
 ``FrameMark`` keeps its code object and instruction offset. File, line and column are worked out
 from these when somebody asks, which is seldom.
 
-``api_boundary`` wraps functions that users call. When an exception leaves one, the internal frames
-are taken out of its traceback, so that what remains are the user's own lines. (A bare ``raise``
-adds no entry for its own frame, so the boundary leaves no trace either.)
-Functions that are called too often for a wrapper have none: ``show_filtered`` makes the interpreter
-take the internal frames out of the traceback of an exception that nobody caught.
-``jax_traceback_filtering="off"`` leaves everything in place.
+``api_boundary`` marks a function that users call, as all of a public module are. When an exception
+leaves one towards the user, the internal frames are taken out of its traceback, so that what
+remains are the user's own lines. Calls that raise nothing cost as much as without it.
+``show_filtered`` makes the interpreter do so for an exception that nobody caught, wherever it came
+from. ``jax_traceback_filtering="off"`` leaves everything in place.
 
 With the internal frames goes what they knew: the function that the user called, and its arguments.
 Where a message lacks that, a *note* below it tells it: ``in add(x: float32[2,3], y: float32[7])``.
@@ -36,10 +35,11 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from tapeless import config
+from tapeless.util.handlers import has_handler, with_handler
 
 __all__ = [
     "FrameMark", "api_boundary", "call_shared", "filter_traceback", "hide_file", "is_internal",
-    "show_filtered", "user_frame", "user_mark", "user_marks", "warn",
+    "name_function", "show_filtered", "user_frame", "user_mark", "user_marks", "warn",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -254,7 +254,8 @@ def _tell_call(error: BaseException, frames: Sequence[types.FrameType]) -> None:
     error.__notes__ = [x for x in getattr(error, "__notes__", ()) if not x.startswith(_NOTE)]
     code, values = frame.f_code, frame.f_locals
     n_named = code.co_argcount + code.co_kwonlyargcount
-    name, given = code.co_name, {key: values.get(key) for key in code.co_varnames[:n_named]}
+    named = (key for key in code.co_varnames[:n_named] if not key.startswith("_"))
+    name, given = code.co_name, {key: values.get(key) for key in named}
     if name == "__call__":
         name = getattr(given.pop("self", None), "__name__", name)
     if code.co_flags & inspect.CO_VARARGS:
@@ -283,14 +284,20 @@ def _is_compiled(frame: types.FrameType) -> bool:
     return frame.f_globals.get("__name__") == _COMPILED and frame.f_code.co_name == "__call__"
 
 
+@functools.lru_cache(64)
+def _dtype_name(dtype: object) -> str:
+    """Return a dtype's name: NumPy takes long for it."""
+    return str(dtype)
+
+
 def _kind(x: object) -> str:
     """Return a type with a shape, such as float32[2,3], or a short value."""
     shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
     if isinstance(shape, tuple) and dtype is not None:
-        return f"{dtype}[{','.join(map(str, shape))}]"
+        return f"{_dtype_name(dtype)}[{','.join(map(str, shape))}]"
     if isinstance(x, (list, tuple)) and any(hasattr(y, "shape") for y in x):
         return f"{type(x).__name__} of {', '.join(map(_kind, x[:_MOST_PARTS]))}"
-    text = repr(x)
+    text = x.kind_text() if hasattr(x, "kind_text") else repr(x)
     return text if len(text) <= _MOST_LETTERS else type(x).__name__
 
 
@@ -311,15 +318,33 @@ def show_filtered() -> None:
     sys.excepthook = filtered
 
 
+def name_function(function: Callable, name: str, inside: str = "") -> None:
+    """Let a function that another one made bear a name, also in tracebacks.
+
+    inside: the class or module that is named before it, with a dot.
+    """
+    function.__name__, function.__qualname__ = name, inside + name
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=inside + name)
+
+
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a function that users call, so that its errors show user code only."""
+    """Let the errors of a function that users call show user code only; return it."""
+    if isinstance(function, types.FunctionType):
+        with_handler(function, _leave)
+    return function
 
-    @functools.wraps(function)
-    def boundary(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            filter_traceback(error)
-            raise
 
-    return boundary
+def _leave() -> None:
+    """Filter the traceback of what leaves a boundary, unless it will meet another before the user.
+
+    The caller of this function is the boundary.
+    """
+    error = sys.exception()
+    if not isinstance(error, Exception):
+        return
+    frame = sys._getframe(1).f_back
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        if has_handler(frame.f_code, _leave):
+            return
+        frame = frame.f_back
+    filter_traceback(error)

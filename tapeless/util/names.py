@@ -8,11 +8,13 @@ string of names per module; `dir` of a facade shows those of them that are here.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tapeless.util import lazy
+from tapeless.util.frames import api_boundary, is_internal
 
 __all__ = ["close_module", "listed_names", "missing_attribute", "public_names"]
 
@@ -23,9 +25,13 @@ _FILE = Path(__file__).with_name("public_names.json")
 def close_module(module: str, namespace: dict[str, Any]) -> None:
     """Let a module, `module` to users, list its public names, and refuse others in its name.
 
-    Called at the end of a facade with its `globals()`.  Type checkers see no `__getattr__` then,
-    and so refuse the others too.
+    Its functions become boundaries: their errors show the user's lines, and name them and their
+    arguments.  Called at the end of a facade with its `globals()`.  Type checkers see no
+    `__getattr__` then, and so refuse the other names too.
     """
+    for value in list(namespace.values()):
+        if isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
+            api_boundary(value)
     namespace["__dir__"] = listed_names(module, namespace)
     namespace["__getattr__"] = missing_attribute(module)
 

@@ -185,6 +185,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tests/numpy/test_wrong_shapes.py",
         ),
         Mutation(
+            "errors that are caught tell the call as well",
+            "tapeless/util/names.py",
+            "            api_boundary(value)\n",
+            "            pass\n",
+            FRAMES + "test_an_error_that_is_caught_tells_the_call_and_shows_the_users_lines",
+        ),
+        Mutation(
             "the axis is told",
             "tapeless/prims/common.py",
             ("        if len(wide) > 1:\n            shown = "),

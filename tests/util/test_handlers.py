@@ -1,0 +1,128 @@
+"""Handlers of what leaves a function: called once, and the function is what it was otherwise."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+
+import pytest
+
+from tapeless.util.handlers import has_handler, with_handler
+
+
+class Noted(list):
+    """What exceptions a handler has seen."""
+
+    def __call__(self) -> None:
+        """Note the exception that is under way."""
+        self.append(repr(sys.exception()))
+
+
+def busy(x: int, *, step: int = 1) -> object:
+    """Leave by each of the ways: a result, and exceptions from within blocks and without."""
+    if x == 0:
+        raise ValueError("zero")
+    try:
+        if x == 1:
+            raise KeyError(1)
+        if x == 2:
+            raise TypeError("two")
+    except KeyError:
+        return "caught"
+    finally:
+        step += 1
+    with open("/dev/null"):  # noqa: PTH123
+        if x == 3:
+            raise OSError("three")
+    return [step // z for z in (x - 4,)]
+
+
+def guarded(function: object) -> tuple[object, Noted]:
+    """Return a copy of a function with a handler, and the handler."""
+    noted = Noted()
+    copy = type(function)(function.__code__, function.__globals__)
+    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    with_handler(copy, noted)
+    return copy, noted
+
+
+@pytest.mark.parametrize(
+    ("x", "error"),
+    [(0, ValueError), (2, TypeError), (3, OSError), (4, ZeroDivisionError), ("", TypeError)],
+)
+def test_what_leaves_is_seen_once_and_goes_on(x: int, error: type[Exception]) -> None:
+    function, noted = guarded(busy)
+    with pytest.raises(error) as caught:
+        function(x)
+    assert noted == [repr(caught.value)]
+    assert sys.exception() is None
+    with pytest.raises(error) as plain:
+        busy(x)
+    entries = [traceback.extract_tb(e.value.__traceback__)[1:] for e in (caught, plain)]
+    lines = [[(entry.name, entry.lineno) for entry in part] for part in entries]
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("x", [1, 5, 6])
+def test_what_is_caught_inside_is_not_seen(x: int) -> None:
+    function, noted = guarded(busy)
+    assert function(x) == busy(x)
+    assert noted == []
+
+
+def test_the_function_stays_what_it_is() -> None:
+    function, noted = guarded(busy)
+    assert inspect.signature(function) == inspect.signature(busy)
+    assert inspect.getsource(function) == inspect.getsource(busy)
+    assert has_handler(function.__code__, noted) and not has_handler(busy.__code__, noted)
+    code = function.__code__
+    with_handler(function, noted)
+    assert function.__code__ is code
+
+
+def test_cells_and_many_constants() -> None:
+    cell = []
+    noted = Noted()
+
+    def closed(x: int) -> float:
+        cell.append(x)
+        return [cell, 1 / x][1]
+
+    with_handler(closed, noted)
+    assert closed(2) == 0.5
+    with pytest.raises(ZeroDivisionError):
+        closed(0)
+    assert (cell, len(noted)) == ([2, 0], 1)
+    body = "".join(f"    x += {i}.5\n" for i in range(300))
+    namespace: dict = {}
+    exec(f"def f(x):\n{body}    return 1 / (x - x)\n", namespace)
+    with_handler(namespace["f"], noted)
+    with pytest.raises(ZeroDivisionError):
+        namespace["f"](1)
+    assert len(noted) == 2
+
+
+def test_a_handler_that_raises_replaces_the_exception() -> None:
+    def handler() -> None:
+        raise KeyError("instead")
+
+    def fails() -> None:
+        raise ValueError("first")
+
+    with_handler(fails, handler)
+    with pytest.raises(KeyError) as caught:
+        fails()
+    assert repr(caught.value.__context__) == "ValueError('first')"
+
+
+def test_generators_are_left_alone() -> None:
+    def rows() -> object:
+        yield 1
+        raise ValueError
+
+    noted = Noted()
+    with_handler(rows, noted)
+    with pytest.raises(ValueError):
+        list(rows())
+    assert noted == []
