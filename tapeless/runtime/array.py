@@ -27,6 +27,7 @@ from tapeless.runtime.capsules import capsule_of
 from tapeless.runtime.sharding import Sharding, SingleDeviceSharding
 from tapeless.runtime.topology import cpu_device
 from tapeless.util.cache import BoundedTable
+from tapeless.util.handlers import with_handler
 
 __all__ = [
     "Array", "array_from_numpy", "array_of", "array_of_numbers", "array_over", "as_array",
@@ -58,6 +59,13 @@ class _Exporting(threading.local):
 
 
 _exporting = _Exporting()
+
+
+def _keep_dropped() -> None:
+    """Keep what a signal's handler raised in `__buffer__`, be it before its first instruction."""
+    error = sys.exception()
+    if not isinstance(error, Exception):
+        _exporting.dropped = sys._getframe(1).f_locals["self"], error
 
 
 class Array(AnyArray):
@@ -233,13 +241,8 @@ class Array(AnyArray):
 
     def __buffer__(self, flags: int) -> memoryview:
         """Return the memory, read-only, for Python's buffer protocol (from Python 3.12 on)."""
-        try:
-            _exporting.dropped = None
-            return memoryview(self._value)
-        except BaseException as error:
-            if not isinstance(error, Exception):  # of a signal's handler
-                _exporting.dropped = self, error
-            raise
+        _exporting.dropped = None
+        return memoryview(self._value)
 
     def __dlpack__(self, **options: Any) -> Any:
         """Return a DLPack capsule over the same memory, or over a copy.
@@ -354,6 +357,7 @@ small_types = BoundedTable(1024)
 _NEVER_NARROWED = 4  # bytes of a dtype, up to which the 64-bit switch does not touch it
 _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
+with_handler(Array.__buffer__, _keep_dropped)
 
 
 def _own_bytes(value: np.ndarray | np.generic) -> bytes:

@@ -1,5 +1,6 @@
 """Arrays and the memory that they own."""
 
+import ctypes
 import signal
 import sys
 
@@ -84,6 +85,16 @@ def test_what_a_handler_raises_while_numpy_asks_for_the_memory_arrives(monkeypat
     np.testing.assert_array_equal(np.asarray(y), [1, 2, 3, 4])
     np.testing.assert_array_equal(np.asarray(x), [1, 2, 3])
     np.testing.assert_array_equal(x.__array__(), [1, 2, 3])
+
+
+def test_what_a_handler_raises_before_the_first_instruction_of_the_protocol_arrives():
+    """The signal is there when NumPy asks: nothing that looks for signals runs in between."""
+    send = ctypes.pythonapi.PyErr_SetInterruptEx
+    x = jnp.arange(3) + 1
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            next(map(np.add, [x], map(send, [signal.SIGINT])))
+        np.testing.assert_array_equal(np.add(x, 0), [1, 2, 3])
 
 
 def test_arrays_are_made_of_masked_ones_only_where_the_mask_may_be_dropped() -> None:
