@@ -21,75 +21,32 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 
-__all__ = ["Runs", "in_long_runs"]
+__all__ = ["Keys", "Runs", "in_long_runs"]
 
-SAMPLE = 4096  # pairs of neighbours
+SAMPLE = 512  # pairs of neighbours
 LONG_RUN = 16  # updates of one element, on average; a branch at their end costs little then
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
 
-class Runs:
-    """Updates that follow each other and meet in one element, as in sums of sorted segments.
+class Keys:
+    """What numbers are combined as: for extremes of floats, integers that have their order.
 
-    The element is combined in a register and stored when the next update is for another one, so
-    that no update waits for the store of the one before. The order of operations is the same.
+    dtype: of the keys; they are the numbers themselves for sums and for integers.
     """
 
-    def __init__(self, b: Any, target: Any, accumulate: str) -> None:
-        """Start with no element: number -1."""
-        self.b, self.accumulate, self.shape = b, accumulate, target.shape
-        self.flat = b.reshape(target, target.aval.update(shape=(target.aval.size,)))
-        self.last = b.buffer(ShapedArray((), _INT64))
-        self.dtype = target.dtype
-        self.has_keys = accumulate in ("min", "max") and self.dtype.kind == "f"
-        kept = np.dtype(f"uint{8 * self.dtype.itemsize}") if self.has_keys else self.dtype
-        self.total = b.buffer(ShapedArray((), kept))
-        b.store(self.last, (), -1)
-        b.store(self.total, (), 0)
-
-    def combine(self, place: Sequence[Any], update: Any, guard: Any) -> None:
-        """Combine one update."""
-        b = self.b
-        here = b.convert(b.flat_index(place, self.shape), _INT64)
-        here = b.let(here if guard is None else b.select(guard, here, -1))
-
-        def start() -> None:
-            """Start with another element."""
-            self.end()
-            b.store(
-                self.total,
-                (),
-                self.key(self.flat.at(b.max(here, 0))),
-            )
-            b.store(self.last, (), here)
-
-        update = b.let(self.key(update))
-        b.when(b.ne(here, self.last.at()), start)
-        b.store(
-            self.total,
-            (),
-            b.op(self.accumulate, self.total.at(), update),
-        )
-
-    def end(self) -> None:
-        """Store the element that is combined, if there is one."""
-        b, last = self.b, self.last.at()
-        b.when(
-            b.ge(last, 0),
-            lambda: b.store(
-                self.flat,
-                (last,),
-                self.number(self.total.at()),
-            ),
-        )
+    def __init__(self, b: Any, numbers: np.dtype, accumulate: str) -> None:
+        """numbers: their dtype; accumulate: the operation."""
+        self.b, self.accumulate, self.floats = b, accumulate, numbers
+        self.has_keys = accumulate in ("min", "max") and numbers.kind == "f"
+        self.dtype = np.dtype(f"uint{8 * numbers.itemsize}") if self.has_keys else numbers
 
     def key(self, number: Any) -> Any:
-        """Return what stands for a number in the register."""
+        """Return what stands for a number."""
         if not self.has_keys:
             return number
-        b, unsigned = self.b, self.total.dtype
-        return b.sub(self.turned(b.bitcast(number, unsigned)), self.least_key())
+        b = self.b
+        return b.sub(self.turned(b.bitcast(number, self.dtype)), self.least_key())
 
     def number(self, key: Any) -> Any:
         """Return the number that a key stands for."""
@@ -97,7 +54,7 @@ class Runs:
             return key
         return self.b.bitcast(
             self.turned(self.b.add(key, self.least_key())),
-            self.dtype,
+            self.floats,
         )
 
     def turned(self, bits: Any) -> Any:
@@ -113,9 +70,63 @@ class Runs:
 
         They are those of -inf for a maximum, and those behind inf for a minimum.
         """
-        unsigned = self.total.dtype
-        infinity = int(np.array(np.inf, self.dtype).view(unsigned))
+        unsigned = self.dtype
+        infinity = int(np.array(np.inf, self.floats).view(unsigned))
         return infinity + 1 if self.accumulate == "min" else infinity ^ int(np.iinfo(unsigned).max)
+
+
+class Runs:
+    """Updates that follow each other and meet in one element, as in sums of sorted segments.
+
+    The element is combined in a register and stored when the next update is for another one, so
+    that no update waits for the store of the one before. The order of operations is the same.
+    """
+
+    def __init__(self, b: Any, target: Any, accumulate: str) -> None:
+        """Start with no element: number -1."""
+        self.b, self.accumulate, self.shape = b, accumulate, target.shape
+        self.flat = b.reshape(target, target.aval.update(shape=(target.aval.size,)))
+        self.last = b.buffer(ShapedArray((), _INT64))
+        self.keys = Keys(b, target.dtype, accumulate)
+        self.total = b.buffer(ShapedArray((), self.keys.dtype))
+        b.store(self.last, (), -1)
+        b.store(self.total, (), 0)
+
+    def combine(self, place: Sequence[Any], update: Any, guard: Any) -> None:
+        """Combine one update."""
+        b = self.b
+        here = b.convert(b.flat_index(place, self.shape), _INT64)
+        here = b.let(here if guard is None else b.select(guard, here, -1))
+
+        def start() -> None:
+            """Start with another element."""
+            self.end()
+            b.store(
+                self.total,
+                (),
+                self.keys.key(self.flat.at(b.max(here, 0))),
+            )
+            b.store(self.last, (), here)
+
+        update = b.let(self.keys.key(update))
+        b.when(b.ne(here, self.last.at()), start)
+        b.store(
+            self.total,
+            (),
+            b.op(self.accumulate, self.total.at(), update),
+        )
+
+    def end(self) -> None:
+        """Store the element that is combined, if there is one."""
+        b, last = self.b, self.last.at()
+        b.when(
+            b.ge(last, 0),
+            lambda: b.store(
+                self.flat,
+                (last,),
+                self.keys.number(self.total.at()),
+            ),
+        )
 
 
 def in_long_runs(b: Any, indices: Any) -> Any:

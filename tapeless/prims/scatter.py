@@ -4,9 +4,10 @@
     scatter_dims_to_operand_dims=(0,) -> (n, m)        x[indices[i, 0], j] += updates[i, j]
 
 The places are those of a gather (see `indexing`).  A window that sticks out is moved inside (CLIP)
-or dropped.  Where windows overlap, updates are combined in the order of the indices; a plain
-scatter keeps the last one.  `update_jaxpr` is the program (old, update) -> new of the combination,
-None for a plain scatter; programs print it, and it is run for combinations without a name.
+or dropped.  Where windows overlap, a plain scatter keeps the last update; others are combined in
+the order of the indices, those of many in a few shares, whose results are combined (`updates`).
+`update_jaxpr` is the program (old, update) -> new of the combination, None for a plain scatter;
+programs print it, and it is run for combinations without a name.
 
 A scatter lowers to statements that write the operand's own memory when this is its last use: an
 update of one element costs one element.  Derivatives keep that property:
@@ -22,6 +23,7 @@ update of one element costs one element.  Derivatives keep that property:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,10 +63,11 @@ from tapeless.prims.indexing import (
     window_start,
 )
 from tapeless.prims.rules import is_complex, scalar_program
-from tapeless.prims.runs import Runs, in_long_runs
+from tapeless.prims.runs import Keys, Runs, in_long_runs
 from tapeless.prims.select import clamp, select
 from tapeless.prims.structural import broadcast_in_dim, reshape
 from tapeless.prims.unary import neg
+from tapeless.prims.updates import Updates, within
 
 __all__ = [
     "scatter",
@@ -206,27 +209,27 @@ class ScatterOp(Primitive):
         sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
         room = [extent - size for extent, size in zip(x.shape, sizes, strict=True)]
         clip = mode is GatherScatterMode.CLIP
+
+        def find(index: Sequence[Any]) -> tuple[Sequence[Any], Any, Any]:
+            """Return the place of an element of the updates, the element, and its guard."""
+            batch, place = window_place(n, index, len(x.shape))
+            vector = [indices.at(*batch, c) for c in range(len(n.start_index_map))]
+            starts, inside = window_start(b, vector, n.start_index_map, room, clip)
+            for axis, start in starts.items():
+                place[axis] = b.iadd(place[axis], start)
+            return place, updates.at(*index), inside
+
         with b.loops_that_look(updates.shape, x) as look:
-
-            def write(index: Sequence[Any], combine: Callable) -> None:
-                """Combine one element of the updates into the target."""
-                batch, place = window_place(n, index, len(x.shape))
-                vector = [indices.at(*batch, c) for c in range(len(n.start_index_map))]
-                starts, inside = window_start(b, vector, n.start_index_map, room, clip)
-                for axis, start in starts.items():
-                    place[axis] = b.iadd(place[axis], start)
-                look(index)
-                combine(place, updates.at(*index), inside)
-
+            axes = _axes_of_updates(updates.shape, n)
+            walk = Updates(b, updates.shape, axes, find, look)
             single = math.prod(sizes) == 1
-            return (self._combined(b, args, n, write, single, **params),)
+            return (self._combined(b, args, walk, single, **params),)
 
     def _combined(
         self,
         b: Any,
         args: Sequence,
-        n: Any,
-        write: Callable[[Sequence[Any], Callable], None],
+        walk: Updates,
         single: bool,
         *,
         unique_indices: bool,
@@ -235,33 +238,51 @@ class ScatterOp(Primitive):
     ) -> Any:
         """Combine all updates into a copy of the array; return it.
 
-        write: at an index of the updates, by a function (place, update, guard); single: whether
-        windows are single elements.
+        single: whether windows are single elements.
         """
         x, indices, updates = args
         target = b.writable(x)
-        combine = self._combiner(b, target, update_jaxpr)
+        combiner = functools.partial(self._combiner, b, update_jaxpr=update_jaxpr)
+        wide = target.dtype.kind in "iuf" and target.dtype.itemsize >= 4
+        in_turn = not unique_indices and not walk.batches
+        if not (in_turn and wide and self.accumulate):
+            walk.each(combiner(target), unique_indices)
+        elif len(indices.shape) == 2 and single and indices.shape[0] >= MANY:
+            self._combine_numbers(b, target, indices, walk, combiner)
+        else:
+            walk.in_shares(target, self.accumulate, combiner)
+        return target
 
-        def plainly() -> None:
-            """Combine every update in memory."""
-            each = lambda index: write(index, combine)  # noqa: E731
-            _each_update(b, updates.shape, n, unique_indices, each)
+    def _combine_numbers(
+        self, b: Any, target: Any, indices: Any, walk: Updates, combiner: Callable[[Any], Callable]
+    ) -> None:
+        """Combine many updates of single elements: as keys, unless most elements are not touched.
+
+        combiner: gives what combines into an array.
+        """
+        keys, table = Keys(b, target.dtype, self.accumulate), target
+        if keys.has_keys and 4 * target.aval.size <= indices.shape[0]:
+            table = b.buffer(target.aval.update(dtype=keys.dtype))
+            b.assign(table, b.virtual(table.aval, lambda index: keys.key(target.at(*index))))
+            walk = walk.keyed(keys)
+
+        def as_they_are() -> None:
+            """Combine updates of which few neighbours meet."""
+            extreme = self.accumulate in ("min", "max") and table.dtype.kind in "iu"
+            if extreme and walk.few_win(table):
+                walk.where_one_wins(table, self.accumulate, combiner(table))
+            else:
+                walk.in_shares(table, self.accumulate, combiner)
 
         def in_runs() -> None:
             """Combine the updates of an element that follow each other in a register."""
-            runs = Runs(b, target, self.accumulate)
-            _each_update(b, updates.shape, n, False, lambda index: write(index, runs.combine))
+            runs = Runs(b, table, self.accumulate)
+            walk.each(runs.combine, at_once=1)
             runs.end()
 
-        in_turn = not unique_indices and not n.start_indices_batching_dims
-        one_by_one = in_turn and len(indices.shape) == 2 and single
-        wide = target.dtype.kind in "iuf" and target.dtype.itemsize >= 4
-        if self.accumulate and one_by_one and wide and indices.shape[0] >= MANY:
-            which = b.convert(in_long_runs(b, indices), _INT32)
-            b.switch(which, (plainly, in_runs))
-        else:
-            plainly()
-        return target
+        b.switch(b.convert(in_long_runs(b, indices), _INT32), (as_they_are, in_runs))
+        if table is not target:
+            b.assign(target, b.virtual(target.aval, lambda index: keys.number(table.at(*index))))
 
     def decompose(self, *args: Value, mode: Any, **params: Any) -> tuple:
         """Move windows inside by clamping their indices."""
@@ -323,41 +344,13 @@ class ScatterOp(Primitive):
         return (out,)
 
 
-def _each_update(
-    b: Any, shape: Sequence[int], n: Any, independent: bool, write: Callable[[Sequence], None]
-) -> None:
-    """Call `write` in loops over the updates: windows and batches in any order, others in turn."""
-    batch = [axis for axis in range(len(shape)) if axis not in n.offset_dims]
-    walked = [batch[dim] for dim in n.start_indices_batching_dims]
-    order = [*walked, *(axis for axis in batch if axis not in walked), *n.offset_dims]
-    index: list[Any] = [0] * len(shape)
-
-    def level(depth: int) -> None:
-        """Open the loop over the next axis."""
-        if depth == len(order):
-            write(list(index))
-            return
-        axis = order[depth]
-        if shape[axis] == 1:
-            level(depth + 1)
-            return
-
-        def body(i: Any) -> None:
-            """Set the axis and go on."""
-            index[axis] = i
-            level(depth + 1)
-
-        free = independent or axis in walked or axis in n.offset_dims
-        b.loop(shape[axis], body, independent=free)
-
-    level(0)
-
-
-def _safe(b: Any, place: Sequence[Any], guard: Any) -> list[Any]:
-    """Return `place`, or 0 where the guard does not hold."""
-    if guard is None:
-        return list(place)
-    return [i if isinstance(i, int) else b.select(guard, i, 0) for i in place]
+def _axes_of_updates(
+    shape: Sequence[int], n: Any
+) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Return the axes of the updates: of batches, others of the list of windows, and of windows."""
+    listed = [axis for axis in range(len(shape)) if axis not in n.offset_dims]
+    batches = [listed[dim] for dim in n.start_indices_batching_dims]
+    return batches, [axis for axis in listed if axis not in batches], n.offset_dims
 
 
 class CombiningScatter(ScatterOp):
@@ -371,7 +364,7 @@ class CombiningScatter(ScatterOp):
 
             def combine(place: Sequence[Any], update: Any, guard: Any) -> None:
                 """Load, combine and store; a place out of bounds is not touched."""
-                old = target.at(*_safe(b, place, guard))
+                old = target.at(*within(b, place, guard))
                 b.store(target, place, b.op(self.accumulate, old, update), guard)
 
             return combine
@@ -429,7 +422,7 @@ class Scatter(ScatterOp):
 
         def combine(place: Sequence[Any], update: Any, guard: Any) -> None:
             """Run the program on one element; a place out of bounds is not touched."""
-            old = target.at(*_safe(b, place, guard))
+            old = target.at(*within(b, place, guard))
             operands = [b.virtual(scalar, lambda _, e=e: e) for e in (old, update)]
             (new,) = b.inline(update_jaxpr, operands)
             b.store(target, place, new.at(), guard)
