@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tapeless.compiler.matrixtiles import PRODUCT, SQUARE
 from tapeless.compiler.program import Program
 from tapeless.kernel.cheap import ARITHMETIC, is_recipe
+from tapeless.kernel.fourier import FOURIER, bytes_of, fourier_of, work_of
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import (
     Block,
@@ -151,6 +152,12 @@ def _add_call(total: dict[str, float], call: Call, times: float) -> None:
         for factor, lines in zip(call.reads, (panel.rows, panel.width), strict=False):
             numbers += min(times * lines * terms, factor.size)
         total["bytes accessed"] += numbers * panel.dtype.itemsize
+        return
+    if call.symbol.startswith(FOURIER):
+        routine = fourier_of(call.symbol)
+        sizes = [arg.value if isinstance(arg, Const) else 1 for arg in call.args]
+        total["flops"] += times * work_of(routine, sizes)
+        total["bytes accessed"] += times * bytes_of(routine, sizes)
         return
     routine = call.symbol.rpartition(":")[2][1:]
     if not call.symbol.startswith("blas:") or routine not in _SIZES:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from tapeless.compiler import plan
 from tapeless.compiler.alike import Nest, nests_alike
+from tapeless.compiler.extras import extra_text
 from tapeless.compiler.formats import constant, format_of
 from tapeless.compiler.interrupts import (
     budget_left,
@@ -29,17 +29,13 @@ from tapeless.compiler.interrupts import (
     spend,
 )
 from tapeless.compiler.lanes import add, interleaving, minimum
-from tapeless.compiler.matrixtiles import PRODUCT, product_text
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
-from tapeless.compiler.paneltext import panel_text
 from tapeless.compiler.program import Program, Slices
 from tapeless.compiler.recipes import call_recipe
 from tapeless.compiler.reductions import emit_reduce, tail_mask
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
 from tapeless.compiler.slices import chunk_length, private_buffers
-from tapeless.compiler.sorttext import sorter_text
-from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import Target
 from tapeless.compiler.tasks import close_task, open_slice, open_task, taken_chunks
 from tapeless.compiler.tiles import Tile, find_tile, open_rows, ordered_for_tiles
@@ -57,9 +53,6 @@ from tapeless.kernel.ir import (
     While,
     ends_in_fault,
 )
-from tapeless.kernel.panels import PANELS
-from tapeless.kernel.sorters import SORTERS
-from tapeless.kernel.strips import STRIPS
 from tapeless.util.records import record
 
 __all__ = ["Emitted", "emit_program"]
@@ -627,14 +620,9 @@ class _Emitter:
                     kind, text = "ptr", place
             kinds.append(kind)
             args.append(f"{kind} {text}")
-        if call.symbol == PRODUCT:
-            self.module.extras[call.symbol] = product_text
-        elif call.symbol.startswith(STRIPS):
-            self.module.extras[call.symbol] = partial(strip_text, call.symbol)
-        elif call.symbol.startswith(PANELS):
-            self.module.extras[call.symbol] = partial(panel_text, call.symbol)
-        elif call.symbol.startswith(SORTERS):
-            self.module.extras[call.symbol] = partial(sorter_text, call.symbol)
+        text = extra_text(call.symbol)
+        if text is not None:
+            self.module.extras[call.symbol] = text
         in_python = call.is_fault or call.symbol.startswith("host:")
         result = "i32" if in_python else "void"
         region.declare(call.symbol, f"{result} ({', '.join(kinds)})")

@@ -21,6 +21,7 @@ from tapeless.compiler.formats import format_of
 from tapeless.compiler.lanes import interleaving
 from tapeless.compiler.matrixtiles import PRODUCT
 from tapeless.compiler.operations import is_operation
+from tapeless.kernel.fourier import FOURIER, fourier_of, work_of
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -136,6 +137,8 @@ def _call_cost(call: Call) -> float:
     if call.symbol.startswith(SORTERS):
         (size,) = _sizes(call.args[-3:-2])
         return _SORTED * size * size.bit_length()
+    if call.symbol.startswith(FOURIER):
+        return max(1, work_of(fourier_of(call.symbol), _sizes(call.args)) / 8)
     if not call.symbol.endswith("gemm"):
         largest = max((buffer.size for buffer in (*call.reads, *call.writes)), default=0)
         return 1000 + largest**1.5

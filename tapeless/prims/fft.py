@@ -8,8 +8,9 @@ All are linear.  The matrix of fft is symmetric, so that fft and ifft transpose 
 keeps half of a spectrum that is its own mirror image; its transpose is an irfft in which the
 elements that stand for two count half, and the other way round.
 
-The transforms are SciPy's, called on the arrays in memory.  The compiler lets fft and ifft take
-real numbers, whose spectrum is computed by halves.
+Lengths whose primes are small are transformed by routines of our own (`prims/fourier.py`), others
+by SciPy, called on the arrays in memory.  The compiler lets fft and ifft take real numbers, whose
+spectrum is computed by halves.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tapeless.util.processors import thread_count
 __all__ = ["FftType", "fft", "fft_p"]
 
 _transforms = lazy.load("scipy.fft")
+fourier = lazy.load("tapeless.prims.fourier")
 _LONG = 1 << 20  # elements of a transform that takes tenths of a second
 _PIECE = 1 << 18  # elements of a call: what stays in the cache, for some threads
 _VECTORS = 32  # rows that fill vectors of any machine, for one thread
@@ -233,6 +235,12 @@ class FFT(LinearUnary):
     ) -> tuple:
         if outs[0].size == 0 or args[0].aval.size == 0:
             return (b.constant(0, outs[0]),)
+        kind = FftType(fft_type)
+        is_inverse = kind in (FftType.IFFT, FftType.IRFFT)
+        avals = (args[0].aval, outs[0])
+        shape = fourier.shape_of_transform(b.registers, *avals, is_inverse, fft_lengths)
+        if shape is not None:
+            return (fourier.fourier_transform(b, args[0], outs[0], shape),)
         return b.host_call(_function(fft_type, fft_lengths), args, outs)
 
     def hlo(

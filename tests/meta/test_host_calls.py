@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[2] / "tapeless"
 PINNED = {
     "control/callback.py": "callbacks of the user's",
     "control/progress.py": "progress bars, which are drawn in Python",
-    "prims/fft.py": "Fourier transforms: SciPy's pocketfft has no C entry",
+    "prims/fft.py": "Fourier transforms of lengths with large primes: SciPy's have no C entry",
 }
 
 
