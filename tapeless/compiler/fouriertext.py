@@ -299,7 +299,8 @@ class _Text:
             halves.append(
                 self.emit(f"call {self.vector} @llvm.masked.load.{self.suffix}.p0({masked})")
             )
-        parts = [self.shuffled(*halves, range(k, 2 * self.lanes, 2)) for k in (0, 1)]
+        low, high = halves
+        parts = [self.shuffled(low, high, range(k, 2 * self.lanes, 2)) for k in (0, 1)]
         return parts[self.swaps], parts[not self.swaps]
 
     def put_column(
@@ -308,11 +309,11 @@ class _Text:
         place: str,
     ) -> None:
         """Store numbers beside each other."""
-        parts = [self.scaled(x[self.swaps]), self.scaled(x[not self.swaps])]
+        even, odd = self.scaled(x[self.swaps]), self.scaled(x[not self.swaps])
         for name, first in (("low", 0), ("high", self.lanes)):
             lanes = range(first // 2, (first + self.lanes) // 2)
             order = [part * self.lanes + lane for lane in lanes for part in (0, 1)]
-            value = self.shuffled(*parts, order)
+            value = self.shuffled(even, odd, order)
             masked = f"{self.vector} {value}, ptr {self.place(place, first)}, i32 {self.size}, "
             masked += f"{self.mask} %{name}"
             self.do(f"call void @llvm.masked.store.{self.suffix}.p0({masked})")

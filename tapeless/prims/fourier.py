@@ -259,9 +259,9 @@ class _Transform:
         """Run `body` for each group: of which batch, its number, and how many lines it has."""
         whole, rest = divmod(count, self.lanes)
         if whole:
-            self.b.nest((outer, whole), lambda i: body(*i, self.lanes))
+            self.b.nest((outer, whole), lambda i: body(i[0], i[1], self.lanes))
         if rest:
-            self.b.nest((outer,), lambda i: body(*i, whole, rest))
+            self.b.nest((outer,), lambda i: body(i[0], whole, rest))
 
     def passes(
         self,
