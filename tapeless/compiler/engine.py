@@ -287,11 +287,8 @@ class NativeProgram:
         close_all()
         if status == INTERRUPTED:
             raise_interruption(runtime().exception)
-        error = take_exception()
-        if error is not None:
-            raise error
-        # ctypes drops what a signal's handler raises in the instant before a callback begins.
-        raise KeyboardInterrupt(f"{self.name}: a signal's handler raised as a callback began")
+        told = f"{self.name}: a signal's handler raised as a callback began"
+        raise take_exception() or KeyboardInterrupt(told)
 
 
 def compile_program(program: Program, effort: int = 1) -> NativeProgram:

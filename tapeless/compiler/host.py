@@ -13,6 +13,7 @@ An exception ends the program: it is kept for the thread, the native code return
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.kernel.ir import Buffer
+from tapeless.util.handlers import with_handler
 
 __all__ = ["RAISED", "HostCall", "native_callbacks", "take_exception"]
 
@@ -65,6 +67,17 @@ class HostCall:
             _pending.error = error
             return RAISED
         return 0
+
+
+def _keep() -> None:
+    """Keep what a signal's handler raised in the instant before a callback begins, or as it ends.
+
+    ctypes reports and drops it, and lets the native code see a status that is not 0.
+    """
+    _pending.error = sys.exception()
+
+
+with_handler(HostCall.__call__, _keep)
 
 
 def _array(buffer: Buffer, address: int) -> np.ndarray:

@@ -44,17 +44,17 @@ def physical(aval: ShapedArray) -> tuple[tuple[int, ...], np.dtype]:
 
 
 class _Exporting(threading.local):
-    """What a signal's handler raised in `__buffer__` in this thread, and of which array.
+    """What was raised in `__buffer__` in this thread, as by a signal's handler, and of which array.
 
     NumPy drops whatever `__buffer__` raises, and asks `__array__` next: it raises it again.
     """
 
-    dropped: tuple[Array, BaseException] | None = None
+    dropped: tuple[Array, BaseException | None] | None = None
 
     def raise_dropped(self, array: Array) -> None:
         """Raise what was raised last, if it was for this array."""
         dropped, self.dropped = self.dropped, None
-        if dropped is not None and dropped[0] is array:
+        if dropped is not None and dropped[0] is array and dropped[1] is not None:
             raise dropped[1]
 
 
@@ -62,10 +62,8 @@ _exporting = _Exporting()
 
 
 def _keep_dropped() -> None:
-    """Keep what a signal's handler raised in `__buffer__`, be it before its first instruction."""
-    error = sys.exception()
-    if not isinstance(error, Exception):
-        _exporting.dropped = sys._getframe(1).f_locals["self"], error
+    """Keep what was raised in `__buffer__`, be it by a handler before its first instruction."""
+    _exporting.dropped = sys._getframe(1).f_locals["self"], sys.exception()
 
 
 class Array(AnyArray):

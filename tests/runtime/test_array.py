@@ -96,6 +96,16 @@ def test_what_a_handler_raises_before_the_first_instruction_of_the_protocol_arri
             next(map(np.add, [x], map(send, [signal.SIGINT])))
         np.testing.assert_array_equal(np.add(x, 0), [1, 2, 3])
 
+    def late(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with pytest.raises(TimeoutError):
+            next(map(np.add, [x], map(send, [signal.SIGALRM])))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
 
 def test_arrays_are_made_of_masked_ones_only_where_the_mask_may_be_dropped() -> None:
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
