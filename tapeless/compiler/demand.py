@@ -54,6 +54,9 @@ TOGETHER_RECIPES = 32
 _UNKNOWN_STEPS = 100
 _WORK: dict[str, float] = {
     **dict.fromkeys("cumsum cumprod cummax cummin".split(), 8.0),  # a step waits for the last one
+    **dict.fromkeys(
+        "scatter scatter-add scatter-sub scatter-mul scatter-min scatter-max".split(), 8.0
+    ),
     **dict.fromkeys("sort top_k fft triangular_solve".split(), 20.0),
     **dict.fromkeys("cholesky lu qr geqrf householder_product ormqr tridiagonal".split(), 50.0),
     **dict.fromkeys("eigh eig svd schur hessenberg".split(), 400.0),
@@ -191,11 +194,14 @@ def _is_of_elements(eqn: Eqn) -> bool:
 def _work(eqn: Eqn) -> float:
     """Estimate the operations on elements that an equation takes."""
     programs = subjaxprs(eqn.params)
+    size = sum(var.aval.size for var in eqn.outvars)
     if programs:
         steps = eqn.params.get("length", _UNKNOWN_STEPS)
+        if _is_for_elements(eqn, programs):
+            steps = max(size, *(atom.aval.size for atom in eqn.invars))
+            steps *= _WORK.get(eqn.primitive.name, 1.0)
         times = 1 if eqn.primitive.name == "cond" else steps
         return times * max(sum(map(_work, program.eqns)) for program in programs)
-    size = sum(var.aval.size for var in eqn.outvars)
     if eqn.primitive.name == "dot_general":
         (contracted, _), _ = eqn.params["dimension_numbers"]
         return size * math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
@@ -212,6 +218,13 @@ def _work(eqn: Eqn) -> float:
     if found.decomposed is not None:
         return sum(map(_work, found.decomposed.eqns))
     return max(size, read, sum(found.work) + found.spent)
+
+
+def _is_for_elements(eqn: Eqn, programs: Sequence[Jaxpr]) -> bool:
+    """Tell whether programs say what is done with elements, as that of a scatter does."""
+    if all(var.aval.ndim == 0 for var in eqn.outvars):
+        return False
+    return all(aval.ndim == 0 for program in programs for aval in program.out_avals)
 
 
 def _probed(eqn: Eqn) -> Probe:

@@ -32,6 +32,7 @@ from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
+from tapeless.compiler.rowblocks import choose_by_blocks
 from tapeless.compiler.rows import fuse_rows
 from tapeless.compiler.settle import settle
 from tapeless.core.aval import ShapedArray, typeof
@@ -72,7 +73,8 @@ def lower_jaxpr(
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
-    body = in_blocks(b, keep_recent(b, reroll(b, branch_on_choices(b, rows))), outputs)
+    rows = branch_on_choices(b, choose_by_blocks(b, rows, outputs))
+    body = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
     program = buffers.assemble(
         name,
         inputs,

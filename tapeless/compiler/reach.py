@@ -11,7 +11,7 @@ it touches is a few places known in advance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tapeless.kernel.graph import substitute, walk
 from tapeless.kernel.ir import (
@@ -30,7 +30,17 @@ from tapeless.kernel.ir import (
 from tapeless.kernel.nodes import Nodes
 from tapeless.util.records import record
 
-__all__ = ["Access", "Nest", "changed_stores", "flipped", "meet", "nest_of", "roots_of"]
+__all__ = [
+    "Access",
+    "Nest",
+    "changed_stores",
+    "flipped",
+    "meet",
+    "nest_of",
+    "roots_of",
+    "stores_in",
+    "with_roots",
+]
 
 _EDGE = 64  # times as many places has the nest that an edge belongs to
 
@@ -187,18 +197,43 @@ def changed_stores(
     nodes: Nodes, body: Iterable[Statement], mapping: dict[Index, Affine]
 ) -> tuple[Statement, ...]:
     """Return the statements of a nest with variables replaced by indices."""
+    return with_roots(nodes, body, lambda roots: substitute(nodes, roots, mapping))
+
+
+def with_roots(
+    nodes: Nodes,
+    body: Iterable[Statement],
+    change: Callable[[tuple[Scalar, ...]], tuple[Scalar, ...]],
+) -> tuple[Statement, ...]:
+    """Return the statements of a nest with what `change` makes of the roots of their stores."""
     result: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
-            inner = changed_stores(nodes, statement.body, mapping)
-            result.append(Loop(statement.var, statement.extent, inner, statement.independent))
+            inner = with_roots(nodes, statement.body, change)
+            flags = (statement.independent, statement.reverse)
+            result.append(Loop(statement.var, statement.extent, inner, *flags))
             continue
         assert isinstance(statement, Store), "a nest consists of loops and stores"
-        index, value = substitute(nodes, roots_of(statement), mapping)
-        result.append(Store(statement.buffer, nodes.affine(index), value))
+        index, value, *guards = change(roots_of(statement))
+        guard = guards[0] if guards else None
+        place = nodes.affine(index)
+        result.append(Store(statement.buffer, place, value, guard, statement.accumulate))
     return tuple(result)
 
 
-def roots_of(store: Store) -> tuple[Scalar, Scalar]:
-    """Return the index and the value of a store."""
-    return store.index, store.value
+def stores_in(body: Iterable[Statement]) -> list[Store]:
+    """Return the stores of a nest."""
+    found: list[Store] = []
+    for statement in body:
+        if isinstance(statement, Loop):
+            found += stores_in(statement.body)
+        else:
+            assert isinstance(statement, Store), "a nest consists of loops and stores"
+            found.append(statement)
+    return found
+
+
+def roots_of(store: Store) -> tuple[Scalar, ...]:
+    """Return the index, the value and the guard of a store."""
+    guard = () if store.guard is None else (store.guard,)
+    return (store.index, store.value, *guard)

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from tapeless.kernel.graph import substitute, walk
+from tapeless.compiler.reach import changed_stores
+from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -36,7 +37,7 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["fuse_rows", "step_of_rows"]
+__all__ = ["fuse_rows", "meet_in_rows", "step_of_rows"]
 
 MAX_STATEMENTS = 24
 
@@ -92,7 +93,7 @@ def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
         return None
     if not _is_aligned(first, one, second, other):
         return None
-    body = (*first.body, *_renamed(nodes, second.body, {second.var: nodes.affine(first.var)}))
+    body = (*first.body, *changed_stores(nodes, second.body, {second.var: nodes.affine(first.var)}))
     return Loop(first.var, first.extent, body)
 
 
@@ -186,25 +187,6 @@ def _step(index: Affine, var: Index, extents: dict[Index, int]) -> int | None:
     return step if 0 <= low and high < step else None
 
 
-def _renamed(nodes: Nodes, body: Block, mapping: dict[Index, Affine]) -> Block:
-    """Return the block with a loop variable replaced."""
-    result: list[Statement] = []
-    for statement in body:
-        if isinstance(statement, Loop):
-            inner = _renamed(nodes, statement.body, mapping)
-            flags = (statement.independent, statement.reverse)
-            result.append(Loop(statement.var, statement.extent, inner, *flags))
-            continue
-        assert isinstance(statement, Store), "the loops that are joined have only loops and stores"
-        guard = () if statement.guard is None else (statement.guard,)
-        roots = substitute(nodes, (statement.index, statement.value, *guard), mapping)
-        index, value, *guards = roots
-        kept = guards[0] if guards else None
-        place = nodes.affine(index)
-        result.append(Store(statement.buffer, place, value, kept, statement.accumulate))
-    return tuple(result)
-
-
 def step_of_rows(loop: Loop, buffers: Sequence[Buffer]) -> int | None:
     """Return s if all places in some buffers are s * i + rest, 0 <= rest < s; else None."""
     rows = _survey(loop)
@@ -213,3 +195,8 @@ def step_of_rows(loop: Loop, buffers: Sequence[Buffer]) -> int | None:
     places = [rows.writes.get(b, set()) | rows.reads.get(b, set()) for b in buffers]
     steps = {_step(index, loop.var, rows.extents) for found in places for index in found}
     return steps.pop() if len(steps) == 1 else None
+
+
+def meet_in_rows(first: Loop, second: Loop) -> bool:
+    """Tell whether two nests of loops and stores meet in memory only within a row."""
+    return _is_aligned(first, _survey(first), second, _survey(second))

@@ -96,6 +96,8 @@ class Values:
         self._reduce = reduce
         self._recipe = recipe
         self._reads: dict[Scalar, frozenset[Buffer]] = {}
+        self._parts: dict[tuple[Affine, Index], tuple[Affine, Affine]] = {}
+        self._moving: dict[tuple[tuple[Scalar, int], ...], Affine] = {}
         self.parameters: frozenset[Const] = frozenset()
 
     # Placing
@@ -485,13 +487,24 @@ class Values:
                     f"getelementptr {memory}, ptr {start}, <{lanes} x i32> {offsets}"
                 )
             return region.emit(f"getelementptr {memory}, ptr {start}, <{lanes} x i64> {offsets}")
-        start = self.base(region, buffer)
-        offsets = self.lanes(region, index, lanes)
+        fixed, moving = self._apart(index, region.lane_var)
+        start = self.address(region, buffer, fixed)
+        offsets = self.lanes(region, moving, lanes)
         kind = f"<{lanes} x i64>"
         if buffer.size < 1 << 31:
             offsets = region.emit(f"trunc {kind} {offsets} to <{lanes} x i32>")
             kind = f"<{lanes} x i32>"
         return region.emit(f"getelementptr {memory}, ptr {start}, {kind} {offsets}")
+
+    def _apart(self, index: Affine, var: Index) -> tuple[Affine, Affine]:
+        """Return what all lanes of an index have in common, and what is a lane's own."""
+        key = (index, var)
+        if key not in self._parts:
+            moving = tuple([pair for pair in index.terms if var in pair[0].free])
+            fixed = tuple([pair for pair in index.terms if var not in pair[0].free])
+            own = self._moving.setdefault(moving, _sum_of(moving, 0))
+            self._parts[key] = (_sum_of(fixed, index.const), own)
+        return self._parts[key]
 
     def store(self, region: Region, store: Store) -> None:
         """Emit a store in a region whose vector variable, if any, the index may depend on."""
@@ -611,3 +624,8 @@ def _position(region: Region, bound: Region) -> str:
     if bound.function is region.function:
         return bound.position
     return region.function.capture(bound.position, "i64")
+
+
+def _sum_of(terms: tuple[tuple[Scalar, int], ...], const: int) -> Affine:
+    """Return an index of some terms."""
+    return Affine(terms, const, frozenset().union(*(term.free for term, _ in terms)))

@@ -330,3 +330,15 @@ def test_rows_of_sixteen_numbers_wait_for_those_that_want_them(name: str) -> Non
     (operation,) = [eqn for eqn in program.eqns if eqn.primitive.name == "rows_on_demand"]
     assert operation.params["n_rows"] == 40
     check(function, x)
+
+
+@pytest.mark.parametrize("length", [16, 64])
+def test_gradients_of_sorts_scatter_for_those_that_sort(length: int) -> None:
+    def loss(x: jax.Array, q: jax.Array) -> jax.Array:
+        """Sum the squares of a row that is sorted, or not."""
+        return (lax.cond(q < 0.1, jnp.sort, lambda x: x * 2, x) ** 2).sum()
+
+    x = RNG.uniform(size=(50, length)).astype(np.float32)
+    q = RNG.uniform(size=50).astype(np.float32)
+    assert "scatter-add" not in operations(jax.vmap(jax.grad(loss)), x, q)
+    check(jax.grad(loss), x, q)
