@@ -22,15 +22,6 @@ def linked():
     fastcall.install()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _only_own_garbage():
-    """Let collections look at what these tests make, not at what is left of all before."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 def counts(*things):
     """Return reference counts, when what other tests left behind is gone."""
     while gc.collect():
