@@ -61,6 +61,7 @@ _BY_REFERENCE = ("blas:", "lapack:")  # Fortran passes scalars by their addresse
 _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
+_SHORT_BODY = 8
 _BLOCK_TILES = 32
 _CACHED = 1 << 20  # bytes
 _WORK_PER_BYTE = 6
@@ -382,9 +383,12 @@ class _Emitter:
             self.block(region.instance(loop.var, start, lanes=lanes), loop.body)
         elif whole:
             self._vector_loop(region, loop, start, str(last), lanes)
-        if rest:
-            mask = tail_mask(rest, lanes)
-            self.block(region.instance(loop.var, str(last), lanes=lanes, mask=mask), loop.body)
+        is_short = region.is_repeated and _block_weight(loop.body) <= _SHORT_BODY
+        whole_stores = is_short and plan.is_in_place(loop.body)
+        for size, wanted in plan.tail_pieces(rest, lanes, whole_stores):
+            mask = tail_mask(wanted, size) if wanted < size else None
+            self.block(region.instance(loop.var, str(last), lanes=size, mask=mask), loop.body)
+            last += wanted
 
     def _vector_loop(self, region: Region, loop: Loop, start: str, stop: str, lanes: int) -> None:
         """Emit a loop over whole vectors; at least one."""

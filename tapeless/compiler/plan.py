@@ -50,10 +50,12 @@ __all__ = [
     "Costs",
     "Survey",
     "buffers_of",
+    "is_in_place",
     "local_buffers",
     "prefers_lanes",
     "static_extent",
     "survey",
+    "tail_pieces",
     "total_weight",
     "vector_lanes",
     "weight",
@@ -365,6 +367,26 @@ def writes(block: Block) -> frozenset[Buffer]:
         elif isinstance(statement, Call):
             found.update(statement.writes)
     return frozenset(found)
+
+
+def is_in_place(block: Block) -> bool:
+    """Tell whether stores are to memory that the same block reads."""
+    stores = [statement for statement in block if isinstance(statement, Store)]
+    nodes = survey([store.value for store in stores]).nodes
+    read = {node.buffer for node in nodes if isinstance(node, Load)}
+    return any(store.accumulate is not None or store.buffer in read for store in stores)
+
+
+def tail_pieces(rest: int, lanes: int, whole_stores: bool) -> list[tuple[int, int]]:
+    """Return the lanes of the vectors for the last positions of a loop, and how many are wanted.
+
+    There is one vector with a mask, if any. whole_stores: there are several without, since a load
+    waits long for a store that had a mask, and the next row's begins where this one ends.
+    """
+    if not whole_stores:
+        return [(lanes, rest)] if rest else []
+    sizes = [1 << bit for bit in reversed(range(rest.bit_length())) if rest >> bit & 1]
+    return [(size, size) for size in sizes]
 
 
 def is_over_registers(block: Block) -> bool:

@@ -135,6 +135,23 @@ def test_a_guard_of_all_lanes_is_a_branch_and_no_mask(length: int) -> None:
     np.testing.assert_array_equal(work.run()[0], 7 + source[0] + source[2])
 
 
+@named("length", [9, 23, 31, 32])
+@named("in_place", [True, False])
+def test_rows_in_place_end_without_a_masked_store(length: int, in_place: bool) -> None:
+    """The next row's loads would wait for it; rows of another array do not."""
+    work = Work()
+    source = numbers(50 * length).reshape(50, length)
+    x, i, j = work.input(source), work.index("i", 50), work.index("j", length)
+    y = work.output((50, length), F32, 2)
+    read = work.get(y if in_place else x, i, j)
+    body = Loop(j, length, (work.put(y, (i, j), work.mul(read, work.get(x, i, j))),))
+    work.body.append(Loop(i, 50, (body,), independent=False))
+    has_mask = "masked.store" in work.emit(named_target("x86-64-v3")).text
+    assert has_mask == (not in_place and length % 8 != 0)
+    expected = source * (F32.type(2) if in_place else source)
+    np.testing.assert_array_equal(work.run()[0], expected)
+
+
 @named("independent", [True, False])
 @named("combine", ["add", "mul", "min", "max"])
 def test_accumulating_stores(combine: str, independent: bool) -> None:
