@@ -143,6 +143,19 @@ def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = False) -> 
     return element if config.current.jax_enable_x64 else _HALVED.get(element, element)
 
 
+def array_dtype(element: np.dtype) -> np.dtype:
+    """Return the canonical form of the dtype of a NumPy array; raise TypeError if arrays have none.
+
+    Such are texts, dates, records, objects, and numbers in the other order of bytes.
+    """
+    if element not in elements.SUPPORTED:
+        raise TypeError(
+            f"Dtype {element} is not a valid JAX array type. Only arrays of numeric types are "
+            "supported by JAX."
+        )
+    return element if config.current.jax_enable_x64 else _HALVED.get(element, element)
+
+
 def refusal_of(kind: type) -> Callable[[object], NoReturn] | None:
     """Return what raises for values of a subclass of a known type; None if they are welcome.
 

@@ -56,6 +56,7 @@ def vmap(
     check_callable(fun)
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_in_axes(axes)
+    _check_out_axes(out_axes)
 
     @wraps(fun)
     @api_boundary
@@ -92,7 +93,6 @@ def vmap(
             outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
             (out_tree,) = out_trees
             places = flatten_axes("vmap out_axes", out_tree, out_axes)
-            _check_out_axes(places)
             if not sum_match:
                 _check_shared(out_dims, places, out_tree)
             results = [
@@ -119,14 +119,13 @@ def _check_in_axes(axes: Any) -> None:
             )
 
 
-def _check_out_axes(places: Sequence[Any]) -> None:
+def _check_out_axes(axes: Any) -> None:
     """Refuse what is no axis."""
-    for place in places:
-        if place is not None and type(place) is not int:
-            raise TypeError(
-                "vmap out_axes must be an int, None, or (nested) container with those types as "
-                f"leaves, but got {place}."
-            )
+    if any(type(leaf) is not int for leaf in tree_leaves(axes)):
+        raise TypeError(
+            "vmap out_axes must be an int, None, or (nested) container with those types as "
+            f"leaves, but got {axes}."
+        )
 
 
 def _normalised(leaf: Any, dim: Any) -> int | None:

@@ -312,7 +312,7 @@ def _find_base(kind: type) -> AvalOf | None:
 
 def _numpy_aval(x: np.ndarray | np.generic) -> ShapedArray:
     """Return the aval of a NumPy array or scalar, its dtype canonicalised."""
-    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+    return ShapedArray(x.shape, dtypes.array_dtype(x.dtype))
 
 
 def _scalar_aval(wide: np.dtype, weak: bool) -> AvalOf:

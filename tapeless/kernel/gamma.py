@@ -181,7 +181,8 @@ def digamma(b: Nodes, x: Scalar) -> Scalar:
     reflected = b.fma(cotangent, pi, b.fma(cotangent, pi_low, value))
     result = b.select(reflect, reflected, value)
     result = b.select(b.and_(reflect, b.eq(b.floor(x), x)), math.nan, result)
-    return b.select(b.eq(x, 0.0), -math.inf, result)
+    pole = b.copysign(b.const(-math.inf, x.dtype), b.neg(x))
+    return b.select(b.eq(x, 0.0), pole, result)
 
 
 def _modulo_two(b: Nodes, x: Scalar) -> Scalar:

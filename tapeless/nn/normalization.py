@@ -21,7 +21,6 @@ from tapeless.core.trace import Value
 from tapeless.numpy import arithmetic, choice, reductions
 from tapeless.numpy.common import (
     asarray,
-    canonicalize_axes,
     check_arraylike,
     const,
     convert,
@@ -30,7 +29,7 @@ from tapeless.numpy.common import (
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "softmax", "standardize"]
 
-Axis = int | Sequence[int] | None
+Axis = int | str | Sequence[int | str] | None
 
 
 def _inexact(name: str, x: Any) -> Value:
@@ -118,7 +117,7 @@ def logsumexp(
     x = asarray(x)
     if where is not None:
         x = choice.where(where, x, 0)
-    axes = canonicalize_axes(axis, typeof(x).ndim)
+    axes = reductions.reduced_axes(axis, typeof(x).ndim)
     is_complex = dtypes.issubdtype(typeof(x).dtype, np.complexfloating)
     highest = _maximum(lax.real(x) if is_complex else x, axes, where, False)
     finite = lax.select_n(lax.is_finite(highest), lax.full_like(highest, 0), highest)
@@ -154,7 +153,7 @@ def _zero(x: Value) -> Any:
     return const(x, 0)
 
 
-def _spread(x: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
+def _spread(x: Value, shape: tuple[int, ...], axes: tuple[Any, ...]) -> Value:
     """Put axes of extent 1 back where axes were reduced."""
     kept = tuple(i for i in range(len(shape)) if i not in axes)
     spread = tuple(1 if i in axes else n for i, n in enumerate(shape))
@@ -176,7 +175,8 @@ def logmeanexp(
     total = logsumexp(x, axis, where=where, keepdims=keepdims)
     if where is None:
         shape = np.shape(x)
-        count: Any = np.prod([shape[i] for i in canonicalize_axes(axis, len(shape))], dtype=int)
+        axes = reductions.reduced_axes(axis, len(shape))
+        count: Any = reductions.count_over(shape, axes)
         return lax.sub(total, const(total, math.log(count) if count else -np.inf))
     count = reductions.sum(where, axis, keepdims=keepdims)
     return lax.sub(total, lax.log(lax.convert_element_type(count, typeof(total).dtype)))

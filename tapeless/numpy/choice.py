@@ -7,6 +7,7 @@ inside one of the size that the caller states.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -140,7 +141,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         return tuple(
             asarray(each, dtypes.default_int_dtype()) for each in np.nonzero(np.asarray(known))
         )
-    count = int(concrete_value(size, "The size argument of jnp.nonzero."))
+    count = operator.index(concrete_value(size, "The size argument of jnp.nonzero."))
     if count < 0:
         raise ValueError(f"size must not be negative; got size={count}")
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * typeof(a).ndim

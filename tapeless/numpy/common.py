@@ -119,7 +119,8 @@ def check_arraylike(fun_name: str, *args: Any) -> None:
                 f"{position}."
             )
         if isinstance(arg, (np.ndarray, np.generic)) and not dtypes.is_supported(arg.dtype):
-            raise TypeError(
+            kind = TypeError if isinstance(arg, np.ndarray) else ValueError
+            raise kind(
                 f"Value {arg!r} with dtype {arg.dtype} is not a valid JAX array type. Only arrays "
                 "of numeric types are supported by JAX."
             )
@@ -176,6 +177,8 @@ def listed(x: Any) -> Any:
     """
     if isinstance(x, (tuple, list)):
         return x
+    if isinstance(x, (int, str, bytes)):
+        return (x,)
     has_places = hasattr(type(x), "__getitem__") and not isinstance(x, Mapping)
     return x if has_places and getattr(x, "ndim", 1) else (x,)
 
@@ -278,7 +281,7 @@ def canonicalize_axes(axis: Any, rank: int) -> tuple[int, ...]:
     """Return the axes that None (all), an axis or a sequence of axes names; each only once."""
     if axis is None:
         return tuple(range(rank))
-    if type(axis) is int or not isinstance(axis, Iterable) or isinstance(axis, Tracer):
+    if type(axis) is int or not isinstance(axis, Iterable) or getattr(axis, "ndim", 1) == 0:
         return (canonicalize_axis(axis, rank),)
     axes = tuple(canonicalize_axis(each, rank) for each in axis)
     if len(set(axes)) != len(axes):
@@ -577,7 +580,7 @@ def _array_of(x: Any, dtype: Any, copy: bool) -> Value:
     if isinstance(x, np.ndarray):
         if type(x) is not np.ndarray and not copy:
             typeof(x)  # refuses masked arrays; `array` takes their elements without the mask
-        return _array_of_numpy(x, x, dtype)
+        return _array_of_numpy(np.asarray(x), x, dtype)
     return _array_of_numpy(np.asarray(x), x, dtype)
 
 
@@ -595,8 +598,6 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
     """Return the Array of a Python scalar: weak, unless it is a bool or the dtype is given."""
     if dtype is not None:
         dtype = number_dtype(dtype, "array")
-        if isinstance(x, complex) and not dtypes.issubdtype(dtype, np.complexfloating):
-            return _new_array(np.asarray(x).astype(dtype))
         return _new_array(np.asarray(x, dtype))
     kind = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
     try:
@@ -611,6 +612,8 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
 def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
     """Return the Array of NumPy's form of the object `x`."""
     if not dtypes.is_supported(value.dtype):
+        if dtype is not None:  # NumPy knows how to make numbers of these
+            return _new_array(np.asarray(x, number_dtype(dtype, "array")))
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of "
             "numeric types are supported by JAX."
@@ -629,7 +632,7 @@ def _new_array(value: np.ndarray, weak_type: bool = False) -> Array:
 
 def _array_of_sequence(x: Sequence, dtype: Any) -> Array:
     """Return the Array of nested lists: by NumPy, or by joining where tracers are among them."""
-    leaves = list(_leaves(x))
+    leaves = list(_leaves(x, dtype is not None))
     if any(leaf is None for leaf in leaves):
         raise ValueError("None is not a valid value for jnp.array")
     if dtype is None:
@@ -647,16 +650,16 @@ def _array_of_sequence(x: Sequence, dtype: Any) -> Array:
     return join.concatenate(rows, 0)
 
 
-def _leaves(x: Any) -> Iterable[Any]:
-    """Yield what is in nested lists; a lone text or object is refused."""
+def _leaves(x: Any, has_dtype: bool) -> Iterable[Any]:
+    """Yield what is in nested lists; a text or object is refused unless a dtype is asked for."""
     for item in x:
         if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
+            yield from _leaves(item, has_dtype)
         elif item is None or is_arraylike(item):
             yield value_of(item)
         else:
             value = np.asarray(item)
-            if not dtypes.is_supported(value.dtype):
+            if not has_dtype and not dtypes.is_supported(value.dtype):
                 raise TypeError(
                     f"Value '{item}' with dtype {value.dtype} is not a valid JAX array type. Only "
                     "arrays of numeric types are supported by JAX."

@@ -185,6 +185,7 @@ def iscomplexobj(x: Any) -> bool:
     kind = getattr(x, "dtype", None)
     if kind is None:
         kind = np.asarray(x).dtype
+        kind = dtypes.array_dtype(kind) if kind.hasobject else kind
     return dtypes.issubdtype(kind, np.complexfloating)
 
 

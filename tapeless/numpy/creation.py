@@ -27,6 +27,7 @@ from tapeless.numpy.common import (
     const,
     convert,
     dtype_of,
+    is_arraylike,
     listed,
     number_dtype,
     promote_shapes,
@@ -286,11 +287,21 @@ def arange(
     given = {"start": start, "stop": stop, "step": step}
     if stop is None:
         given = {"stop": start, "step": step}
+    for position, value in enumerate((start, stop, step)):
+        if not (value is None or isinstance(value, str) or is_arraylike(value_of(value))):
+            raise TypeError(
+                f"arange requires ndarray, scalar, or None arguments, got {type(value)} at "
+                f"position {position}."
+            )
     bounds = {name: _bound(name, value) for name, value in given.items() if value is not None}
+    if "stop" not in bounds or (start is None and stop is not None):
+        raise TypeError(
+            f"arange needs numbers, got start={start}, stop={stop}; one number is where it stops"
+        )
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(dtypes.result_type(*bounds.values()))
     first, gap = bounds.get("start"), bounds.get("step")
-    last = bounds["stop"] if "stop" in bounds else _empty_stop()
+    last = bounds["stop"]
     size = max(
         0,
         math.ceil(
@@ -298,11 +309,6 @@ def arange(
         ),
     )
     return _progression(size, first, gap, dtype)
-
-
-def _empty_stop() -> NoReturn:
-    """Refuse a range with a step but no end."""
-    raise TypeError("must be real number, not NoneType")
 
 
 def _bound(name: str, value: Any) -> Any:

@@ -27,7 +27,15 @@ from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.numpy.choice import broadcast
-from tapeless.numpy.common import asarray, concrete_value, const, convert, dtype_of, value_of
+from tapeless.numpy.common import (
+    asarray,
+    concrete_value,
+    const,
+    convert,
+    dtype_of,
+    is_arraylike,
+    value_of,
+)
 from tapeless.numpy.static_indexing import (
     drop_and_add,
     place_in_bounds,
@@ -150,6 +158,11 @@ def _entry(entry: Any) -> Any:
     if isinstance(entry, (list, tuple)):
         entry = asarray(entry) if entry else np.zeros(0, _INDEX_DTYPE)
     entry = value_of(entry)
+    if not is_arraylike(entry):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or "
+            f"boolean arrays are valid indices. Got {entry!r}"
+        )
     if isinstance(entry, (bool, np.bool_)):
         return np.asarray(entry)
     if isinstance(entry, np.integer) or type(entry) is int:

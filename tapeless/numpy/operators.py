@@ -32,6 +32,7 @@ _BITS = _SIGNED | _UNSIGNED | {np.dtype(np.bool_)}
 _WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
 _DOUBLE = frozenset(map(np.dtype, "dlqLQ"))  # an array from x64 mode is narrowed outside it
 _LARGE = 3e38  # below the largest float32
+_LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 def _binary(
@@ -73,6 +74,8 @@ def _constant(
 ) -> Any:
     """Return a Python number as a scalar of the array's dtype, where that changes nothing else."""
     dtype = aval.dtype
+    if kind is int and not _LEAST <= number <= _MOST:
+        return None  # only 64-bit mode has such integers, whatever the dtype of the array
     if aval.weak_type or (dtype in _DOUBLE and not config.current.jax_enable_x64):
         return None
     if dtype in _WIDE_FLOATS:
@@ -89,7 +92,7 @@ def _refuse(
     swapped: bool,
 ) -> Any:
     """Return NotImplemented; raise TypeError for lists and the like."""
-    if isinstance(other, (list, tuple, dict, set)):
+    if type(other) in (list, tuple, dict, set):
         names = [type(self).__name__, type(other).__name__]
         left, right = reversed(names) if swapped else names
         raise TypeError(f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'")

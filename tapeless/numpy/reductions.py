@@ -1,6 +1,7 @@
 """Reductions: sums, products, extremes, truth, means and variances, over any axes.
 
 One scheme, `_reduce`: convert, mask by `where`, reduce, combine with `initial`, keep dimensions.
+An axis may be the name of one that `vmap` maps, over which sums and extremes are collective.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
-from tapeless.core.trace import Value
+from tapeless.core.trace import Value, find_axis
 from tapeless.numpy.choice import where as choose
 from tapeless.numpy.common import (
     asarray,
@@ -27,7 +28,7 @@ from tapeless.numpy.common import (
     promote_args_inexact,
     value_of,
 )
-from tapeless.prims import argextremes, binary, bitwise, reduce
+from tapeless.prims import argextremes, binary, bitwise, named_axes, reduce
 from tapeless.prims.compare import gt, ne
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.parts import conj, real
@@ -54,7 +55,14 @@ __all__ = [
     "var",
 ]
 
-Axis = int | Sequence[int] | None
+Axis = int | str | Sequence[int | str] | None
+# The reductions with a collective form, and the names of the functions of those without one.
+_COLLECTIVES = {
+    reduce.reduce_sum: named_axes.psum,
+    reduce.reduce_max: named_axes.pmax,
+    reduce.reduce_min: named_axes.pmin,
+}
+_NAMES = {reduce.reduce_prod: "prod", reduce.reduce_and: "all", reduce.reduce_or: "any"}
 _SHORT_FLOATS = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
 
 
@@ -96,11 +104,37 @@ def _wider(own: np.dtype, default: np.dtype) -> np.dtype:
     return default if dtypes.itemsize_bits(own) < dtypes.itemsize_bits(default) else own
 
 
-def _kept(result: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
+def _kept(result: Value, shape: tuple[int, ...], axes: tuple[Any, ...]) -> Value:
     """Put axes of extent 1 back where axes were reduced."""
     kept = tuple(i for i in range(len(shape)) if i not in axes)
     full = tuple(1 if i in axes else n for i, n in enumerate(shape))
     return broadcast_in_dim(result, full, kept) if full else result
+
+
+def reduced_axes(axis: Any, rank: int) -> tuple[Any, ...]:
+    """Return the axes to reduce, counted from the front, and then the names of mapped ones.
+
+    axis: None (all), or one or more axes, each a number or, of an axis of `vmap`, its name.
+    """
+    given = (axis,) if isinstance(axis, str) else axis
+    if not isinstance(given, (tuple, list)) or not [a for a in given if isinstance(a, str)]:
+        return canonicalize_axes(axis, rank)
+    names = tuple([a for a in given if isinstance(a, str)])
+    if len(set(names)) != len(names):
+        raise ValueError(f"duplicate value in 'axis': {tuple(given)}")
+    return (*canonicalize_axes([a for a in given if not isinstance(a, str)], rank), *names)
+
+
+def _operation_over(axes: tuple[Any, ...], operation: Callable) -> Callable:
+    """Return the reduction over these axes: a collective one if some have names."""
+    if not [axis for axis in axes if isinstance(axis, str)]:
+        return operation
+    if operation in _COLLECTIVES:
+        return _COLLECTIVES[operation]
+    raise NotImplementedError(
+        f"Named reductions not implemented for jnp.{_NAMES[operation]}(): axes {axes}. Sums, "
+        "maxima and minima have them; `lax.all_gather` makes an axis of a mapped one."
+    )
 
 
 def _reduce(
@@ -117,11 +151,11 @@ def _reduce(
     finish: what is done to the result before reduced axes are put back.
     """
     aval = typeof(x)
-    axes = canonicalize_axes(axis, aval.ndim)
+    axes = reduced_axes(axis, aval.ndim)
     if where is not None:
         x = choose(where, x, np.asarray(neutral, aval.dtype)[()])
     shape = typeof(x).shape  # that of the mask, if it has more axes
-    result = operation(x, axes)
+    result = _operation_over(axes, operation)(x, axes)
     if finish is not None:
         result = finish(result)
     return _kept(result, shape, axes) if keepdims else result
@@ -238,8 +272,8 @@ def _extreme(
     x = value_of(a)
     aval = typeof(x)
     if initial is None:
-        axes = canonicalize_axes(axis, aval.ndim)
-        if 0 in [aval.shape[i] for i in axes]:
+        axes = reduced_axes(axis, aval.ndim)
+        if 0 in [aval.shape[i] for i in axes if not isinstance(i, str)]:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
@@ -327,9 +361,9 @@ def _mean_dtype(x: Value, dtype: Any, name: str) -> np.dtype:
     return dtypes.to_inexact_dtype(typeof(x).dtype)
 
 
-def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    """Return how many elements are reduced to one."""
-    return math.prod([shape[i] for i in axes])
+def count_over(shape: tuple[int, ...], axes: tuple[Any, ...]) -> int:
+    """Return how many elements are reduced to one; axes: of `reduced_axes`."""
+    return math.prod([find_axis(i).size if isinstance(i, str) else shape[i] for i in axes])
 
 
 def mean(
@@ -355,10 +389,10 @@ def mean(
 def _mean(x: Value, axis: Axis, dtype: np.dtype, keepdims: bool, where: Any) -> Value:
     """Divide the sum by the count."""
     shape = typeof(x).shape
-    axes = canonicalize_axes(axis, len(shape))
+    axes = reduced_axes(axis, len(shape))
     computed = np.dtype(np.float32) if dtype in _SHORT_FLOATS else dtype
     if where is None:
-        n: Any = computed.type(_count(shape, axes))
+        n: Any = computed.type(count_over(shape, axes))
     else:
         mask = broadcast_mask(where, shape)
         n = sum(mask, axes, computed, keepdims=keepdims)
@@ -398,7 +432,7 @@ def average(
         x = value_of(a)
         result = mean(x, axis, keepdims=keepdims)
         shape = typeof(x).shape
-        count = _count(shape, canonicalize_axes(axis, len(shape)))
+        count = count_over(shape, reduced_axes(axis, len(shape)))
         total: Any = typeof(result).dtype.type(count)
     else:
         check_arraylike("average", a, weights)
@@ -487,7 +521,7 @@ def _var(
         )
     final = kind if dtype is not None else dtypes.finfo(kind).dtype
     shape = typeof(a).shape
-    axes = canonicalize_axes(axis, len(shape))
+    axes = reduced_axes(axis, len(shape))
     x = convert_element_type(a, np.float32 if kind in _SHORT_FLOATS else kind)
     computed = typeof(x).dtype
     center = mean if mean is not None else _mean(x, axes, computed, True, where)
@@ -498,7 +532,7 @@ def _var(
         real_dtype = typeof(squares).dtype
     else:
         squares = square(centered)
-    n: Any = real_dtype.type(_count(shape, axes))
+    n: Any = real_dtype.type(count_over(shape, axes))
     if where is not None:
         n = sum(broadcast_mask(where, shape), axes, real_dtype, keepdims=keepdims)
     n = binary.sub(n, convert_element_type(asarray(ddof), real_dtype))

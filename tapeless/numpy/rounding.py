@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +106,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Array:
     check_arraylike("round", a)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.round is not supported.")
+    decimals = operator.index(decimals)
     kind = dtype_of(a)
     if dtypes.issubdtype(kind, np.integer):
         if decimals < 0:

@@ -278,13 +278,17 @@ class Zeta(Elementwise):
             total = add(total, pow(place, neg(x)))
         place = add(place, one)
         power = pow(place, neg(x))
-        total = add(total, div(mul(power, place), sub(x, one)))
-        total = add(total, mul(power, const(x, 0.5)))
+        less = sub(x, one)  # exactly
+        total = add(total, div(pow(place, neg(less)), less))
+        rest = mul(power, const(x, 0.5))
         factor, inverse = div(mul(x, power), place), integer_pow(place, -2)
         for k, number in enumerate(_BERNOULLI, 1):
-            total = add(total, mul(factor, const(x, number)))
+            rest = add(rest, mul(factor, const(x, number)))
             rise = mul(add(x, const(x, 2 * k - 1)), add(x, const(x, 2 * k)))
             factor = mul(mul(factor, rise), inverse)
+        # Of no power there are no corrections, however large their factors are.
+        none = full_like(x, 0)
+        total = add(total, select_n(eq(power, none), rest, none))
         total = select_n(lt(x, one), _at_poles(total, x, q), full_like(total, math.nan))
         total = select_n(eq(x, one), total, full_like(total, math.inf))
         return (convert(total, typeof(args[0]).dtype),)

@@ -388,11 +388,11 @@ def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) ->
         data = value.tobytes()
         return Array(known, data, memory.bytes_address(data))
     short = own.itemsize <= _NEVER_NARROWED
-    dtype = own if short else dtypes.canonicalize_dtype(own)
+    dtype = dtypes.array_dtype(own)
     aval = ShapedArray(value.shape, dtype, weak_type)
     if dtype is own and value.nbytes <= memory.SMALL:
         data = _own_bytes(value)
-        if short and value.nbytes > 1 and not weak_type and dtypes.is_supported(own):
+        if short and value.nbytes > 1 and not weak_type:
             small_types.put((value.shape, own), aval)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)

@@ -22,8 +22,8 @@ from tapeless.util.records import record
 __all__ = [
     "BOOL", "COMPLEX", "DTypeLike", "Dtype", "ExtendedDtype", "FLOAT4", "FLOAT6", "FLOAT8",
     "FLOATS", "HALVED", "INTS", "KeyDtype", "NARROW_FLOATS", "NARROW_INTS", "NARROW_UNSIGNED",
-    "Node", "PRNGImpl", "SIGNED", "UNSIGNED", "WIDE_FLOATS", "bfloat16", "dtype_name", "extended",
-    "finfo", "float0", "iinfo", "is_supported", "issubdtype", "itemsize_bits", "key_dtype",
+    "Node", "PRNGImpl", "SIGNED", "SUPPORTED", "UNSIGNED", "WIDE_FLOATS", "bfloat16",
+    "dtype_name", "extended", "finfo", "float0", "iinfo", "is_supported", "issubdtype", "itemsize_bits", "key_dtype",
     "named_dtype", "prng_key", "short_dtype_name", "supports_inf", "to_complex_dtype",
     "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
@@ -157,7 +157,7 @@ NARROW_FLOATS = FLOAT4 + FLOAT6 + FLOAT8
 
 INTS = (*SIGNED, *UNSIGNED, *NARROW_INTS)
 FLOATS = (*WIDE_FLOATS, *NARROW_FLOATS)
-_SUPPORTED = frozenset((BOOL, float0, *INTS, *FLOATS, *COMPLEX))
+SUPPORTED = frozenset((BOOL, float0, *INTS, *FLOATS, *COMPLEX))
 
 # What 64-bit dtypes are narrowed to where there are none.
 HALVED: Mapping[Node, np.dtype] = {_I64: _I32, _U64: _U32, _F64: _F32, _C128: _C64}
@@ -177,7 +177,7 @@ def named_dtype(spec: DTypeLike) -> Dtype:
 
 def is_supported(element: Dtype) -> bool:
     """Whether arrays may have the dtype ``element``."""
-    return element in _SUPPORTED or isinstance(element, ExtendedDtype)
+    return element in SUPPORTED or isinstance(element, ExtendedDtype)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def _scalar_class(spec: DTypeLike) -> type:
 def itemsize_bits(dtype: DTypeLike) -> int:
     """Return the number of bits of an element, which for narrow types is less than is stored."""
     element = named_dtype(dtype)
-    if element not in _SUPPORTED or element == float0:
+    if element not in SUPPORTED or element == float0:
         raise ValueError(f"unexpected input: dtype={dtype!r}")
     if element == BOOL or element.kind != "V":
         return element.itemsize * 8

@@ -54,7 +54,7 @@ SPECIAL = {
     "erfc": ([0, INF, -INF, NAN], [1, 0, 2, NAN]),
     "erf_inv": ([0.0, -0.0, 1, -1, 1.5, NAN], [0.0, -0.0, INF, -INF, NAN, NAN]),
     "lgamma": ([1, 2, 0, -1, -2, INF, -INF, NAN], [0, 0, INF, INF, INF, INF, INF, NAN]),
-    "digamma": ([0.0, -0.0, -1, INF, -INF, NAN], [-INF, -INF, NAN, INF, NAN, NAN]),
+    "digamma": ([0.0, -0.0, -1, INF, -INF, NAN], [-INF, INF, NAN, INF, NAN, NAN]),
 }
 
 

@@ -226,3 +226,40 @@ def test_a_mean_of_another_dtype_is_converted(name, dtype):
     expected = np.mean((x - [[1], [0]]) ** 2, axis=1)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected if "var" in name else np.sqrt(expected), rtol=1e-6)
+
+
+NAMED = ["sum", "max", "min", "mean", "var", "std", "ptp", "nansum", "nanmean", "count_nonzero"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("axis", ["i", ("i",), (0, "i"), ("i", 0)])
+def test_axes_of_vmap_are_reduced_by_their_names(name: str, axis: object) -> None:
+    x = np.random.default_rng(3).normal(size=(3, 4)).astype("float32")
+    function = getattr(jnp, name)
+    found = jax.vmap(lambda row: function(row, axis=axis), axis_name="i")(x)
+    expected = getattr(np, name)(x, axis=None if 0 in tuple(axis) else 0)
+    for row in found:  # each row has the same
+        np.testing.assert_allclose(row, expected, rtol=1e-5)
+
+
+def test_names_of_axes_go_with_masks_and_kept_dimensions() -> None:
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    mean = jax.vmap(
+        lambda row: jnp.mean(row, ("i", 0), where=row > 1, keepdims=True), axis_name="i"
+    )
+    np.testing.assert_allclose(mean(x), np.full((2, 1), x[x > 1].mean()))
+    softmax = jax.vmap(lambda row: jax.nn.softmax(row, axis="i"), axis_name="i")
+    np.testing.assert_allclose(softmax(x), jax.nn.softmax(x, axis=0), rtol=1e-6)
+    total = jax.vmap(lambda row: jax.nn.logsumexp(row, axis=(0, "i")), axis_name="i")
+    np.testing.assert_allclose(total(x), np.full(2, jax.nn.logsumexp(x)), rtol=1e-6)
+
+
+def test_names_of_axes_that_cannot_be_reduced_are_refused() -> None:
+    x = jnp.ones((2, 3))
+    for reduce in (jnp.prod, jnp.all, jnp.any):
+        with pytest.raises(NotImplementedError, match=f"not implemented for jnp.{reduce.__name__}"):
+            jax.vmap(lambda row, reduce=reduce: reduce(row, axis="i"), axis_name="i")(x)
+    with pytest.raises(NameError, match="unbound axis name: k"):
+        jnp.sum(x, axis="k")
+    with pytest.raises(ValueError, match=r"duplicate value in 'axis': \('i', 'i'\)"):
+        jnp.sum(x, axis=("i", "i"))

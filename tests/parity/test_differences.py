@@ -268,6 +268,23 @@ def stages_of_functions(jax):
     return hasattr(jax.numpy.sin, "lower")
 
 
+@case("[nan, nan, -inf, -inf]", "[1.0, 0.0, inf, -138.155")
+def limits_of_special_functions(jax):
+    special, t = module(jax, "scipy.special"), module(jax, "scipy.stats.t")
+    zetas = special.zeta(np.float32([np.inf, 1e30]), np.float32([1, 2])).tolist()
+    return repr([*zetas, float(special.digamma(-0.0)), float(t.logpdf(1e20, 2.0))])
+
+
+@case("6.0", "ValueError: numpy masked arrays are not supported")
+def masks_of_arrays(jax):
+    return str(jax.numpy.einsum("i->", np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])))
+
+
+@case("ValueError: max() ", ())
+def gradients_by_nothing(jax):
+    return jax.grad(lambda x: x, argnums=())(1.0)
+
+
 @case(6, 0)
 def products_with_infinities(jax):
     return int(

@@ -197,3 +197,16 @@ def test_loggamma_at_poles_is_scipys() -> None:
 def test_of_infinitely_many_there_are_infinitely_many_choices() -> None:
     n, k = np.float32([np.inf, np.inf, 2.0**31, 2.0**31, 5]), np.float32([2, np.inf, 1, 0, np.inf])
     np.testing.assert_allclose(ours.comb(n, k), special.comb(n, k), rtol=1e-6)
+
+
+def test_zeta_has_its_limits() -> None:
+    x = np.float32([np.inf, np.inf, np.inf, np.inf, 1e30, 1e30, 2, 1.5, 2, np.nan])
+    q = np.float32([1, 2, 0.5, np.inf, 1, 3, np.inf, 1e30, 1e20, 1])
+    expected = [1, 0, np.inf, 0, 1, 0, 0, 2e-15, 1e-20, np.nan]
+    np.testing.assert_allclose(ours.zeta(x, q), expected, rtol=1e-5)
+
+
+def test_digamma_has_the_signs_of_the_sides_of_its_pole() -> None:
+    for dtype in ("float16", "float32"):
+        found = ours.digamma(np.array([0.0, -0.0], dtype))
+        np.testing.assert_array_equal(found, np.array([-np.inf, np.inf], dtype))

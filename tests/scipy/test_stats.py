@@ -247,3 +247,13 @@ def test_pareto_of_complex_numbers_is_positive_zero_below_the_support():
     np.testing.assert_allclose(
         ours.pareto.logcdf(z, 2.0), stats.pareto.logcdf(z, 2.0), rtol=1e-5, atol=0
     )
+
+
+@pytest.mark.parametrize("df", [0.5, 2.0, 1e30])
+def test_densities_of_t_do_not_overflow_where_squares_do(df: float) -> None:
+    x = np.float32([1e12, 1e20, -1e30, np.inf, 1.0, 0.0])
+    with np.errstate(all="ignore"):
+        expected = stats.t.logpdf(x.astype("float64"), df)
+    np.testing.assert_allclose(ours.t.logpdf(x, np.float32(df)), expected, rtol=2e-5)
+    slope = jax.grad(ours.t.logpdf)(np.float32(1e30), np.float32(df))
+    np.testing.assert_allclose(slope, -(df + 1) / 1e30, rtol=1e-5)

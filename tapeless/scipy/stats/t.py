@@ -11,6 +11,8 @@ from tapeless.scipy import special
 
 __all__ = ["logpdf", "pdf"]
 
+_LARGE = 1e9  # the square of no smaller number overflows
+
 
 def logpdf(
     x: Any,
@@ -26,7 +28,16 @@ def logpdf(
     x, df, loc, scale = strong_args_inexact("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
     normal = special.betaln(df / 2, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
-    return -normal - (df + 1) / 2 * jnp.log1p(z * z / df)
+    return -normal - (df + 1) / 2 * _log1p_ratio(z, df)
+
+
+def _log1p_ratio(z: Value, df: Value) -> Value:
+    """Return log(1 + z**2 / df), of large z without the square, which would overflow."""
+    size = jnp.abs(z)
+    is_large = size > _LARGE
+    small, large = jnp.where(is_large, 1, z), jnp.where(is_large, size, 1)
+    ratio = jnp.logaddexp(2 * jnp.log(large) - jnp.log(df), 0)
+    return jnp.where(is_large, ratio, jnp.log1p(small * small / df))
 
 
 def pdf(
