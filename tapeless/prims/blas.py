@@ -12,6 +12,7 @@ call, with displaced pointers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,14 +28,21 @@ LARGE_MATRIX = 1 << 18  # elements of a matrix that a vector is multiplied by, f
 BLOCKS = 8  # at most
 BLOCK_WORK = 1 << 26  # multiplications of a block, since each of them packs the whole other factor
 FEW_RESULTS = 1 << 13  # whose sums are added up in the first cache
+THIN = 4  # times as long as another takes a multiplication for few results
 LONGEST = 1 << 31  # multiplications of a block, less than a tenth of a second, between two polls
-FEWEST_ROWS = 96  # of such a block, since each of them reads the whole other factor
+FEWEST_ROWS = 192  # of such a block, since each of them reads the whole other factor
+MOST_TERMS = 1 << 13  # of a block of some rows and columns
+FEWEST_TERMS = 96  # of a run of terms that is summed apart
 BLAS_LETTER = {
     np.dtype(np.float32): "s",
     np.dtype(np.float64): "d",
     np.dtype(np.complex64): "c",
     np.dtype(np.complex128): "z",
 }
+
+
+# How many times as long as of float32 a multiplication takes.
+_TIMES = {"s": 1, "d": 2, "c": 4, "z": 8}
 
 
 def character(b: Any, text: str) -> Any:
@@ -73,9 +81,11 @@ def gemm(
         _by_terms(b, product)
     elif min(n, m) == 1:
         _with_vectors(b, product, count, max(n, m))
+    elif min(n, FEWEST_ROWS) * m * k > product.longest:
+        _each(b, count, lambda i: _by_tiles(b, product, i))
     elif count == 1 and n * (m + NARROW) * k >= LARGE and n >= BLOCKS:
         blocks = min(max(2, n * m * k // BLOCK_WORK), BLOCKS)
-        rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))
+        rows = min(-(-n // blocks), product.longest // (m * k))
         b.loop(n // rows, lambda i: product.of_rows((0, 0, 0), b.imul(i, rows), rows))
         if n % rows:
             product.of_rows((0, 0, 0), n - n % rows, n % rows)
@@ -83,12 +93,40 @@ def gemm(
         _each(b, count, lambda i: product.of_rows((i, i, i), 0, n))
 
 
+def _by_tiles(b: Any, product: Product, which: Any) -> None:
+    """Compute a product too long for one look at signals in tiles of rows, columns and terms."""
+    n, m, k = product.n, product.m, product.k
+    terms = min(k, MOST_TERMS)
+    side = math.isqrt(product.longest // terms)
+    rows = min(n, max(side, product.longest // (terms * m)))
+    columns = min(m, product.longest // (terms * rows))
+
+    def tile(start: tuple[Any, Any], sizes: tuple[int, int]) -> None:
+        """Sum up one tile of the result."""
+        product.of_tile(which, (*start, 0), (*sizes, terms))
+        _runs(b, k - terms, terms, lambda i, t: add(start, sizes, b.iadd(i, terms), t))
+
+    def add(start: tuple[Any, Any], sizes: tuple[int, int], term: Any, length: int) -> None:
+        """Add the products of some terms."""
+        product.of_tile(which, (*start, term), (*sizes, length), add=True)
+
+    _runs(b, n, rows, lambda i, r: _runs(b, m, columns, lambda j, c: tile((i, j), (r, c))))
+
+
+def _runs(b: Any, extent: int, length: int, body: Callable[[Any, int], None]) -> None:
+    """Call `body` with the start and the length of each run of an extent."""
+    if extent // length:
+        b.loop(extent // length, lambda i: body(b.imul(i, length), length))
+    if extent % length:
+        body(extent - extent % length, extent % length)
+
+
 def _goes_by_terms(product: Product) -> bool:
     """Tell whether runs of terms had better be summed apart: there are many, for few results."""
     n, m, k = product.n, product.m, product.k
     if min(n, m) == 1:
         matrix_by_terms = product.flip_x if m == 1 else not product.flip_y
-        return matrix_by_terms and n * m * k >= LARGE_MATRIX and k >= BLOCKS * FEWEST_ROWS
+        return matrix_by_terms and n * m * k >= LARGE_MATRIX and k >= BLOCKS * FEWEST_TERMS
     return n * m <= FEW_RESULTS and n * (m + NARROW) * k >= LARGE // 4
 
 
@@ -97,7 +135,20 @@ def _by_terms(b: Any, product: Product) -> None:
     n, m, k = product.n, product.m, product.k
     length = k // BLOCKS
     parts = b.buffer(ShapedArray((BLOCKS, n, m), product.out.dtype))
-    b.loop(BLOCKS, lambda i: product.of_terms(parts, i, b.imul(i, length), length))
+    step = min(length, max(1, product.longest // (THIN * n * m)))
+
+    def part(i: Any) -> None:
+        """Compute one of the sums, run by run."""
+        first = b.imul(i, length)
+        product.of_terms(parts, i, first, step)
+        rest = b.iadd(first, step)
+        _runs(b, length - step, step, lambda j, t: more(i, b.iadd(rest, j), t))
+
+    def more(i: Any, first: Any, terms: int) -> None:
+        """Add some terms to a sum."""
+        product.of_terms(parts, i, first, terms, add=True)
+
+    b.loop(BLOCKS, part)
     if k % BLOCKS:
         product.of_terms(parts, BLOCKS - 1, BLOCKS * length, k % BLOCKS, add=True)
 
@@ -225,6 +276,7 @@ class Product:
         _, self.n, self.m, self.k = sizes
         self.flip_x, self.flip_y = flips
         self.multiply = Multiply(b, out.dtype)
+        self.longest = LONGEST // _TIMES[self.multiply.letter]
         self.x_step = self.n if self.flip_x else self.k
         self.y_step = self.k if self.flip_y else self.m
 
@@ -248,6 +300,33 @@ class Product:
             False,
         )
         self.multiply.matrices((rows, m, k), left, right, result)
+
+    def of_tile(
+        self,
+        which: Any,
+        start: tuple[Any, Any, Any],
+        sizes: tuple[int, int, int],
+        add: bool = False,
+    ) -> None:
+        """Compute some rows and columns of a product from some of its terms, or add that.
+
+        which: the number of the product; start, sizes: of the rows, the columns and the terms.
+        """
+        b, n, m, k = self.b, self.n, self.m, self.k
+        row, column, term = start
+
+        def place(extent: int, first: tuple[Any, int], second: tuple[Any, int]) -> Any:
+            """Return the place of an element of a matrix: of two indices and their steps."""
+            inside = b.iadd(b.imul(*first), b.imul(*second))
+            return b.iadd(b.imul(which, extent), inside)
+
+        steps = ((row, 1), (term, n)) if self.flip_x else ((row, k), (term, 1))
+        left = (self.x, place(n * k, *steps), self.x_step, self.flip_x)
+        steps = ((column, k), (term, 1)) if self.flip_y else ((column, 1), (term, m))
+        right = (self.y, place(k * m, *steps), self.y_step, self.flip_y)
+        result = (self.out, place(n * m, (row, m), (column, 1)), m, False)
+        rows, columns, terms = sizes
+        self.multiply.matrices((rows, columns, terms), left, right, result, add)
 
     def of_terms(self, parts: Any, number: Any, first: Any, length: int, add: bool = False) -> None:
         """Compute the part of one product that `length` terms from `first` make, or add it."""

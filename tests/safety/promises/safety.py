@@ -101,6 +101,22 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             SIGNALS + "test_a_signal_in_a_loop_of_callbacks_is_not_lost",
         ),
         Mutation(
+            "an exception before the first instruction of __buffer__ is not lost",
+            "tapeless/runtime/array.py",
+            "with_handler(Array.__buffer__, _keep_dropped)\n",
+            "",
+            "tests/runtime/test_array.py"
+            "::test_what_a_handler_raises_before_the_first_instruction_of_the_protocol_arrives",
+        ),
+        Mutation(
+            "an exception before the first instruction of a callback is not lost",
+            "tapeless/compiler/host.py",
+            "with_handler(HostCall.__call__, _keep)\n",
+            "",
+            "tests/compiler/test_host.py"
+            "::test_what_a_handler_raises_before_a_callback_begins_is_kept",
+        ),
+        Mutation(
             "a handler of SIGTERM ends the program its way",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
@@ -126,9 +142,9 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "long products are cut into pieces",
             "tapeless/prims/blas.py",
-            "rows = min(-(-n // blocks), max(FEWEST_ROWS, LONGEST // (m * k)))",
-            "rows = n",
-            SIGNALS + "test_a_long_product_is_cut_into_pieces_of_at_most_a_second",
+            "    elif min(n, FEWEST_ROWS) * m * k > product.longest:\n",
+            "    elif False:\n",
+            "tests/prims/test_blas.py::test_no_call_is_longer_than_what_is_called_long",
         ),
         Mutation(
             "long calls of libraries do not keep signals waiting: svd",
