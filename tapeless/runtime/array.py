@@ -62,8 +62,14 @@ _exporting = _Exporting()
 
 
 def _keep_dropped() -> None:
-    """Keep what was raised in `__buffer__`, be it by a handler before its first instruction."""
-    _exporting.dropped = sys._getframe(1).f_locals["self"], sys.exception()
+    """Keep what was raised in `__buffer__`, be it by a handler before its first instruction.
+
+    Not so that there is no buffer of this dtype, which `memoryview` itself raises.
+    """
+    error = sys.exception()
+    trace = error.__traceback__ if isinstance(error, ValueError) else None
+    is_refusal = trace is not None and trace.tb_next is None
+    _exporting.dropped = sys._getframe(1).f_locals["self"], None if is_refusal else error
 
 
 class Array(AnyArray):

@@ -121,3 +121,10 @@ def test_a_leaked_tracer_is_named_where_it_is_an_argument() -> None:
     for use in (jax.jit(lambda x: x + 1), jax.device_put):
         with pytest.raises(jax.errors.UnexpectedTracerError, match="to escape the scope"):
             use(kept[0])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_numpy_gets_what_no_buffer_has(dtype: str) -> None:
+    x = jnp.ones(3, dtype)
+    assert np.asarray(x).dtype == x.dtype
+    assert np.asarray(x).astype(float).tolist() == [1, 1, 1]
