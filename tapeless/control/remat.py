@@ -19,6 +19,7 @@ from tapeless import dtypes
 from tapeless.control.common import (
     ProgramPrimitive,
     join_tangents,
+    lift_tracers,
     linear_mask,
     none_of,
     nonzero_mask,
@@ -53,6 +54,11 @@ class Remat(ProgramPrimitive):
     """
 
     name = "remat2"
+
+    def with_captured(self, args: Values, params: dict) -> tuple[Values, dict]:
+        """Return the tracers that the program captured as its first operands."""
+        jaxpr, captured = lift_tracers(params["jaxpr"])
+        return ((*captured, *args), {**params, "jaxpr": jaxpr}) if captured else (args, params)
 
     def abstract(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
         """Return the program's output types."""

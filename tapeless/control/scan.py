@@ -24,6 +24,7 @@ from tapeless.control.common import (
     ProgramPrimitive,
     fixed_point,
     join_tangents,
+    lift_tracers,
     linear_mask,
     mapped_dims,
     none_of,
@@ -57,6 +58,14 @@ class Scan(ProgramPrimitive):
     """
 
     name = "scan"
+
+    def with_captured(self, args: Values, params: dict) -> tuple[Values, dict]:
+        """Return the tracers that the body captured as its first constants."""
+        jaxpr, captured = lift_tracers(params["jaxpr"])
+        if not captured:
+            return args, params
+        n_consts = len(captured) + params["num_consts"]
+        return (*captured, *args), {**params, "jaxpr": jaxpr, "num_consts": n_consts}
 
     def abstract(
         self, *avals: ShapedArray, jaxpr: Jaxpr, length: int, num_carry: int, **params: Any

@@ -72,6 +72,8 @@ def _check_extents(name: str, shape: tuple[int, int]) -> None:
 
 def _on_diagonal(shape: tuple[int, ...], k: Any) -> Value:
     """Return where the column is the row plus k; shape: (n, m)."""
+    if dtypes.dtype(k).kind not in "biu":
+        raise ValueError(f"the number of a diagonal must be an integer, got {k}")
     rows = lax.broadcasted_iota(_INT, shape, 0)
     columns = lax.broadcasted_iota(_INT, shape, 1)
     return lax.eq(lax.add(rows, convert(k, _INT)), columns)
@@ -137,7 +139,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Array:
     shape = (rows, rows if M is None else _extent("tri", "M", M))
     _check_extents("tri", shape)
     if context.trace is context.base:
-        return array_from_numpy(np.tri(*shape, k).astype(kind))
+        return array_from_numpy(np.tri(*shape, operator.index(k)).astype(kind))
     return convert(_below_diagonal(shape, k), kind)
 
 

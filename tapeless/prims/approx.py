@@ -13,6 +13,7 @@ line, where r is how many the partial reduction of accelerators would leave:
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -212,8 +213,9 @@ def approx_min_k(
     )
 
 
-def _bind(operand: Value, *, recall_target: float, **params: Any) -> list[Value]:
+def _bind(operand: Value, *, k: int, recall_target: float, **params: Any) -> list[Value]:
     """Apply the operation; raise ValueError for a recall that is no probability."""
     if not 0 < recall_target <= 1:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
-    return list(approx_top_k_p.bind(operand, recall_target=recall_target, **params))
+    k = operator.index(k)
+    return list(approx_top_k_p.bind(operand, k=k, recall_target=recall_target, **params))

@@ -17,6 +17,7 @@ How one is computed, `convlower.py` says.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -438,6 +439,25 @@ def conv_general_shape_tuple(
     return _out_shape(lhs_shape, rhs_shape, params)
 
 
+def _integers(name: str, values: Any) -> tuple[int, ...]:
+    """Return the steps along the axes of space as ints."""
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError:
+        raise TypeError(
+            f"{name} of a convolution must be a sequence of integers, one for each axis of space, "
+            f"got {values!r}"
+        ) from None
+
+
+def _dilation(name: str, values: Any, rank: int) -> tuple[int, ...]:
+    """Return distances between elements along the axes of space: 1 by default, at least 1."""
+    found = (1,) * rank if values is None else _integers(name, values)
+    if min(found, default=1) < 1:
+        raise TypeError(f"{name} of a convolution must be positive along all axes, got {found}")
+    return found
+
+
 def conv_general_dilated(
     lhs: Value,
     rhs: Value,
@@ -463,8 +483,9 @@ def conv_general_dilated(
     """
     numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     rank = len(numbers.lhs_spec) - 2
-    lhs_dilation = (1,) * rank if lhs_dilation is None else tuple(map(int, lhs_dilation))
-    rhs_dilation = (1,) * rank if rhs_dilation is None else tuple(map(int, rhs_dilation))
+    window_strides = _integers("window_strides", window_strides)
+    lhs_dilation = _dilation("lhs_dilation", lhs_dilation, rank)
+    rhs_dilation = _dilation("rhs_dilation", rhs_dilation, rank)
     if isinstance(padding, str):
         space = spatial(shape_of(lhs), numbers.lhs_spec)
         window = spatial(shape_of(rhs), numbers.rhs_spec)
@@ -485,5 +506,5 @@ def conv_general_dilated(
         precision=canonical_precision(precision),
         preferred_element_type=preferred_element_type,
         rhs_dilation=rhs_dilation,
-        window_strides=tuple(map(int, window_strides)),
+        window_strides=window_strides,
     )[0]

@@ -23,8 +23,9 @@ __all__ = [
     "BOOL", "COMPLEX", "DTypeLike", "Dtype", "ExtendedDtype", "FLOAT4", "FLOAT6", "FLOAT8",
     "FLOATS", "HALVED", "INTS", "KeyDtype", "NARROW_FLOATS", "NARROW_INTS", "NARROW_UNSIGNED",
     "Node", "PRNGImpl", "SIGNED", "SUPPORTED", "UNSIGNED", "WIDE_FLOATS", "bfloat16",
-    "dtype_name", "extended", "finfo", "float0", "iinfo", "is_supported", "issubdtype", "itemsize_bits", "key_dtype",
-    "named_dtype", "prng_key", "short_dtype_name", "supports_inf", "to_complex_dtype",
+    "dtype_name", "extended", "finfo", "float0", "iinfo", "is_supported", "issubdtype",
+    "itemsize_bits", "key_dtype", "named_dtype", "prng_key", "short_dtype_name", "supports_inf",
+    "to_complex_dtype",
     "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype",
 ]  # fmt: skip
 

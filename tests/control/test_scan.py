@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,32 @@ def test_empty_and_reversed_loops():
     wanted, backwards = lax.scan(step, X, ROWS[::-1])
     np.testing.assert_allclose(wanted, carry, rtol=1e-6)
     np.testing.assert_allclose(backwards[::-1], ys, rtol=1e-6)
+
+
+def rules_with(row: jax.Array) -> dict[str, Callable]:
+    """Return functions, of value sin, with rules that captured a row: it is their derivative."""
+    forward, residual, backward = (jax.custom_vjp(jnp.sin) for _ in range(3))
+    forward.defvjp(lambda y: (jnp.sin(y) + 0 * row, row), lambda r, g: (g * r,))
+    residual.defvjp(lambda y: (jnp.sin(y), row), lambda r, g: (g * r,))
+    backward.defvjp(lambda y: (jnp.sin(y), None), lambda r, g: (g * row,))
+    jvp = jax.custom_jvp(jnp.sin)
+    jvp.defjvp(lambda primals, tangents: (jnp.sin(primals[0]), tangents[0] * row))
+    return {"jvp": jvp, "forward": forward, "residual": residual, "backward": backward}
+
+
+@pytest.mark.parametrize("kind", ["jvp", "forward", "residual", "backward"])
+def test_rules_that_captured_a_row_hold_in_checkpoints_and_loops(kind: str) -> None:
+    x = jnp.arange(3.0) + 1
+
+    def checkpointed(row: jax.Array, y: jax.Array) -> jax.Array:
+        return jax.grad(jax.checkpoint(rules_with(row)[kind]))(y)
+
+    def looped(row: jax.Array, y: jax.Array) -> jax.Array:
+        step = rules_with(row)[kind]
+        return jax.grad(lambda y: lax.scan(lambda c, _: (step(c), None), y, None, length=2)[0])(y)
+
+    for transform in (lambda f: f, jax.jit):
+        np.testing.assert_allclose(transform(jax.vmap(checkpointed))(x, x), x)
+        np.testing.assert_allclose(transform(jax.vmap(looped))(x, x), x * x, rtol=1e-6)
+    both = jax.vmap(jax.vmap(checkpointed, (None, 0)), (0, None))
+    np.testing.assert_allclose(both(x, x), np.repeat(x[:, None], 3, axis=1))
