@@ -11,9 +11,10 @@ out that the pointers are as far apart: it would add one step after the other, a
 would wait for the one before. What the results will overwrite is asked for at the start, so that it
 has come when the sums are ready. They begin at zero, and are added to what is there at the end.
 
-Each term asks for some of what is likely to be next: y beyond the last term, and the rows below
-those of x, if x is a matrix of as many columns as there are terms. A processor finds out by itself
-what is read from end to end, but not where the next of many short runs is.
+Each term asks for some of what is likely to be next: y some terms ahead if it is packed, else
+beyond the last term, and the rows below those of x, if x is a matrix of as many columns as there
+are terms. A processor finds out by itself what is read from end to end, but not where the next of
+many short runs is, and not in time what the second cache has.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["panel_text"]
 
 _GROUP = 3  # rows
 _LINE = 64  # bytes of a line of the cache
+_AHEAD = 16  # terms
 _ARGUMENTS = (
     "ptr %x, ptr %y, ptr noalias %out, "
     "i64 %terms, i64 %row_step, i64 %term_step, i64 %y_step, i64 %out_step, i64 %adds"
@@ -73,6 +75,9 @@ class _Text:
         self.ask_for_results()
         self.add(
             "%span = mul i64 %terms, %line",
+            f"%is_packed = icmp eq i64 %y_step, {self.panel.width}",
+            f"%soon = mul i64 %line, {_AHEAD}",
+            "%further = select i1 %is_packed, i64 %soon, i64 %span",
             f"%below = mul i64 %row, {self.panel.rows}",
             "%next.strip = getelementptr i8, ptr %x, i64 %below",
             "%whole = icmp eq i64 %row_step, %terms",
@@ -108,11 +113,11 @@ class _Text:
             ends = f"[zeroinitializer, %entry], [%n.{r}.{v}, %loop]"
             self.add(f"%s.{r}.{v} = phi {self.vector} {ends}")
         self.add("call void @llvm.prefetch.p0(ptr %ahead, i32 0, i32 3, i32 1)")
-        self.add("%beyond = getelementptr i8, ptr %panel, i64 %span")
+        self.add("%beyond = getelementptr i8, ptr %panel, i64 %further")
         for offset in range(0, self.panel.width * self.size, _LINE):
             place = f"%beyond.{offset}"
             self.add(f"{place} = getelementptr i8, ptr %beyond, i64 {offset}")
-            self.add(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+            self.add(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
         self.add("%ahead.next = getelementptr i8, ptr %ahead, i64 %pace")
         for g in self.groups:
             self.add(f'%x.{g} = call ptr asm "", "=r,0"(ptr %at.{g})')

@@ -242,8 +242,9 @@ class _Survey:
         roots = parts_of(element)
         pieces = pieces_of(b, nest.variables, sizes, roots)
         if len(pieces) > 1:
-            self.in_pieces = True
-            return self._in_pieces(pieces, roots, bound, frozenset(short))
+            self.in_pieces = _chooses(roots)
+            work = self._in_pieces(pieces, roots, bound, frozenset(short))
+            return work if self.in_pieces else 0.0  # guards cost nothing: any nest is cut
         phases = phases_of(b, nest.variables, sizes, roots)
         if phases:
             return self._in_pieces(phases, roots, bound, frozenset(short))
@@ -321,6 +322,14 @@ class _Survey:
         across = _is_across(load.index, frozenset(bound) - short)
         folded = not free <= bound.keys()
         accesses.append(Access(count, most, load.index is place, serial, across, folded))
+
+
+def _chooses(roots: Sequence[Scalar]) -> bool:
+    """Tell whether an element is one of several, not an element or the same value everywhere."""
+    return any(
+        isinstance(node, Op) and node.name == "select" and all(arg.free for arg in node.args[1:])
+        for node in walk(roots)
+    )
 
 
 def _is_across(index: Affine, loops: frozenset[Index]) -> bool:

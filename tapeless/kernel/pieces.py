@@ -4,13 +4,14 @@ An element of two arrays one after the other is a choice by the index:
 
     for i < 100:   out[i] = select(i >= 1, x[max(i - 1, 0)], y[0])
 
-Rolled arrays and wrapped edges are made of such choices. In a loop that ends where the choice
-changes there is nothing to choose, and vectors are read as they lie:
+Rolled arrays and wrapped edges are made of such choices; padded ones are read under guards, which
+are choices as well. In a loop that ends where the choice changes there is nothing to choose, and
+vectors are read as they lie:
 
     out[0] = y[0]
     for i < 99:    out[i + 1] = x[i]
 
-A nest is cut along each axis on which choices between two reads depend alone; the ranges of the
+A nest is cut along each axis on which such choices depend alone; the ranges of the
 new variables decide the comparisons (`ranges.py`). An axis has a few pieces at most: short ones
 that lie side by side stay one, in which elements are still chosen.
 """
@@ -75,21 +76,30 @@ def _cuts(
     cuts: dict[Index, set[int]] = {}
     reads: set[Scalar] | None = None
     for node in nodes:
-        if not (isinstance(node, Op) and node.name == "select"):
+        if isinstance(node, Load):
+            conditions = _conditions(node.guard)
+        elif isinstance(node, Op) and node.name == "select":
+            reads = _reading(nodes) if reads is None else reads
+            conditions = [node.args[0]] if reads.issuperset(node.args[1:]) else []
+        else:
             continue
-        found = _change(node.args[0])
-        if found is None or not 0 < found[1] < extents.get(found[0], 0):
-            continue
-        reads = _reading(nodes) if reads is None else reads
-        if node.args[1] in reads and node.args[2] in reads:
-            var, place = found
-            cuts.setdefault(var, set()).add(place)
+        for condition in conditions:
+            var, place = _change(condition) or (None, 0)
+            if var is not None and 0 < place < extents.get(var, 0):
+                cuts.setdefault(var, set()).add(place)
     return cuts
 
 
+def _conditions(guard: Scalar | None) -> list[Scalar]:
+    """Return the conditions that all have to hold."""
+    if isinstance(guard, Op) and guard.name == "and":
+        return [condition for arg in guard.args for condition in _conditions(arg)]
+    return [] if guard is None else [guard]
+
+
 def _change(condition: Scalar) -> tuple[Index, int] | None:
-    """Return the variable, and its first value, for which `var + c >= d` holds; else None."""
-    if not (isinstance(condition, Op) and condition.name == "ge"):
+    """Return the variable of `var + c >= d`, or `<`, and where that changes; else None."""
+    if not (isinstance(condition, Op) and condition.name in ("ge", "lt")):
         return None
     index, bound = condition.args
     if not isinstance(bound, Const) or bound.dtype != _INT64:

@@ -238,7 +238,8 @@ class DotGeneral(Primitive):
             and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
         ):
             return (_lower_by_tiles(b, args, outs[0], plan),)
-        if panels.pays_apart(b.registers, plan.sizes, dtype):
+        across = plan.x_batch + plan.x_contract + plan.x_left == tuple(range(len(args[0].shape)))
+        if panels.pays_apart(b.registers, plan.sizes, dtype, across):
             return (_lower_apart(b, args, outs[0], plan, dtype),)
         if panels.pays_in_panels(b.registers, plan.sizes, dtype):
             packed = packed_right(b, args[1], plan, dtype)
@@ -528,7 +529,8 @@ def packed_right(b: Any, y: Any, plan: ProductPlan, dtype: Any) -> Any:
     """Return the right factors in panels, stored."""
     order = (*plan.y_batch, *plan.y_contract, *plan.y_left)
     shape = (plan.count, plan.k, plan.m)
-    return panels.packed_panels(b, _merged(b, y, order, shape), shape, dtype)
+    layout = (dtype, order[-1] != len(order) - 1)
+    return panels.packed_panels(b, _merged(b, y, order, shape), shape, layout)
 
 
 def product_with_packed(

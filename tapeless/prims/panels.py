@@ -6,14 +6,16 @@ The right factor is laid out once, in *panels* of some columns, term by term (`k
 conversion to the dtype of the sums and transposition are part of that copy. The left factor is read
 where it lies, by rows or by columns. A routine computes a *strip*, some rows of one panel:
 
-    for each pass, a run of terms            so that the panels of a pass stay in the second cache
-        for each block of strips             in parallel
-            for each panel                   it stays in the first cache
+    for each pass, a run of terms            mostly all of them
+        for each block of rows               in parallel
+            for each panel                   it stays in the second cache, and is asked for in time
                 for each strip               of the block
 
 Sums of a pass are added to those before; what is added to what depends on the sizes alone. Columns
 that fill no panel are a narrower panel, padded with zeros if need be; its results go to an *edge*
 of their own, of which the columns that exist are copied. Rows that fill no strip are one of fewer.
+A block of rows that lie by columns, or whose lines would have one place in the first cache, is
+copied first.
 
 There are three ways to the panels. Many rows share a factor that is packed as a whole. Of batches,
 and for fewer rows, a block of columns is packed and used by one thread, *apart* from others, and
@@ -53,16 +55,20 @@ __all__ = [
 ]
 
 MOST_ROWS = 14  # of a strip
-PASS_BYTES = 2048  # at most, of a row in a pass
-FLIPPED_PASS = 128  # terms of a pass over a factor that lies by columns, whose lines are used again
+LINE_BYTES = 64  # of the first cache
+WAY_BYTES = 1 << 12  # apart, lines of the first cache are in each other's way
+LONGEST_PASS = 2048  # terms
+FLIPPED_PASS = 128  # over a factor that lies by columns, whose lines are used again
 NARROW_BYTES = 1024  # of a column that is no longer, and needs no shorter passes
 FEWEST_IN_STRIP = 8  # if there are as many
 FEWEST_SUMS = 4  # rows that take as long as fewer, since sums wait for each other
-MOST_STRIPS = 8  # of a block
+FEWEST_STRIPS = 4  # of a block, whose panel is used again
+MOST_STRIPS = 8
 FEWEST = 8  # rows, columns
 LEAST_WORK = 1 << 18  # multiplications; below, a call of BLAS costs less than packing
-MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 27}
-LONGEST = 2048  # columns, terms
+MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 31}
+WIDEST = 2048  # columns
+LONGEST = 1 << 13  # terms
 MOST_ROWS_IN_BANDS = 28  # of a product whose right factor is read in bands
 BAND = 16  # terms, whose rows are read from end to end at once
 MOST_ROWS_APART = 512  # of a product of which each block of columns is packed for itself
@@ -73,6 +79,7 @@ NEAR_BYTES = 1 << 16  # of a factor that stays near the first cache
 LEAST_IN_PLACE = 1 << 12  # multiplications; below, sums that are pulled cost less than a call
 MOST_IN_PLACE = 1 << 25
 SHARED_WORK = 1 << 22  # multiplications; what is more goes in blocks
+COPIED_WORK = 1 << 25  # multiplications; of more, a left factor that lies by columns is copied
 
 Sizes = Sequence[int]
 
@@ -111,7 +118,7 @@ def pays_in_panels(
     """
     _, n, m, k = sizes
     most = MOST_WORK.get(np.dtype(dtype), 0)
-    if registers is None or min(n, m) < FEWEST or max(m, k) > LONGEST:
+    if registers is None or min(n, m) < FEWEST or m > WIDEST or k > LONGEST:
         return False
     return (is_packed_once or n * m * k > LEAST_WORK) and n * m * k < most
 
@@ -125,7 +132,7 @@ def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool
     dtype = np.dtype(dtype)
     if registers is None or dtype not in MOST_WORK or n < 2:
         return False
-    if m < FEWEST or not FEWEST <= k <= LONGEST:
+    if m < FEWEST or not FEWEST <= k <= LONGEST_PASS:
         return False
     if _is_near(registers, sizes, dtype):
         return n >= FEWEST and LEAST_IN_PLACE <= n * m * k < MOST_IN_PLACE
@@ -139,15 +146,20 @@ def _is_near(registers: Registers, sizes: Sizes, dtype: Any) -> bool:
     return k * m * size <= NEAR_BYTES or m * size <= 2 * registers.bytes
 
 
-def pays_apart(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool:
+def pays_apart(
+    registers: Registers | None, sizes: Sizes, dtype: Any, is_flipped: bool = False
+) -> bool:
     """Tell whether each block of columns is packed for itself: it is used for few rows, or once.
 
-    sizes: (count, n, m, k).
+    sizes: (count, n, m, k); is_flipped: whether the left factor lies by columns. Blocks of rows
+    copy such a one, once for all columns.
     """
     count, n, m, k = sizes
     if not pays_in_panels(registers, (1, n, m, k), dtype):
         return False
-    return count > 1 or n <= MOST_ROWS_APART
+    if count > 1:
+        return True
+    return n <= MOST_ROWS_APART and not (is_flipped and n * m * k >= COPIED_WORK)
 
 
 def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
@@ -186,27 +198,30 @@ def packed_size(groups: Sequence[Columns], k: int) -> int:
 
 
 def packed_panels(
-    b: Any, pull: Callable[[Sequence[Any]], Any], sizes: Sizes, dtype: np.dtype
+    b: Any,
+    pull: Callable[[Sequence[Any]], Any],
+    sizes: Sizes,
+    layout: tuple[np.dtype, bool],
 ) -> Any:
     """Store the right factors in panels.  sizes: (count, k, m); pull: the element at an index.
 
+    layout: the dtype of the sums, and whether the right factors lie by columns.
     -> (count, packed_size)
     """
-    count, k, m = sizes
+    (count, k, m), (dtype, by_columns) = sizes, layout
     groups = columns_of(b.registers, m, dtype)
     out = b.buffer(ShapedArray((count, packed_size(groups, k)), dtype))
     start = 0
     for group in groups:
+        most = 1 if by_columns else min(MOST_PANELS, max(1, group.count // FEWEST_BLOCKS))
 
-        def pack(index: Sequence[Any], group: Columns = group, start: int = start) -> None:
-            """Lay out one panel."""
-            batch, panel = index
-            first = b.iadd(b.imul(panel, group.width), group.first)
-            place = b.iadd(b.imul(panel, k * group.width), start)
-            one = group.part(first, 1)
-            _pack(b, out, (batch, place), one, (k, False), lambda i: pull((batch, *i)))
+        def pack(batch: Any, part: Columns, group: Columns = group, start: int = start) -> None:
+            """Lay out some panels."""
+            place = b.iadd(b.imul(b.iadd(part.first, -group.first), k), start)
+            order = (k, not by_columns)
+            _pack(b, out, (batch, place), part, order, lambda i: pull((batch, *i)))
 
-        b.nest((count, group.count), pack)
+        _in_blocks(b, count, group, most, pack)
         start += k * group.count * group.width
     return out
 
@@ -255,27 +270,35 @@ def _passes(k: int, most: int) -> list[tuple[int, int]]:
     return [(first, min(length, k - first)) for first in range(0, k, length)]
 
 
-def _strips(n: int, most: int, is_shared: bool) -> tuple[int, int]:
-    """Choose the rows of a strip, and the strips of a block, that cost least.
+def _cost(n: int, height: int) -> float:
+    """Return what strips of a height cost that have n rows, in rows.
 
     A strip costs as many rows, a few at least, and the loads of a panel, about half a row's work.
+    """
+    whole, rest = divmod(n, height)
+    return whole * (height + 0.5) + (max(rest, FEWEST_SUMS) + 0.5 if rest else 0)
+
+
+def _height(n: int, most: int) -> int:
+    """Choose the rows of a strip that cost least for n rows."""
+    fewest = min(n, FEWEST_IN_STRIP, most)
+    return min(range(fewest, min(n, most) + 1), key=lambda rows: (_cost(n, rows), -rows))
+
+
+def _block_rows(n: int, most: int) -> int:
+    """Choose the rows of blocks that cost least if cores share them.
+
     Blocks go to pairs of cores, or more; what is left over by them is not shared.
     """
-    found = []
-    for rows in range(min(n, FEWEST_IN_STRIP, most), min(n, most) + 1):
-        n_strips, rest = divmod(n, rows)
-        rest_work = max(rest, FEWEST_SUMS) if rest else 0
-        each = 1 + 0.5 / rows
-        if not is_shared:
-            found.append(((n - rest) * each + rest_work, -rows, n_strips))
-            continue
-        for strips in range(min(4, n_strips), min(MOST_STRIPS, n_strips) + 1):
-            block = rows * strips
-            pairs = -(-(n // block) // 2)
-            work = 2 * (pairs * block * each + n % block)
-            found.append((work, -rows, strips))
-    _, negative, strips = min(found)
-    return -negative, strips
+
+    def cost(rows: int) -> tuple[float, int]:
+        """Return what a core of a pair takes for all blocks."""
+        pairs, rest = -(-(n // rows) // 2), n % rows
+        work = pairs * _cost(rows, _height(rows, most))
+        return work + (_cost(rest, _height(rest, most)) if rest else 0), -rows
+
+    fewest = min(n, FEWEST_STRIPS * most)
+    return min(range(fewest, min(n, MOST_STRIPS * most) + 1), key=cost)
 
 
 def multiply_panels(b: Any, x: Any, packed: Any, sizes: Sizes, flipped: bool) -> Any:
@@ -353,6 +376,24 @@ def multiply_in_place(b: Any, x: Any, y: Any, sizes: Sizes, flipped: bool) -> An
 
 
 @record
+class _Left:
+    """Where the left factor is, from a row and a term on: how far from each other things are."""
+
+    memory: Any
+    batch: int
+    row: int
+    term: int
+    first_row: Any = 0
+    first_term: int = 0
+
+    def place(self, b: Any, batch: Any, row: Any, term: Any) -> tuple[Any, Any]:
+        """Return where the numbers of a row begin at a term."""
+        found = b.imul(b.iadd(row, b.imul(self.first_row, -1)), self.row)
+        found = b.iadd(found, b.imul(b.iadd(term, -self.first_term), self.term))
+        return self.memory, b.iadd(b.imul(batch, self.batch), found)
+
+
+@record
 class _Right:
     """Where panels of the right factor are: of a memory, how far from each other things are."""
 
@@ -390,9 +431,12 @@ class _Product:
         dtype, flipped = layout
         self.b, self.x, self.groups, self.dtype = b, x, groups, dtype
         self.count, self.n, self.m, self.k = sizes
-        self.steps = (1, self.n) if flipped else (self.k, 1)
+        self.is_shared = self.count == 1 and self.n * self.m * self.k >= SHARED_WORK
+        self.flipped = flipped
+        steps = (1, self.n) if flipped else (self.k, 1)
+        self.left = _Left(x, self.n * self.k, *steps)
         is_long = flipped and self.n * dtype.itemsize > NARROW_BYTES
-        self.most_terms = FLIPPED_PASS if is_long else PASS_BYTES // dtype.itemsize
+        self.most_terms = FLIPPED_PASS if is_long else LONGEST_PASS
         self.out = self.memory(self.m)
         padded = [group for group in self.groups if group.is_padded]
         self.edge = self.memory(padded[0].width) if padded else None
@@ -423,8 +467,11 @@ class _Product:
             size = self.k * group.width
             parts.append((group, _Right(packed, packed.shape[1], size, group.width, start)))
             start += group.count * size
-        for terms in _passes(self.k, self.most_terms):
-            self.each(lambda batch, terms=terms: self.rows(batch, parts, terms))
+        collides = self.k * self.dtype.itemsize % WAY_BYTES == 0
+        copies = self.is_shared and (self.flipped or collides)
+        most = LONGEST_PASS if copies else self.most_terms
+        for terms in _passes(self.k, most):
+            self.each(lambda batch, terms=terms: self.rows(batch, parts, terms, copies))
 
     def in_place(self, y: Any) -> None:
         """Compute with a factor that lies by rows."""
@@ -446,7 +493,12 @@ class _Product:
 
             _in_blocks(self.b, self.count, group, MOST_PANELS, block)
 
-    def bands(self, batch: Any, parts: Sequence[Part], length: int) -> None:
+    def bands(
+        self,
+        batch: Any,
+        parts: Sequence[Part],
+        length: int,
+    ) -> None:
         """Add up the products of bands of terms, one after the other."""
         b = self.b
         whole, rest = divmod(self.k, length)
@@ -462,10 +514,14 @@ class _Product:
         if rest:
             self.all_rows(batch, parts, (whole * length, rest))
 
-    def all_rows(self, batch: Any, parts: Sequence[Part], terms: tuple[Any, int]) -> None:
+    def all_rows(
+        self,
+        batch: Any,
+        parts: Sequence[Part],
+        terms: tuple[Any, int],
+    ) -> None:
         """Compute all rows, which are one block."""
-        height, strips = _strips(self.n, self.tallest(), False)
-        self.block(batch, 0, (height, strips, self.n % height), parts, terms)
+        self.block(batch, self.left, (0, self.n), parts, terms)
 
     def apart(self, batch: Any, group: Columns, packed: Any) -> None:
         """Compute some columns with their packed panels."""
@@ -485,37 +541,62 @@ class _Product:
         vectors = max(group.vectors for group in self.groups)
         return min(MOST_ROWS, (self.b.registers.count - 1 - vectors) // vectors)
 
-    def rows(self, batch: Any, parts: Sequence[Part], terms: tuple[int, int]) -> None:
-        """Compute the sums of one pass."""
+    def rows(
+        self,
+        batch: Any,
+        parts: Sequence[Part],
+        terms: tuple[int, int],
+        copies: bool = False,
+    ) -> None:
+        """Compute the sums of one pass, in blocks of rows; `copies`: of copied ones."""
         b, n = self.b, self.n
-        is_shared = self.count == 1 and n * self.m * terms[1] >= SHARED_WORK
-        height, strips = _strips(n, self.tallest(), is_shared)
-        block = height * strips
-        shape = (height, strips, 0)
-        if n // block > 1:
-            b.loop(
-                n // block,
-                lambda i: self.block(batch, b.imul(i, block), shape, parts, terms),
-            )
-        done = n - n % block if n // block > 1 else 0
-        whole, rest = divmod(n - done, height)
-        if done < n:
-            self.block(batch, done, (height, whole, rest), parts, terms)
+        size = _block_rows(n, self.tallest()) if self.is_shared else n
+        count, rest = divmod(n, size)
+
+        def block(first: Any, size: int) -> None:
+            """Compute the rows of a block."""
+            left = self.near(batch, (first, size), terms) if copies else self.left
+            self.block(batch, left, (first, size), parts, terms)
+
+        if count > 1:
+            b.loop(count, lambda i: block(b.imul(i, size), size))
+        else:
+            block(0, size)
+        if rest:
+            block(n - rest, rest)
+
+    def near(
+        self,
+        batch: Any,
+        rows: tuple[Any, int],
+        terms: tuple[int, int],
+    ) -> _Left:
+        """Copy a part of the left factor, row by row, so that lines are in nobody's way."""
+        b, (first, size), (term, length) = self.b, rows, terms
+        pitch = length + LINE_BYTES // self.dtype.itemsize
+        memory = b.buffer(ShapedArray((size, pitch), self.dtype))
+
+        def copy(index: Sequence[Any]) -> None:
+            """Copy an element."""
+            place = (b.iadd(index[0], first), b.iadd(index[1], term))
+            order = place[::-1] if self.flipped else place
+            b.store(memory, index, self.x.at(batch, *order))
+
+        b.nest((size, length), copy)
+        return _Left(memory, 0, pitch, 1, first, term)
 
     def block(
         self,
         batch: Any,
-        first: Any,
-        shape: tuple[int, int, int],
+        left: _Left,
+        rows: tuple[Any, int],
         parts: Sequence[Part],
         terms: tuple[Any, int],
     ) -> None:
-        """Compute some rows, from `first` on.
-
-        shape: the rows of a strip, how many strips, and the rows of one more.
-        """
-        b = self.b
-        height, strips, rest = shape
+        """Compute the rows (first, count)."""
+        b, (first, n) = self.b, rows
+        height = _height(n, self.tallest())
+        strips, rest = divmod(n, height)
         for part in parts:
 
             def one(index: Sequence[Any], part: Part = part) -> None:
@@ -525,19 +606,19 @@ class _Product:
                 def strip(at: Sequence[Any]) -> None:
                     """Compute one of them."""
                     row = b.iadd(first, b.imul(at[0], height))
-                    self.strip(batch, (row, height), (part, panel), terms)
+                    self.strip(batch, left, (row, height), (part, panel), terms)
 
-                if strips:
-                    b.nest((strips,), strip)
+                b.nest((strips,), strip)
                 if rest:
                     row = b.iadd(first, strips * height)
-                    self.strip(batch, (row, rest), (part, panel), terms)
+                    self.strip(batch, left, (row, rest), (part, panel), terms)
 
             b.nest((part[0].count,), one)
 
     def strip(
         self,
         batch: Any,
+        left: _Left,
         rows: tuple[Any, int],
         where: tuple[Part, Any],
         terms: tuple[Any, int],
@@ -546,28 +627,24 @@ class _Product:
         b, (row, height), (term, length) = self.b, rows, terms
         (group, right), panel = where
         adds = type(term) is not int or term > 0
-        row_step, term_step = self.steps
-        x = b.imul(batch, self.n * self.k)
-        x = b.iadd(x, b.imul(row, row_step))
         out, width, column = self.out, self.m, b.imul(panel, group.width)
         if group.is_padded:
             out, width = self.edge, group.width
         else:
             column = b.iadd(column, group.first)
         place = b.iadd(b.imul(batch, self.n), row)
-        x = b.iadd(x, b.imul(term, term_step))
         place = b.iadd(b.imul(place, width), column)
         args = (
-            (self.x, x),
+            left.place(b, batch, row, term),
             right.place(b, batch, panel, term),
             (out, place),
             length,
-            row_step,
-            term_step,
+            left.row,
+            left.term,
             right.line,
             width,
             int(adds),
         )
         symbol = Panel(self.dtype, height, group.lanes, group.vectors).symbol
-        reads = (self.x, right.memory, out) if adds else (self.x, right.memory)
+        reads = (left.memory, right.memory, out) if adds else (left.memory, right.memory)
         b.call(symbol, args, reads=reads, writes=(out,))

@@ -152,6 +152,27 @@ def test_large_expressions_are_cut() -> None:
     assert program.arena_size <= 2 * 4032
 
 
+def test_a_padded_array_is_read_where_it_lies() -> None:
+    def function(x: object) -> tuple:
+        """Add the neighbours of each element, zero outside."""
+        p = bind("pad", x, F32(0), padding_config=((1, 1, 0), (1, 1, 0)))
+
+        def cut(i: int, j: int) -> object:
+            """Return one neighbour."""
+            return bind(
+                "slice", p, start_indices=(i, j), limit_indices=(i + 90, j + 70), strides=None
+            )
+
+        left, right = bind("add", cut(1, 0), cut(1, 2)), bind("add", cut(0, 1), cut(2, 1))
+        return (bind("add", left, right),)
+
+    assert reasons(staged(function, aval(90, 70))) == [("add", "result")]
+    x = np.random.default_rng(0).normal(size=(90, 70)).astype(F32)
+    p = np.pad(x, 1)
+    expected = (p[1:-1, :-2] + p[1:-1, 2:]) + (p[:-2, 1:-1] + p[2:, 1:-1])
+    np.testing.assert_array_equal(jax.jit(lambda x: function(x)[0])(x), expected)
+
+
 def test_views_handed_to_a_loop_are_not_stored() -> None:
     def function(x: object) -> tuple:
         """Scan over the columns of x."""

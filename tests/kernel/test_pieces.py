@@ -57,6 +57,24 @@ def test_short_rows_are_not_cut() -> None:
     assert "select" not in joined((4, 100), 0, (2,))
 
 
+def test_guarded_loads_have_no_guards_in_pieces() -> None:
+    b = KernelBuilder()
+    aval = ShapedArray((100,), F32)
+    x = KernelValue(b, aval, buffer=b.new_buffer(aval, "input"))
+
+    def pull(index: tuple) -> object:
+        """Read an element of an array with two zeros before it, if it is not one of the last."""
+        place = b.iadd(index[0], -2)
+        inside = b.and_(b.ge(place, 0), b.lt(place, 60))
+        return b.guarded(inside, x.at(place), b.const(0.0, F32))
+
+    b.stored(b.virtual(aval, pull))
+    text = listing(b.finish())
+    assert "if" not in text
+    assert "< 60:" in text
+    assert text.count(" = 0.0") == 2
+
+
 def test_choices_between_numbers_cut_nothing() -> None:
     b = KernelBuilder()
     aval = ShapedArray((100,), F32)

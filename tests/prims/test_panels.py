@@ -22,7 +22,10 @@ SHAPES = {
     "an edge alone": (500, 10, 70),
     "a rest of one row": (29, 96, 128),
     "few rows": (8, 300, 200),
-    "passes": (33, 72, 1100),
+    "passes": (33, 72, 2100),
+    "passes of copied rows": (530, 40, 2100),
+    "lines in each other's way": (530, 40, 1024),
+    "copied columns": (300, 200, 600),
     "blocks": (300, 270, 200),
     "shared": (520, 270, 100),
     "in place": (64, 64, 64),
@@ -170,7 +173,7 @@ def test_what_panels_are_no_good_at_is_left_to_blas():
     assert not panels.pays_in_panels(None, (1, 256, 256, 256), single)
     assert not panels.pays_in_panels(WIDE, (1, 256, 256, 256), np.dtype(np.complex64))
     assert not panels.pays_in_panels(WIDE, (1, 4, 512, 512), single)
-    assert not panels.pays_in_panels(WIDE, (1, 1024, 1024, 1024), double)
+    assert not panels.pays_in_panels(WIDE, (1, 2048, 2048, 2048), double)
     assert not panels.pays_in_panels(WIDE, (9, 32, 32, 32), single)
     assert panels.pays_in_panels(WIDE, (9, 32, 32, 32), single, is_packed_once=True)
     assert panels.pays_in_place(WIDE, (9, 32, 32, 32), single)
@@ -180,6 +183,34 @@ def test_what_panels_are_no_good_at_is_left_to_blas():
     assert panels.pays_apart(WIDE, (1, 256, 256, 256), single)
     assert panels.pays_apart(WIDE, (9, 600, 256, 256), single)
     assert not panels.pays_apart(WIDE, (1, 600, 256, 256), single)
+    assert panels.pays_apart(WIDE, (1, 256, 256, 256), single, is_flipped=True)
+    assert not panels.pays_apart(WIDE, (1, 512, 512, 512), single, is_flipped=True)
+
+
+@pytest.mark.parametrize(
+    ("n", "most_lost"), [(512, 0.01), (1000, 0.01), (1021, 0.02), (1024, 0.01)]
+)
+def test_blocks_of_rows_go_to_pairs_of_cores(n, most_lost):
+    rows = panels._block_rows(n, panels.MOST_ROWS)
+    pairs, rest = -(-(n // rows) // 2), n % rows
+    least = panels._cost(n, panels.MOST_ROWS) / 2
+    taken = sum(
+        times * panels._cost(size, panels._height(size, panels.MOST_ROWS))
+        for times, size in ((pairs, rows), (1, rest))
+        if size
+    )
+    assert least * 0.99 <= taken <= least * (1 + most_lost)
+
+
+def test_rows_are_copied_once_for_all_columns():
+    def copies(n, k):
+        """Tell whether a product of columns has copies of rows."""
+        x, y = np.ones((n, k), np.float32), np.ones((k, 96), np.float32)
+        compiled = jax.jit(jnp.matmul).lower(x, y).compile()
+        return compiled.memory_analysis().temp_size_in_bytes > y.nbytes
+
+    assert copies(600, 1024)
+    assert not copies(600, 1040)
 
 
 PROGRAM = """
@@ -190,7 +221,10 @@ whole = jax.jit(lambda x, y: x @ y)
 batches = x.reshape(100, 60, 60), y.reshape(100, 60, 60)
 wide = x.reshape(10, 180, 200), y.reshape(10, 200, 180)
 pairs = [(x, y), (x[:450], y), (x[:20], y), batches, wide]
-z = b"".join(np.asarray(z).tobytes() for z in (whole(*pair) for pair in pairs))
+pairs.append((x.reshape(-1)[:307200].reshape(300, 1024), y.reshape(-1)[:307200].reshape(1024, 300)))
+z = [whole(*pair) for pair in pairs]
+z.append(jax.jit(lambda x, y: x.T @ y)(x, y))
+z = b"".join(np.asarray(part).tobytes() for part in z)
 print(hashlib.sha256(z).hexdigest())
 """
 
