@@ -50,13 +50,13 @@ class ProgramPrimitive(Primitive):
 
     def bind(self, *args: Value, **params: Any) -> tuple[Value, ...]:
         """Apply the operation; without references, unless it is only written down."""
-        args, params = self.with_captured(args, params)
+        operands, params = self.with_captured(args, params)
         trace = context.trace
         if type(trace) is not StageTrace and STATE in self.effects(**params):
-            return bind_without(self, args, params)
-        return trace.process(self, args, params)
+            return bind_without(self, operands, params)
+        return trace.process(self, operands, params)
 
-    def with_captured(self, args: Values, params: dict) -> tuple[Values, dict]:
+    def with_captured(self, args: tuple, params: dict) -> tuple[tuple, dict]:
         """Return operands and parameters with the tracers that programs captured as operands.
 
         A custom rule may have captured some, which joins the program when that is differentiated.

@@ -55,7 +55,7 @@ class Remat(ProgramPrimitive):
 
     name = "remat2"
 
-    def with_captured(self, args: Values, params: dict) -> tuple[Values, dict]:
+    def with_captured(self, args: tuple, params: dict) -> tuple[tuple, dict]:
         """Return the tracers that the program captured as its first operands."""
         jaxpr, captured = lift_tracers(params["jaxpr"])
         return ((*captured, *args), {**params, "jaxpr": jaxpr}) if captured else (args, params)

@@ -59,7 +59,7 @@ class Scan(ProgramPrimitive):
 
     name = "scan"
 
-    def with_captured(self, args: Values, params: dict) -> tuple[Values, dict]:
+    def with_captured(self, args: tuple, params: dict) -> tuple[tuple, dict]:
         """Return the tracers that the body captured as its first constants."""
         jaxpr, captured = lift_tracers(params["jaxpr"])
         if not captured:
