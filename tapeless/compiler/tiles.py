@@ -8,7 +8,8 @@ everywhere else.
 
 A row of a tile is half of a cache line: whole ones, which mostly begin anywhere in a line, would
 touch two lines each, and both are far away. As many tiles as read a line to its end come one after
-the other.
+the other. But rows whose distance is a multiple of a page share few places of the cache, and drive
+each other out: if their runs all begin with a line, rows of tiles are whole lines, touched once.
 
 The transpose of n registers takes log2(n) rounds; each exchanges off-diagonal halves of blocks of
 twice the size of the one before: rows r and r + d swap the lanes whose numbers differ in bit d.
@@ -21,14 +22,14 @@ from tapeless.compiler.lanes import add
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
+from tapeless.kernel.ir import Affine, Index, Load, Loop, Reduce, Statement, Store
 from tapeless.util.records import record, replace
 
 __all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
 
 _MOST_WEIGHT = 16
 _LARGEST = 16  # elements a side, since there are 32 registers
-_ROW, _LINE = 32, 64  # bytes
+_ROW, _LINE, _PAGE = 32, 64, 4096  # bytes
 
 
 @record
@@ -71,7 +72,12 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
     (item,) = sizes
-    size = min(min(vector_bytes, _ROW) // item, _LARGEST)
+    runs = [(s.index, inner.var, loop.var) for s in plain]
+    runs += [(load.index, loop.var, inner.var) for load in turned]
+    is_whole = all(_is_whole(index, along, _LINE // item) for index, along, _ in runs)
+    is_whole &= static_extent(loop) * item % _LINE == inner.extent * item % _LINE == 0
+    is_whole &= any((index.stride(far) or 1) * item % _PAGE == 0 for index, _, far in runs)
+    size = min(min(vector_bytes, _LINE if is_whole else _ROW) // item, _LARGEST)
     if size < 4 or min(static_extent(loop), inner.extent) < size:
         return None
     height = min(_LINE // item, _LARGEST)
@@ -100,6 +106,12 @@ def ordered_for_tiles(loop: Loop, vector_bytes: int) -> Loop:
                 body = replace(other, body=(body,))
         return body
     return loop
+
+
+def _is_whole(index: Affine, var: Index, line: int) -> bool:
+    """Tell whether runs along a variable begin where lines of the cache do."""
+    others = [step for term, step in index.terms if term is not var]
+    return all(step % line == 0 for step in (*others, index.const))
 
 
 def _is_plain(statement: Store, inner: Loop) -> bool:

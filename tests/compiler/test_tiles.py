@@ -56,6 +56,18 @@ def test_a_row_of_a_tile_is_half_of_a_cache_line(dtype: np.dtype, size: int, hei
     assert (few.size, few.height) == (size, size)
 
 
+@named(("dtype", "size"), [(F32, 16), (F64, 8)], ids=["float32", "float64"])
+def test_rows_that_are_pages_apart_are_whole_lines(dtype: np.dtype, size: int) -> None:
+    page = 4096 // dtype.itemsize
+    work, expected = turning(2 * size, page, dtype)
+    tile = find_tile(work.body[0], 64)
+    assert (tile.size, tile.height) == (size, size)
+    assert find_tile(work.body[0], 32).size == size // 2
+    np.testing.assert_array_equal(work.run()[0], expected)
+    for n, m in ((2 * size, page + 1), (2 * size + 1, page), (2 * size, page + size)):
+        assert find_tile(turning(n, m, dtype)[0].body[0], 64).size == size // 2
+
+
 def test_what_reads_its_own_output_is_not_tiled() -> None:
     work = Work()
     i, j = work.index("i", 32), work.index("j", 32)
