@@ -33,6 +33,7 @@ from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rowblocks import choose_by_blocks
+from tapeless.compiler.rowlocal import make_by_rows
 from tapeless.compiler.rows import fuse_rows
 from tapeless.compiler.settle import settle
 from tapeless.core.aval import ShapedArray, typeof
@@ -73,7 +74,8 @@ def lower_jaxpr(
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
-    rows = branch_on_choices(b, choose_by_blocks(b, rows, outputs))
+    rows = choose_by_blocks(b, make_by_rows(b, rows, outputs), outputs)
+    rows = branch_on_choices(b, rows)
     body = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
     program = buffers.assemble(
         name,

@@ -35,6 +35,7 @@ __all__ = [
     "Nest",
     "changed_stores",
     "flipped",
+    "is_nest",
     "meet",
     "nest_of",
     "roots_of",
@@ -219,6 +220,13 @@ def with_roots(
         place = nodes.affine(index)
         result.append(Store(statement.buffer, place, value, guard, statement.accumulate))
     return tuple(result)
+
+
+def is_nest(statement: Statement) -> bool:
+    """Tell whether a statement consists of loops of known extent and stores."""
+    if isinstance(statement, Loop):
+        return isinstance(statement.extent, int) and all(map(is_nest, statement.body))
+    return isinstance(statement, Store)
 
 
 def stores_in(body: Iterable[Statement]) -> list[Store]:

@@ -28,7 +28,7 @@ import numpy as np
 
 from tapeless.compiler.plan import Costs, buffers_of, static_extent, writes
 from tapeless.compiler.prune import prune
-from tapeless.compiler.reach import changed_stores, roots_of, stores_in, with_roots
+from tapeless.compiler.reach import changed_stores, is_nest, roots_of, stores_in, with_roots
 from tapeless.compiler.rows import meet_in_rows
 from tapeless.kernel.folds import FoldNodes
 from tapeless.kernel.graph import loads_in, replace, substitute, walk
@@ -124,7 +124,7 @@ class _Groups:
             return None
         if nest.extent < 2 * ROWS_IN_LANES or all(isinstance(s, Store) for s in nest.body):
             return None
-        if not nest.independent or not _is_nest(nest):
+        if not nest.independent or not is_nest(nest):
             return None
         if Costs().block(nest.body) * nest.extent < LEAST_WORK:
             return None
@@ -176,13 +176,6 @@ class _Groups:
         return _Group(places, nests, rest, cost, reduce(self.nodes.or_, wanted))
 
 
-def _is_nest(statement: Statement) -> bool:
-    """Tell whether a statement consists of loops of known extent and stores."""
-    if isinstance(statement, Loop):
-        return isinstance(statement.extent, int) and all(map(_is_nest, statement.body))
-    return isinstance(statement, Store)
-
-
 def _is_worth_it(group: _Group) -> bool:
     """Tell whether much less is computed for each element that is stored anyway."""
     stored = sum(_size(nest.body) for nest in group.rest if isinstance(nest, Loop))
@@ -221,7 +214,7 @@ def _over_rows(nodes: FoldNodes, statement: Statement, like: Loop) -> Loop | Non
     if not isinstance(statement, Loop) or not isinstance(statement.extent, int):
         return None
     inner, left = divmod(statement.extent, static_extent(like))
-    if not statement.independent or left or inner == 0 or not _is_nest(statement):
+    if not statement.independent or left or inner == 0 or not is_nest(statement):
         return None
     place = nodes.index_mul(like.var, inner)
     if inner == 1:
