@@ -230,7 +230,7 @@ class _OnDemand:
 
     def whole(self, program: Jaxpr) -> None:
         """Compute everything together."""
-        values = self.b.inline(program, [*self.shared, *self.rows])
+        values = self.b.inline(program, [*self.shared, *self.rows], demanded=True)
         for result, value in zip(self.results, values, strict=True):
             self.b.assign(result, value)
 
@@ -252,7 +252,7 @@ class _OnDemand:
         def row(i: Any) -> None:
             """Compute one row."""
             mine = _rows(b, self.rows, dims, i)
-            values = b.inline(self.params["row"], [*shared, *mine])
+            values = b.inline(self.params["row"], [*shared, *mine], demanded=True)
             _put_row(b, self.results, i, values)
 
         def row_if_wanted(i: Any) -> None:
@@ -313,7 +313,7 @@ class _OnDemand:
         b = self.b
         size = program.out_avals[0].shape[0]
         gathered = [b.stored(_gathered(b, x, size, place)) for x in self.rows]
-        values = b.inline(program, [*self.shared, *gathered])
+        values = b.inline(program, [*self.shared, *gathered], demanded=True)
         for target, value in zip(self.results, values, strict=True):
             _scatter(b, target, b.stored(value), place)
 

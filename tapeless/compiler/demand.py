@@ -75,12 +75,16 @@ _EXPRESSIONS = _VIEWS | frozenset(
 
 
 @weak_identity_cache
-def by_rows(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the program with row by row operations where they are better."""
+def by_rows(jaxpr: Jaxpr, demanded: bool = False) -> Jaxpr:
+    """Return the program with row by row operations where they are better.
+
+    demanded: the program is that of rows on demand. Its expressions are left as they are: functions
+    that choose among choices would be written once more for each way of each choice around them.
+    """
     eqns = list(jaxpr.eqns)
     chooses = any(eqn.primitive.name == "select_n" for eqn in eqns)
     if chooses and (any(map(_is_apart, eqns)) or _is_long(eqns)):
-        eqns = _Demand(jaxpr).equations()
+        eqns = _Demand(jaxpr, demanded).equations()
     eqns = [_loop_by_rows(eqn) for eqn in eqns]
     if all(new is old for new, old in zip(eqns, jaxpr.eqns, strict=False)):
         return jaxpr
@@ -263,9 +267,10 @@ _Place = tuple[_Need, int]
 class _Demand:
     """The demand for the values of one program, and the program that it leads to."""
 
-    def __init__(self, jaxpr: Jaxpr) -> None:
+    def __init__(self, jaxpr: Jaxpr, demanded: bool) -> None:
         """Find the demand."""
         self.jaxpr = jaxpr
+        self.demanded = demanded
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         known = (*jaxpr.constvars, *jaxpr.invars, *self.makers)
         self.numbers = {var: number for number, var in enumerate(known)}
@@ -414,6 +419,8 @@ class _Demand:
         if sum(map(_work, members)) < LEAST_WORK * (n_rows or 1) or _is_masked(need, members):
             return []
         if not any(map(_is_work, members)) and not _is_long(members):
+            return []
+        if self.demanded and all(map(_is_of_elements, members)):
             return []
         outs = self._used_outside(members)
         members = self._with_broadcasts(members)

@@ -78,16 +78,17 @@ class Plan:
 
 
 @weak_identity_cache
-def plan_program(jaxpr: Jaxpr, whole: bool) -> Plan:
+def plan_program(jaxpr: Jaxpr, whole: bool, demanded: bool = False) -> Plan:
     """Simplify a program and decide what is stored.
 
-    whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation.
+    whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation;
+    demanded: that is one for rows on demand.
     """
-    simple = by_rows(simplify(jaxpr))
+    simple = by_rows(simplify(jaxpr), demanded)
     before = len(simple.eqns)
     simple, probes = _expand(simple)
     if len(probes) != before:
-        simple, probes = _expand(by_rows(simplify(simple)))
+        simple, probes = _expand(by_rows(simplify(simple), demanded))
     packed = packed_ahead(simple, lambda body: by_rows(simplify(body)))
     if packed is not simple:
         simple, probes = _expand(packed)

@@ -175,14 +175,18 @@ class ProgramBuilder(KernelBuilder):
     # Programs
 
     def inline(
-        self, jaxpr: Jaxpr, args: Sequence[KernelValue], whole: bool = False
+        self,
+        jaxpr: Jaxpr,
+        args: Sequence[KernelValue],
+        whole: bool = False,
+        demanded: bool = False,
     ) -> tuple[KernelValue, ...]:
-        """Lower a program here and return its results.
+        """Lower a program here and return its results; whole, demanded: see `plan_program`.
 
         What it stores of a virtual operand is its own: it may run in a branch, and others not.
         """
         args = [x if x.is_stored else self._view(x) for x in args]
-        plan = plan_program(jaxpr, whole)
+        plan = plan_program(jaxpr, whole, demanded)
         name = jaxpr.debug.function
         show("simplify", name, program_form(plan.jaxpr))
         show("fuse", name, lambda: describe(plan))

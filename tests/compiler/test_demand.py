@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.compiler.demand import by_rows
+from tapeless.compiler.emit import emit_program
+from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.simplify import simplify
+from tapeless.compiler.target import host_target
 from tests.compiler.limits import within
 
 RNG = np.random.default_rng(0)
@@ -342,3 +346,24 @@ def test_gradients_of_sorts_scatter_for_those_that_sort(length: int) -> None:
     q = RNG.uniform(size=50).astype(np.float32)
     assert "scatter-add" not in operations(jax.vmap(jax.grad(loss)), x, q)
     check(jax.grad(loss), x, q)
+
+
+def test_choices_among_choices_are_not_written_for_each_way_of_those_around_them() -> None:
+    """The text of a chain of choices grows with its length, not with a power of two."""
+
+    def chain(x: Any, length: int) -> Any:
+        """Choose the first of some long polynomials whose limit is above the element."""
+        if length == 0:
+            return x
+        total = x
+        for k in range(50):
+            total = total * x + (k + length)
+        return jnp.where(x < length, chain(x, length - 1), total)
+
+    def size(length: int) -> int:
+        """Return the size of the text for a chain."""
+        x = jax.ShapeDtypeStruct((1000,), jnp.float32)
+        jaxpr = jax.make_jaxpr(lambda x: chain(x, length))(x).jaxpr
+        return len(emit_program(lower_jaxpr(jaxpr), host_target()).text)
+
+    assert size(6) < 2.5 * size(3)

@@ -2,7 +2,8 @@
 
 Series and fractions lose a few digits; in float64 that leaves every digit of a float32.  So such a
 function is one operation, whose body is written with array functions and compiled for float64 (or
-complex128), and whose derivatives are given in closed form in the operands' own dtype.
+complex128), and whose derivatives are given in closed form in the operands' own dtype.  Where time
+counts, a function has a second body, for float32, which loses next to nothing.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ class WideFunction(Elementwise):
         body: Callable,
         partials: Sequence,
         numpy: Callable,
+        narrow: Callable | None,
     ) -> None:
-        """body: the function of float64 operands; numpy: a reference."""
+        """body: the function of float64 operands; numpy: a reference; narrow: of float32 ones."""
         self.name, self.body, self.partials = name, body, tuple(partials)
+        self.narrow = narrow
         self.numpy_function = numpy
         super().__init__()
 
@@ -51,11 +54,14 @@ class WideFunction(Elementwise):
         *args: Value,
         **params: Any,
     ) -> tuple:
-        """Compute in double precision."""
+        """Compute in double precision, or in float32 if there is a body for it."""
         dtype = typeof(args[0]).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)
         shape = broadcast_shapes(*map(shape_of, args))
         full = [stretch(x, shape) for x in args]
+        if self.narrow is not None and not is_complex and dtype != np.float64:
+            single = np.dtype(np.float32)
+            return (convert(self.narrow(*[convert(x, single) for x in full]), dtype),)
         with config.enable_x64(True):
             wide = np.dtype(np.complex128 if is_complex else np.float64)
             return (convert(self.body(*[convert(x, wide) for x in full]), dtype),)
@@ -77,9 +83,13 @@ def wide_function(
     partials: Sequence,
     numpy: Callable,
     is_complex: bool = False,
+    narrow: Callable | None = None,
 ) -> Callable[..., Value]:
-    """Return the function of array-likes that applies the operation `name` to promoted operands."""
-    prim = WideFunction(name, body, partials, numpy)
+    """Return the function of array-likes that applies the operation `name` to promoted operands.
+
+    For the others see `WideFunction`; is_complex: whether operands become complex.
+    """
+    prim = WideFunction(name, body, partials, numpy, narrow)
 
     def apply(*args: Any) -> Value:
         """Promote and bind."""
