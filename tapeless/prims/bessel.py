@@ -1,8 +1,9 @@
 """The modified Bessel functions I0 and I1, times exp(-|x|).
 
-Two Chebyshev series each: for |x| <= 8 in t = |x| / 4 - 1, and beyond in t = 16 / |x| - 1 for
-sqrt(|x|) times the function.  The coefficients are those of the interpolation at 60 Chebyshev
-nodes, computed with 40 digits; terms too small for the dtype are left out.
+For |x| <= 8, I0(x) and I1(x) / x are polynomials in x**2 whose coefficients are all positive, so
+that nothing cancels: the interpolation at Chebyshev nodes, short for float32 and long for float64.
+Beyond, sqrt(|x|) times the function is a Chebyshev series in t = 16 / |x| - 1, from 60 nodes, whose
+terms are left out where they are too small for the dtype.  All were computed with 40 digits.
 """
 
 from __future__ import annotations
@@ -19,37 +20,37 @@ from tapeless.prims.binary import add, div, max, min, mul, sub
 from tapeless.prims.common import FLOAT, Elementwise, at_least_float32, const, full_like
 from tapeless.prims.compare import gt
 from tapeless.prims.convert import convert
+from tapeless.prims.exponential import exp
 from tapeless.prims.select import select_n
-from tapeless.prims.unary import abs, integer_pow, rsqrt, sign
+from tapeless.prims.unary import abs, integer_pow, neg, rsqrt, sign
 from tapeless.util import lazy
 
 __all__ = ["bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p"]
 
 scipy_special = lazy.load("scipy.special")  # references only
 
-_I0E_NEAR = (
-    0.33839763720473803, -0.3046826723431984, 0.17162090152220877,
-    -0.09490109704804764, 0.04930528423967071, -0.02373741480589947,
-    0.010546460394594998, -0.004324309995050576, 0.0016394756169413357,
-    -0.0005763755745385824, 0.00018850288509584165, -5.754195010082104e-05,
-    1.6448448070728896e-05, -4.4167383584587505e-06, 1.1173875391201037e-06,
-    -2.670793853940612e-07, 6.046995022541919e-08, -1.300025009986248e-08,
-    2.6598237246823866e-09, -5.189795601635263e-10, 9.675809035373237e-11,
-    -1.726826291441556e-11, 2.95505266312964e-12, -4.856446783111929e-13,
-    7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15,
-    -2.431279846547955e-16, 3.3307945188222384e-17, -4.4153416464793395e-18,
+_I0_SHORT = (
+    1.00000001, 0.249999964, 0.0156250227, 0.000434022259, 6.78236967e-06,
+    6.77672974e-08, 4.73172846e-10, 2.33917684e-12, 1.05436854e-14, 1.61661952e-17,
+    1.48166793e-19,
 )  # fmt: skip
-_I1E_NEAR = (
-    0.12629359322181682, -0.17641651835783406, 0.1026436586898471,
-    -0.05294598120809499, 0.024726449030626516, -0.010564084894626197,
-    0.004156422944312888, -0.0015135724506312532, 0.0005122859561685758,
-    -0.00016176081582589674, 4.781565107550054e-05, -1.3273163656039436e-05,
-    3.4702513081376785e-06, -8.568720264695455e-07, 2.0032947535521353e-07,
-    -4.445059128796328e-08, 9.381537386495773e-09, -1.8872497517228294e-09,
-    3.625590281552117e-10, -6.663489723502027e-11, 1.1736186298890901e-11,
-    -1.9839743977649436e-12, 3.223793365945575e-13, -5.042185504727912e-14,
-    7.600684294735408e-15, -1.1055969477353862e-15, 1.5536319577362005e-16,
-    -2.111421214358166e-17, 2.7779141127610464e-18,
+_I1_SHORT = (
+    0.5, 0.0624999985, 0.00260416757, 5.42532523e-05, 6.7819573e-07, 5.64942752e-09,
+    3.37280242e-11, 1.47632153e-13, 5.67811639e-16, 9.33866034e-19, 6.3589024e-21,
+)  # fmt: skip
+_I0_LONG = (
+    1.0, 0.25, 0.015625000000000007, 0.00043402777777777445, 6.781684027778812e-06,
+    6.781684027758202e-08, 4.709502797312111e-10, 2.4028075474081917e-12,
+    9.385967122158306e-15, 2.896902788810415e-17, 7.242279005317181e-20,
+    1.4962822964042478e-22, 2.5987841051325663e-25, 3.829411247002327e-28,
+    5.0327117729737235e-31, 4.601357767863732e-34, 8.487698345602824e-37,
+)  # fmt: skip
+_I1_LONG = (
+    0.5, 0.0625, 0.002604166666666667, 5.425347222222213e-05, 6.781684027778059e-07,
+    5.651403356476159e-09, 3.363930569400616e-11, 1.5017547178772907e-13,
+    5.214426141593576e-16, 1.44845153192735e-18, 3.291941257933586e-21,
+    6.234584831530237e-24, 9.994221689502959e-27, 1.3687885297024527e-29,
+    1.6696390898900487e-32, 1.47105648860311e-35, 2.4334892279361836e-38,
 )  # fmt: skip
 _I0E_FAR = (
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05,
@@ -88,9 +89,9 @@ class BesselI0e(Elementwise):
         return scipy_special.i0e(x)
 
     def decompose(self, *args: Value, **params: Any) -> tuple:
-        """Sum the series for |x| <= 8, or that for sqrt(|x|) times the function."""
+        """Evaluate the polynomial for |x| <= 8, or the series for sqrt(|x|) times the function."""
         x = _at_least_float32(args[0])
-        near, far, is_far, root = _series(x, _I0E_NEAR, _I0E_FAR)
+        near, far, is_far, root = _parts(x, (_I0_SHORT, _I0_LONG), _I0E_FAR)
         return (convert(select_n(is_far, near, mul(root, far)), typeof(args[0]).dtype),)
 
 
@@ -120,9 +121,9 @@ class BesselI1e(Elementwise):
         return scipy_special.i1e(x)
 
     def decompose(self, *args: Value, **params: Any) -> tuple:
-        """Sum the series for the function over x, or that for sqrt(|x|) times the function."""
+        """Evaluate the polynomial for the function over x, or the series for sqrt(|x|) times it."""
         x = _at_least_float32(args[0])
-        near, far, is_far, root = _series(x, _I1E_NEAR, _I1E_FAR)
+        near, far, is_far, root = _parts(x, (_I1_SHORT, _I1_LONG), _I1E_FAR)
         value = select_n(is_far, mul(x, near), mul(mul(sign(x), root), far))
         return (convert(value, typeof(args[0]).dtype),)
 
@@ -156,20 +157,34 @@ def _at_least_float32(x: Value) -> Value:
     return convert(x, at_least_float32(typeof(x).dtype))
 
 
-def _series(
-    x: Value, near: Sequence[float], far: Sequence[float]
+def _parts(
+    x: Value, near: tuple[Sequence[float], Sequence[float]], far: Sequence[float]
 ) -> tuple[Value, Value, Value, Value]:
-    """Return the sums of both series, which of them holds, and |x| ** (-1/2)."""
+    """Return both expressions, whether the second one holds, and |x| ** (-1/2).
+
+    near: the coefficients of the polynomials for float32 and float64.
+    """
     size = abs(x)
-    low = sub(mul(min(size, const(x, 8)), const(x, 0.25)), const(x, 1))
     large = max(size, const(x, 8))
     high = sub(div(const(x, 16), large), const(x, 1))
+    short, long = near
+    coefficients = short if typeof(x).dtype == np.float32 else long
+    small = min(size, const(x, 8))
+    near_value = mul(exp(neg(small)), _polynomial(mul(small, small), coefficients))
     return (
-        _clenshaw(low, near),
+        near_value,
         _clenshaw(high, far),
         gt(size, const(x, 8)),
         rsqrt(large),
     )
+
+
+def _polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """Return the sum of coefficients[k] x**k, from the last term backwards."""
+    total = full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = add(mul(total, x), const(x, coefficient))
+    return total
 
 
 def _clenshaw(t: Value, coefficients: Sequence[float]) -> Value:
