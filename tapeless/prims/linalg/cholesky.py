@@ -3,8 +3,9 @@
     cholesky: (..., n, n) -> (..., n, n)
 
 Only the lower triangle of A is read.  dL = L phi(L^-1 dA L^-'), where phi keeps the lower triangle
-and halves its diagonal.  LAPACK reads the rows of A as columns, thus finds U = L' where it expects
-the factor of the transpose: no element moves.  A matrix that is not positive definite gives NaN.
+and halves its diagonal.  LAPACK reads rows as columns.  It could find U = L' and move nothing,
+but takes 1.3 to 1.5 times as long as for L, so that it gets the transpose, and what it found is
+read across.  A matrix that is not positive definite gives NaN.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Cholesky(Factorisation):
             target, flat = routines.out(out)
             small_cholesky(b, small_operand(b, a), flat)
             return (target,)
-        target = b.writable(a)
+        target = b.writable(_flipped(b, a))
         flat = routines.flat(target)
         count, n, _ = flat.shape
         if out.size == 0:
@@ -69,11 +70,11 @@ class Cholesky(Factorisation):
 
         def factor(i: Any) -> None:
             """Factor one matrix in place."""
-            routines.call("potrf", "U", n, (flat, b.imul(i, n * n)), n)
+            routines.call("potrf", "L", n, (flat, b.imul(i, n * n)), n)
             routines.spoil(i, flat)
 
         routines.each(count, factor)
-        return (target,)
+        return (_flipped(b, target),)
 
     def hlo(self, b: Any, args: Sequence, outs: tuple) -> tuple:
         (out,) = outs
@@ -86,6 +87,12 @@ class Cholesky(Factorisation):
         lower = np.tril(a)
         full = lower + np.swapaxes(np.tril(a, -1), -1, -2).conj()
         return (np.linalg.cholesky(full).astype(a.dtype),)
+
+
+def _flipped(b: Any, x: Any) -> Any:
+    """Return the transposed matrices, which are not stored."""
+    aval = ShapedArray(x.shape, x.dtype)
+    return b.virtual(aval, lambda index: x.at(*index[:-2], index[-1], index[-2]))
 
 
 def _tangent(factor: Value, da: Value) -> Value:
