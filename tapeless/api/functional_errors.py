@@ -80,7 +80,7 @@ all_checks = automatic_checks | user_checks
 
 _KINDS: dict[ErrorCategory, set[str]] = {
     NaNError: {"nan"},
-    OOBError: {"index", "fill"},
+    OOBError: {"index", "fill", "clip"},
     DivisionByZeroError: {"div"},
 }
 

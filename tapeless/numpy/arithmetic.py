@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes, lax
+from tapeless import config, dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.trace import Tracer, Value
 from tapeless.numpy.choice import broadcast, where
@@ -297,7 +297,9 @@ mod = remainder
 
 
 def _one_for_zero(x: Value) -> Value:
-    """Return integers with 1 in the place of 0."""
+    """Return integers with 1 in the place of 0; as they are where a division by 0 is an error."""
+    if config.current.tapeless_check_divisions:
+        return x
     return where(lax.eq(x, number_like(x, 0)), broadcast(number_like(x, 1), shape(x)), x)
 
 

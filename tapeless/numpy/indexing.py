@@ -264,6 +264,8 @@ def take_at(
     mode = lax.GatherScatterMode.from_any(mode)
     by_mode = mode is lax.GatherScatterMode.FILL_OR_DROP
     if mode is lax.GatherScatterMode.CLIP and bounds_are_checked():
+        if all(map(_is_static, entries)) and 0 not in shape:
+            entries = _moved_inside(entries, shape)
         by_mode = True  # slices would be checked
     if all(map(_is_static, entries)) and not (by_mode and any(isinstance(e, int) for e in entries)):
         return read_window(x, *window_of(entries, shape))
@@ -286,6 +288,18 @@ def take_at(
         )
     out = lax.rev(out, plan.reversed_dims) if plan.reversed_dims else out
     return lax.expand_dims(out, plan.new_dims) if plan.new_dims else out
+
+
+def _moved_inside(entries: Sequence[Any], shape: Shape) -> list[Any]:
+    """Return static entries with each integer replaced by the nearest that is in bounds."""
+    out, axis = [], 0
+    for entry in entries:
+        if isinstance(entry, int):
+            length = shape[axis]
+            entry = min(max(entry + length * (entry < 0), 0), length - 1)
+        axis += entry is not None
+        out.append(entry)
+    return out
 
 
 def _known_fill(fill_value: Any) -> Any:

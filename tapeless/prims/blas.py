@@ -101,19 +101,47 @@ def _by_tiles(b: Any, product: Product, which: Any) -> None:
     rows = min(n, max(side, product.longest // (terms * m)))
     columns = min(m, product.longest // (terms * rows))
 
-    def tile(start: tuple[Any, Any], sizes: tuple[int, int]) -> None:
+    def tile(start: Place, sizes: Sizes) -> None:
         """Sum up one tile of the result."""
-        product.of_tile(which, (*start, 0), (*sizes, terms))
-        _runs(b, k - terms, terms, lambda i, t: add(start, sizes, b.iadd(i, terms), t))
 
-    def add(start: tuple[Any, Any], sizes: tuple[int, int], term: Any, length: int) -> None:
-        """Add the products of some terms."""
-        product.of_tile(which, (*start, term), (*sizes, length), add=True)
+        def add(first: Any, length: int) -> None:
+            """Add the products of some terms."""
+            term = b.iadd(first, terms)
+            product.of_tile(
+                which,
+                (*start, term),
+                (*sizes, length),
+                add=True,
+            )
 
-    _runs(b, n, rows, lambda i, r: _runs(b, m, columns, lambda j, c: tile((i, j), (r, c))))
+        product.of_tile(
+            which,
+            (*start, 0),
+            (*sizes, terms),
+        )
+        _runs(b, k - terms, terms, add)
+
+    def band(row: Any, height: int) -> None:
+        """Compute some rows."""
+        _runs(
+            b,
+            m,
+            columns,
+            lambda column, width: tile(
+                (row, column),
+                (height, width),
+            ),
+        )
+
+    _runs(b, n, rows, band)
 
 
-def _runs(b: Any, extent: int, length: int, body: Callable[[Any, int], None]) -> None:
+def _runs(
+    b: Any,
+    extent: int,
+    length: int,
+    body: Callable[[Any, int], None],
+) -> None:
     """Call `body` with the start and the length of each run of an extent."""
     if extent // length:
         b.loop(extent // length, lambda i: body(b.imul(i, length), length))
@@ -182,6 +210,8 @@ def _each(b: Any, count: int, body: Callable[[Any], None]) -> None:
 
 
 Matrix = tuple[Any, Any, int, bool]
+Place = tuple[Any, ...]
+Sizes = tuple[int, ...]
 
 
 class Multiply:
@@ -304,29 +334,52 @@ class Product:
     def of_tile(
         self,
         which: Any,
-        start: tuple[Any, Any, Any],
-        sizes: tuple[int, int, int],
+        start: Place,
+        sizes: Sizes,
         add: bool = False,
     ) -> None:
         """Compute some rows and columns of a product from some of its terms, or add that.
 
         which: the number of the product; start, sizes: of the rows, the columns and the terms.
         """
-        b, n, m, k = self.b, self.n, self.m, self.k
+        n, m, k = self.n, self.m, self.k
         row, column, term = start
+        in_x, x_steps = (row, term), (k, 1)
+        in_y, y_steps = (term, column), (m, 1)
+        if self.flip_x:
+            x_steps = (1, n)
+        if self.flip_y:
+            y_steps = (1, k)
+        left = self._place(which, n * k, in_x, x_steps)
+        right = self._place(which, k * m, in_y, y_steps)
+        out = self._place(which, n * m, (row, column), (m, 1))
+        self.multiply.matrices(
+            sizes,
+            (self.x, left, self.x_step, self.flip_x),
+            (self.y, right, self.y_step, self.flip_y),
+            (self.out, out, m, False),
+            add,
+        )
 
-        def place(extent: int, first: tuple[Any, int], second: tuple[Any, int]) -> Any:
-            """Return the place of an element of a matrix: of two indices and their steps."""
-            inside = b.iadd(b.imul(*first), b.imul(*second))
-            return b.iadd(b.imul(which, extent), inside)
-
-        steps = ((row, 1), (term, n)) if self.flip_x else ((row, k), (term, 1))
-        left = (self.x, place(n * k, *steps), self.x_step, self.flip_x)
-        steps = ((column, k), (term, 1)) if self.flip_y else ((column, 1), (term, m))
-        right = (self.y, place(k * m, *steps), self.y_step, self.flip_y)
-        result = (self.out, place(n * m, (row, m), (column, 1)), m, False)
-        rows, columns, terms = sizes
-        self.multiply.matrices((rows, columns, terms), left, right, result, add)
+    def _place(
+        self,
+        which: Any,
+        extent: int,
+        index: Place,
+        steps: Sizes,
+    ) -> Any:
+        """Return the place of an element of a matrix of a batch; extent: of one matrix."""
+        b = self.b
+        first, second = index
+        down, across = steps
+        inside = b.iadd(
+            b.imul(first, down),
+            b.imul(second, across),
+        )
+        return b.iadd(
+            b.imul(which, extent),
+            inside,
+        )
 
     def of_terms(self, parts: Any, number: Any, first: Any, length: int, add: bool = False) -> None:
         """Compute the part of one product that `length` terms from `first` make, or add it."""

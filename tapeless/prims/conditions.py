@@ -2,7 +2,8 @@
 
     index   windows that the program promises to lie in bounds: gather, scatter, dynamic_slice,
             dynamic_update_slice
-    fill    those of gathers and scatters that say what shall happen out of bounds
+    fill    those of gathers and scatters that leave out what is out of bounds
+    clip    those of gathers and scatters that move it inside
     div     divisors are not zero;  rem: those of remainders neither
     shift   amounts are between zero and the number of bits
 
@@ -48,12 +49,14 @@ Found = tuple | None
 
 _indices = RuleTable("index check")
 _fills = RuleTable("fill check")
+_clips = RuleTable("clip check")
 _divisors = RuleTable("division check")
 _remainders = RuleTable("remainder check")
 _shifts = RuleTable("shift check")
 CONDITIONS = {
     "index": _indices,
     "fill": _fills,
+    "clip": _clips,
     "div": _divisors,
     "rem": _remainders,
     "shift": _shifts,
@@ -128,6 +131,7 @@ def _scatter(name: str, wanted: GatherScatterMode) -> Callable:
 for _table, _mode in (
     (_indices, GatherScatterMode.PROMISE_IN_BOUNDS),
     (_fills, GatherScatterMode.FILL_OR_DROP),
+    (_clips, GatherScatterMode.CLIP),
 ):
     _table.rule(gather_p)(_gather(_mode))
     for _prim in _SCATTERS:

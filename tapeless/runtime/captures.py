@@ -4,8 +4,10 @@ A compiled function has the values of globals and of variables of enclosing func
 was traced; a later change of them is without effect, silently.  Where `tapeless_stale_captures`
 asks for it, a traced program keeps a *snapshot*, and each call compares.
 
-What is compared: the variables that the function's code reads, and those of the Python functions
-that it finds in them, library functions of this package left out.  Numbers, strings and the like
+What is compared: the variables that the function's code reads, attributes that it reads of them
+(`config.scale`, `self.scale` of a method), and those of the Python functions that it finds in them,
+library functions of this package left out.  Attributes are looked up in objects and classes as they
+are stored: no property runs, and those of modules are left out.  Numbers, strings and the like
 change when they are unequal; arrays of NumPy, when their elements are; lists, dicts and sets, when
 an element has changed, which may be a container as well; anything else, when it is another object.
 """
@@ -13,6 +15,7 @@ an element has changed, which may be a container as well; anything else, when it
 from __future__ import annotations
 
 import dis
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,6 +34,8 @@ _DEEPEST = 8  # levels of containers in containers; below, only other objects ar
 _LONGEST = 80  # characters of a value in a message
 _MISSING = object()
 _READS = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_READS_CELL = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF"))
+_READS_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 
 
 @record
@@ -78,39 +83,74 @@ def snapshot(function: Callable) -> Snapshot:
     """Return the variables that a function depends on, as they are now."""
     found: list[_Variable] = []
     seen: set[int] = set()
-    waiting = [function]
+    waiting: list[tuple[Any, Any]] = [(function, _MISSING)]
     while waiting:
-        current = _python_function(waiting.pop())
+        current, owner = _python_function(*waiting.pop())
         if current is None or id(current) in seen:
             continue
         seen.add(id(current))
-        for name, read in _variables(current):
+        for name, read in _variables(current, owner):
             value = read()
             if value is _MISSING or isinstance(value, types.ModuleType):
                 continue
             where = current.__qualname__
             found.append(_Variable(name, where, read, _mark(value), _shown(value)))
-            waiting.append(value)
+            waiting.append((value, read.owner() if isinstance(read, _Attribute) else _MISSING))
     return Snapshot(tuple(found))
 
 
-def _python_function(value: Any) -> types.FunctionType | None:
-    """Return the user's Python function behind a value, transformed or not, if there is one."""
-    value = getattr(value, "__func__", value)
+def _python_function(value: Any, owner: Any) -> tuple[types.FunctionType | None, Any]:
+    """Return the user's Python function behind a value, if there is one, and the object it is of.
+
+    The value may be transformed or a method; owner: of what it was read as an attribute.
+    """
     for _ in range(_DEEPEST):
+        if isinstance(value, types.MethodType):
+            value, owner = value.__func__, value.__self__
         if isinstance(value, types.FunctionType) and not is_internal(value.__code__.co_filename):
-            return value
+            return value, owner
         value = getattr(value, "__wrapped__", None) or getattr(value, "func", None)
-    return None
+    return None, owner
 
 
-def _variables(function: types.FunctionType) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the names of the variables outside that a function reads, and how to read them."""
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield name, lambda cell=cell: _content(cell)
-    for name in sorted(_global_names(function.__code__)):
-        table = function.__globals__
-        yield name, lambda table=table, name=name: table.get(name, _MISSING)
+def _variables(function: types.FunctionType, owner: Any) -> Iterator[tuple[str, Callable]]:
+    """Yield the names of the variables outside that a function reads, and how to read them.
+
+    owner: what its first argument is, if it is a method; else _MISSING.
+    """
+    code, table = function.__code__, function.__globals__
+    reads: dict[str, Callable[[], Any]] = {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        reads[name] = lambda cell=cell: _content(cell)
+    for name in sorted(_global_names(code)):
+        reads[name] = lambda name=name: table.get(name, _MISSING)
+    yield from reads.items()
+    if owner is not _MISSING and code.co_argcount:
+        reads[code.co_varnames[0]] = lambda: owner
+    for name, *path in sorted(_attribute_paths(code)):
+        if name in reads:
+            read = reads[name]
+            for attribute in path:
+                read = _Attribute(read, attribute)
+            yield ".".join((name, *path)), read
+
+
+class _Attribute:
+    """How to read an attribute of what `owner` reads, without running anything of it."""
+
+    def __init__(self, owner: Callable[[], Any], name: str) -> None:
+        """owner: returns the object; name: of the attribute."""
+        self.owner, self.name = owner, name
+
+    def __call__(self) -> Any:
+        """Return the attribute as it is stored, or _MISSING."""
+        value = self.owner()
+        if value is _MISSING or isinstance(value, types.ModuleType):
+            return _MISSING
+        stored = inspect.getattr_static(value, self.name, _MISSING)
+        if isinstance(stored, types.MemberDescriptorType):  # a slot
+            return getattr(value, self.name, _MISSING)
+        return _MISSING if hasattr(type(stored), "__set__") else stored
 
 
 def _content(cell: types.CellType) -> Any:
@@ -128,6 +168,28 @@ def _global_names(code: types.CodeType) -> set[str]:
         if isinstance(inner, types.CodeType):
             names |= _global_names(inner)
     return names
+
+
+def _attribute_paths(code: types.CodeType) -> set[tuple[str, ...]]:
+    """Return what code, and the functions written inside of it, read: `a.b.c` and `a.b` of it."""
+    found: set[tuple[str, ...]] = set()
+    path: tuple[str, ...] = ()
+    first = code.co_varnames[:1]
+    for step in dis.get_instructions(code):
+        if step.opname in _READS | _READS_CELL:
+            path = (step.argval,)
+        elif step.opname.startswith("LOAD_FAST"):  # of one variable, or of two
+            name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+            path = (name,) if name in first else ()
+        elif path and step.opname in _READS_ATTRIBUTE:
+            path = (*path, step.argval)
+            found.add(path)
+        else:
+            path = ()
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= _attribute_paths(inner)
+    return found
 
 
 class _Itself:

@@ -43,11 +43,14 @@ __all__ = ["NonFiniteFault", "are_fine", "instrument"]
 Kinds = frozenset[str]
 _INT32 = np.dtype(np.int32)
 
-# Results of these are copies of operands: what is no number was none before.
+# Results of these are copies of operands, or as good as that: what is no number was none before.
 _MOVES = frozenset(
     "broadcast_in_dim reshape transpose squeeze slice dynamic_slice dynamic_update_slice gather "
-    "scatter concatenate rev select_n convert_element_type copy copy_p stop_gradient split "
-    "optimization_barrier real imag complex iota expand_dims clamp reduce_precision".split()
+    "concatenate rev select_n convert_element_type copy copy_p stop_gradient split "
+    "optimization_barrier real imag complex iota expand_dims clamp reduce_precision neg abs sign "
+    "floor ceil round square sort top_k approx_top_k max min reduce_max reduce_min nextafter "
+    "reduce_window_max reduce_window_min scatter scatter-add scatter-sub scatter-mul scatter-min "
+    "scatter-max".split()
 )
 
 

@@ -86,6 +86,8 @@ OTHERS: dict[str, tuple[str, Callable, type, str]] = {
     "integer division": ("div", lambda a: a // (a - 5), ZeroDivisionError, "division by zero"),
     "division": ("div", lambda a: 1.0 / (a - 5), ZeroDivisionError, "division by zero"),
     "remainder": ("div", lambda a: lax.rem(a, a - 5), ZeroDivisionError, "division by zero"),
+    "a % 0": ("div", lambda a: a % (a - 5), ZeroDivisionError, "division by zero"),
+    "fmod": ("div", lambda a: jnp.fmod(a, a - 5), ZeroDivisionError, "division by zero"),
     "left": ("shift", lambda a: a << (a + 30), ValueError, r"outside of \[0, 32\)"),
     "right": ("shift", lambda a: a >> (a - 9), ValueError, r"outside of \[0, 32\)"),
     "nan": ("nan", lambda a: jnp.log(a - 9.0), FloatingPointError, "in log"),

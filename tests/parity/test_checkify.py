@@ -108,6 +108,49 @@ def test_errors_and_results_are_those_of_jax(name: str) -> None:
             assert other == one
 
 
+# Functions of x: (3,), one of whose elements is no number, whose result is none either.
+OF_NAN = (
+    *"lax.neg lax.abs lax.sign lax.floor lax.ceil lax.round lax.square lax.sort".split(),
+    *"jnp.max jnp.min jnp.sort jnp.argsort jnp.nanmax jnp.sum jnp.prod jnp.mean jnp.std".split(),
+    *"lax.exp lax.sqrt lax.tanh lax.log1p lax.erf lax.cumsum lax.cummax jnp.cumsum".split(),
+    *"jax.nn.relu jax.nn.softmax".split(),
+    "lambda x: lax.max(x, x)", "lambda x: lax.min(x, x)", "lambda x: lax.add(x, x)",
+    "lambda x: lax.nextafter(x, x)", "lambda x: lax.pow(x, x)", "lambda x: x @ x",
+    "lambda x: lax.top_k(x, 2)[0]", "lambda x: x.at[jnp.array([0])].add(x[1])",
+    "lambda x: x.at[jnp.array([0])].multiply(x[1])", "lambda x: x.at[jnp.array([0])].min(x[1])",
+    "lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2,), (1,), 'VALID')",
+    "lambda x: lax.clamp(f32(0), x, f32(2))", "lambda x: jnp.where(x > 1, x, x)",
+)  # fmt: skip
+MODES = ("None", "'clip'", "'fill'", "'drop'", "'promise_in_bounds'")
+OUTSIDE = ("jnp.take(x, i, mode={})", "jnp.take_along_axis(x, i, 0, mode={})") + tuple(
+    f"x.at[i].{op}(mode={{}})" for op in ("get", "set", "add", "multiply", "min", "apply")
+)
+
+
+@pytest.mark.parametrize("function", OF_NAN)
+def test_what_is_no_number_is_told_of_the_operations_that_tell_it_in_jax(function: str) -> None:
+    text = f"ck(jit({function}), checkify.nan_checks)(jnp.array([1., jnp.nan, 3.]))[0]"
+    assert outcome(text, OURS, tapeless) == outcome(text, THEIRS, jax)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("call", OUTSIDE)
+def test_indices_out_of_bounds_are_told_of_the_modes_of_which_jax_tells(
+    call: str, mode: str
+) -> None:
+    call = call.replace("apply(", "apply(jnp.sin, ")
+    for op in ("set", "add", "multiply", "min"):
+        call = call.replace(f".{op}(", f".{op}(1.0, ")
+    if "take" in call and mode in ("'drop'", "'promise_in_bounds'"):
+        return
+    text = f"ck(jit(lambda x, i: {call.format(mode)}), checkify.index_checks)"
+    told = [
+        outcome(f"{text}(jnp.arange(4.), jnp.array([7, 1]))[0]", names, library)
+        for names, library in ((OURS, tapeless), (THEIRS, jax))
+    ]
+    assert [x == [None] for x in told] == [False, False], told
+
+
 def test_a_mapped_while_loop_may_have_checks_where_jax_refuses_it() -> None:
     text = (
         "ck(vmap(lambda n: lax.while_loop(lambda c: c < n, lambda c: (check(c < 4, 'big {}', "

@@ -18,7 +18,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "LONGEST", 1 << 15)
     monkeypatch.setattr(blas, "FEWEST_ROWS", 8)
     monkeypatch.setattr(blas, "MOST_TERMS", 48)
-    monkeypatch.setattr(panels, "LONGEST", 0)  # products of this size need no library else
+    for choice in ("pays_in_panels", "pays_in_place", "pays_apart"):  # these need no library
+        monkeypatch.setattr(panels, choice, lambda *given: False)
     monkeypatch.setattr(callrecords, "load", lambda key: None)
     monkeypatch.setattr(callrecords, "save", lambda key, found: None)
 

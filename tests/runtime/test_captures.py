@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -154,3 +155,93 @@ def test_off_by_default_and_a_warning_on_demand() -> None:
 def test_what_functions_of_this_package_read_is_left_out() -> None:
     found = snapshot(lambda x: jnp.sin(x) + jax.nn.softmax(x))
     assert [v for v in found.variables if not isinstance(v.kept, types.ModuleType)] == []
+
+
+class Inner:
+    """A holder of a number."""
+
+    rate = 2.0
+
+
+class Model:
+    """An object whose methods are compiled."""
+
+    power = 3.0
+    __slots__ = ("__dict__", "bias")
+
+    def __init__(self) -> None:
+        self.weight, self.inner, self.bias = 1.0, Inner(), 1.0
+
+    def apply(self, x: float) -> float:
+        return x * self.weight * self.power + self.inner.rate + self.bias
+
+    def outer(self, x: float) -> float:
+        return self.apply(x)
+
+
+OBJECT = Model()
+NEW = itertools.count(10.5)
+ATTRIBUTES: dict[str, tuple[Callable, Callable, str]] = {
+    "of a class": (
+        lambda x: x * Inner.rate,
+        lambda n: setattr(Inner, "rate", n),
+        "'Inner.rate'",
+    ),
+    "of an object": (lambda x: x * OBJECT.weight, lambda n: setattr(OBJECT, "weight", n), "weight"),
+    "of the class of an object": (
+        lambda x: x * OBJECT.power,
+        lambda n: setattr(Model, "power", n),
+        "'OBJECT.power'",
+    ),
+    "of a method": (OBJECT.apply, lambda n: setattr(OBJECT, "weight", n), "'self.weight'"),
+    "of a method that a method calls": (
+        OBJECT.outer,
+        lambda n: setattr(OBJECT, "weight", n),
+        "'self.weight'",
+    ),
+    "of a method that a function calls": (
+        lambda x: OBJECT.outer(x),
+        lambda n: setattr(OBJECT, "weight", n),
+        "'self.weight'",
+    ),
+    "of a method that is transformed": (
+        jax.grad(OBJECT.apply),
+        lambda n: setattr(OBJECT, "power", n),
+        "'self.power'",
+    ),
+    "in a slot": (OBJECT.apply, lambda n: setattr(OBJECT, "bias", n), "'self.bias'"),
+    "of an attribute": (
+        OBJECT.apply,
+        lambda n: setattr(OBJECT.inner, "rate", n),
+        "'self.inner.rate'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_that_changed_are_named(name: str) -> None:
+    function, change, message = ATTRIBUTES[name]
+    if name == "of a method that is transformed":
+        vars(OBJECT).pop("power", None)
+    f = jax.jit(function)
+    with jax.checks(stale=True):
+        assert f(1.0) == f(1.0)
+        change(next(NEW))
+        with pytest.raises(Stale, match=message):
+            f(1.0)
+
+
+def test_no_property_runs_for_a_comparison() -> None:
+    class Counting:
+        ran = 0
+
+        @property
+        def number(self) -> float:
+            self.ran += 1
+            return 2.0
+
+    counting = Counting()
+    f = jax.jit(lambda x: x * counting.number)
+    with jax.checks(stale=True):
+        assert f(1.0) == f(1.0) == 2.0
+    assert counting.ran == 1
