@@ -5,6 +5,7 @@ from tapeless.scipy.special.errors import *
 from tapeless.scipy.special.gammas import *
 from tapeless.scipy.special.information import *
 from tapeless.scipy.special.integrals import *
+from tapeless.scipy.special.oscillating import *
 from tapeless.util.names import close_module
 
 close_module("jax.scipy.special", globals())

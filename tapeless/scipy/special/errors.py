@@ -30,7 +30,6 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
-    "fresnel",
     "log_ndtr",
     "ndtr",
     "ndtri",
@@ -528,131 +527,6 @@ def dawsn(x: Any) -> Value:
     Array([0.24 , 0.424], dtype=float32)
     """
     return _dawsn_function(x)
-
-
-# Of pi x f(x) and pi**2 x**3 g(x) in (1.6/x)**4 for x > 1.6, f and g of Abramowitz and Stegun 7.3:
-# Stieltjes functions, which quotients of polynomials meet at Chebyshev points (found in 90 digits).
-# The relative error is at most 1e-16 and 2e-15.
-_FAR = 1.6
-_F_ABOVE = (
-    0.9999999999999999,
-    60.771454484816395,
-    1415.6653567933702,
-    16647.979383616486,
-    109556.25182505997,
-    422585.8475116783,
-    972578.6626900873,
-    1333136.9927941333,
-    1067012.2632319105,
-    478595.0865663155,
-    111902.24471479762,
-    11995.248389120568,
-    456.4844222994212,
-    3.0552749405751323,
-)
-_F_BELOW = (
-    1.0,
-    60.81783564187903,
-    1418.4610609103725,
-    16712.281288684117,
-    110298.00741102887,
-    427330.1840224811,
-    990139.0963062863,
-    1371239.9964515753,
-    1115064.4189800308,
-    512781.5848300582,
-    124859.99812739949,
-    14358.121234045433,
-    627.1690371781681,
-    6.124893895156907,
-)
-_G_ABOVE = (
-    0.9999999999999963,
-    65.65656106037072,
-    1653.9228743763802,
-    21044.673462326304,
-    149862.9832579233,
-    625209.9363549831,
-    1554128.108245675,
-    2294805.984738313,
-    1969721.0464002192,
-    940422.5361984172,
-    231027.90089835122,
-    25363.293610828194,
-    925.721929734703,
-    4.0962798965347265,
-)
-_G_BELOW = (
-    1.0,
-    65.88846684567926,
-    1668.976913793466,
-    21417.33553675284,
-    154483.73787753374,
-    656913.7948910526,
-    1679677.7318253214,
-    2585388.729533392,
-    2359406.6631321027,
-    1234452.8606604058,
-    349050.34471409605,
-    48182.31519365793,
-    2687.1731496033785,
-    38.98898145946634,
-)
-# Of S(x) / x**3 and C(x) / x in (pi x**2 / 2)**2, by Abramowitz and Stegun 7.3.11 and 7.3.13.
-_SINE_SERIES = tuple(
-    (-1) ** k * (math.pi / 2) / (math.factorial(2 * k + 1) * (4 * k + 3)) for k in range(15)
-)
-_COSINE_SERIES = tuple((-1) ** k / (math.factorial(2 * k) * (4 * k + 1)) for k in range(15))
-
-
-def _fresnel(x: Value) -> tuple[Value, Value]:
-    """Return S(x) and C(x)."""
-    size = jnp.abs(x)
-    is_near = size < _FAR
-    near = jnp.where(is_near, size, 1.0)
-    phase = (near * near * (math.pi / 2)) ** 2
-    near_sine = near**3 * horner(phase, _SINE_SERIES)
-    near_cosine = near * horner(phase, _COSINE_SERIES)
-    # Beyond, f and g are smaller than an ulp of 1/2; the angle would overflow.
-    is_far = size > 1e18
-    far = jnp.where(is_near | is_far, _FAR, size)
-    inverse = (_FAR / far) ** 4
-    f = horner(inverse, _F_ABOVE) / (horner(inverse, _F_BELOW) * (math.pi * far))
-    g = horner(inverse, _G_ABOVE) / (horner(inverse, _G_BELOW) * (math.pi**2 * far**3))
-    angle = jnp.remainder(far * far, 4.0) * (math.pi / 2)
-    sine, cosine = jnp.sin(angle), jnp.cos(angle)
-    far_sine = 0.5 - jnp.where(is_far, 0.0, f * cosine + g * sine)
-    far_cosine = 0.5 + jnp.where(is_far, 0.0, f * sine - g * cosine)
-    sign = jnp.sign(x)
-    return (
-        sign * jnp.where(is_near, near_sine, far_sine),
-        sign * jnp.where(is_near, near_cosine, far_cosine),
-    )
-
-
-_fresnel_s = wide_function(
-    "fresnel_s",
-    lambda x: _fresnel(x)[0],
-    [lambda t, out, x: t * jnp.sin(math.pi / 2 * x * x)],
-    lambda x: scipy_special.fresnel(x)[0],
-)
-_fresnel_c = wide_function(
-    "fresnel_c",
-    lambda x: _fresnel(x)[1],
-    [lambda t, out, x: t * jnp.cos(math.pi / 2 * x * x)],
-    lambda x: scipy_special.fresnel(x)[1],
-)
-
-
-def fresnel(x: Any) -> tuple[Value, Value]:
-    """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) up to x.
-
-    >>> jax.scipy.special.fresnel(jnp.array([0.5]))[0].round(3)
-    Array([0.065], dtype=float32)
-    """
-    if jnp.iscomplexobj(x):
-        raise NotImplementedError("fresnel takes real numbers, got complex ones.")
-    return _fresnel_s(x), _fresnel_c(x)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)

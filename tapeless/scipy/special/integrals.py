@@ -1,4 +1,4 @@
-"""Exponential, sine and cosine integrals, the dilogarithm, and hypergeometric functions.
+"""Exponential integrals, the dilogarithm, and hypergeometric functions.
 
 Series are summed, and continued fractions evaluated, by loops that end when the last element has
 converged (`run_masked`).
@@ -17,81 +17,14 @@ from tapeless.control.igamma import run_masked
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
 from tapeless.scipy.special.gammas import gammaln, gammasgn
-from tapeless.scipy.special.wide import array_of_sequence, horner, wide_function
+from tapeless.scipy.special.wide import array_of_sequence, wide_function
 from tapeless.util import lazy
 
-__all__ = ["exp1", "expi", "expn", "hyp1f1", "hyp2f1", "sici", "spence"]
+__all__ = ["exp1", "expi", "expn", "hyp1f1", "hyp2f1", "spence"]
 
 scipy_special = lazy.load("scipy.special")
 _EULER = float(np.euler_gamma)
 _EPS = float(np.finfo(np.float64).eps)
-# Of x f(x) and x**2 g(x) in (4/x)**2 for x > 4, f and g of Abramowitz and Stegun 5.2: Stieltjes
-# functions, which quotients of polynomials meet at Chebyshev points (they were found in 90 digits).
-# The relative error is at most 4e-16 and 5e-15.
-_F_ABOVE = (
-    0.999999999999999,
-    63.482211784705314,
-    1545.1731526231565,
-    18989.147970440135,
-    130587.64779113859,
-    526247.9716270998,
-    1264569.1353889278,
-    1807688.6933500108,
-    1505742.35218591,
-    700366.4349471763,
-    168720.5801182161,
-    18394.321704185608,
-    688.8265236266558,
-    3.8504063129893966,
-)
-_F_BELOW = (
-    1.0,
-    63.60721178470385,
-    1553.0303040967044,
-    19177.489363528923,
-    132849.80309782602,
-    541293.6278999827,
-    1322383.3346607203,
-    1937676.2390478274,
-    1675264.509324557,
-    824846.3231806813,
-    217341.53814063183,
-    27524.818421953994,
-    1369.1607586340317,
-    16.59492075216934,
-)
-_G_ABOVE = (
-    0.9999999999999867,
-    68.50082687158243,
-    1799.9744311659622,
-    23879.432585239316,
-    177155.99502602863,
-    769012.7030417627,
-    1985574.7408998962,
-    3038178.911734294,
-    2693820.644401642,
-    1322828.031292864,
-    332098.65524413274,
-    36835.09280372567,
-    1318.415339588592,
-    4.407918369790213,
-)
-_G_BELOW = (
-    1.0,
-    68.8758268715618,
-    1825.3341162494012,
-    24532.877802726118,
-    185579.41137666508,
-    829007.8999624935,
-    2231793.420227907,
-    3627784.0311893816,
-    3510798.727677864,
-    1959354.5907492647,
-    596109.8507237978,
-    89756.46436116478,
-    5593.217860259008,
-    95.50158340520954,
-)
 
 
 def _power_series(
@@ -258,51 +191,6 @@ def expi(x: Any) -> Value:
     Array(1.8951178, dtype=float32)
     """
     return _expi_function(x)
-
-
-def _sici(x: Value) -> tuple[Value, Value]:
-    """Return Si(x) and Ci(x)."""
-    size = jnp.abs(x)
-    is_near = size < 4
-    square = jnp.where(is_near, size, 1.0) ** 2
-    sine, cosine = jnp.zeros_like(x), jnp.zeros_like(x)
-    for k in range(15, -1, -1):
-        sine = sine * -square + 1 / ((2 * k + 1) * math.factorial(2 * k + 1))
-        cosine = cosine * -square + 1 / ((2 * k + 2) * math.factorial(2 * k + 2))
-    log_size = jnp.log(jnp.where(size > 0, size, 1.0))
-    near_cosine = jnp.where(size > 0, _EULER + log_size - square * cosine, -jnp.inf)
-    far = jnp.where(is_near | jnp.isinf(size), 4.0, size)
-    inverse = (4 / far) ** 2
-    f = horner(inverse, _F_ABOVE) / (horner(inverse, _F_BELOW) * far)
-    g = horner(inverse, _G_ABOVE) / (horner(inverse, _G_BELOW) * far * far)
-    far_cosine = f * jnp.sin(far) - g * jnp.cos(far)
-    value_cosine = jnp.where(is_near, near_cosine, jnp.where(jnp.isinf(size), 0.0, far_cosine))
-    less = jnp.where(jnp.isinf(size), 0.0, f * jnp.cos(far) + g * jnp.sin(far))
-    value_sine = jnp.sign(x) * jnp.where(is_near, size * sine, math.pi / 2 - less)
-    return value_sine, jnp.where(x < 0, jnp.nan, value_cosine)
-
-
-_sine_integral = wide_function(
-    "sine_integral",
-    lambda x: _sici(x)[0],
-    [lambda t, out, x: t * jnp.where(x == 0, 1.0, jnp.sin(x) / jnp.where(x == 0, 1.0, x))],
-    lambda x: scipy_special.sici(x)[0],
-)
-_cosine_integral = wide_function(
-    "cosine_integral",
-    lambda x: _sici(x)[1],
-    [lambda t, out, x: t * jnp.cos(x) / x],
-    lambda x: scipy_special.sici(x)[1],
-)
-
-
-def sici(x: Any) -> tuple[Value, Value]:
-    """Return Si(x) and Ci(x), the sine and cosine integrals; Ci is NaN for negative x.
-
-    >>> jax.scipy.special.sici(jnp.array([0.5]))[0].round(3)
-    Array([0.493], dtype=float32)
-    """
-    return _sine_integral(x), _cosine_integral(x)
 
 
 _BERNOULLI = (
