@@ -43,6 +43,7 @@ from tapeless.kernel.nodes import Nodes
 __all__ = [
     "exp",
     "exp2",
+    "exp2_of_normal",
     "exp_nonpositive",
     "exp_nonpositive_times",
     "exp_scaled",
@@ -253,6 +254,16 @@ def exp2(b: Nodes, x: Scalar) -> Scalar:
     significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
     significand = b.select(b.lt(x, low), 0.0, significand)
     return b.mul(b.mul(significand, power_of_two(b, shifted)), factor)
+
+
+def exp2_of_normal(b: Nodes, x: Scalar) -> Scalar:
+    """2**x where it is a normal number, and NaN where x is."""
+    form = format_of(x)
+    start = form.magic + form.bias
+    shifted = b.add(x, start)
+    r = b.sub(x, b.sub(shifted, start))
+    significand = b.fma(r, polynomial(b, r, _EXP2[x.dtype]), 1.0)
+    return b.mul(significand, power_of_two(b, shifted))
 
 
 def expm1(b: Nodes, x: Scalar) -> Scalar:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from tapeless.kernel.explog import exp_nonpositive, exp_nonpositive_times, log_pair
+from tapeless.kernel.explog import exp2_of_normal, exp_nonpositive_times, log_pair
 from tapeless.kernel.floats import (
     FLOAT32,
     FLOAT64,
@@ -89,6 +89,10 @@ _LOG_ERFC = {
         -6.516868559504702e-10,
         1.7700624822833852e-11,
     ),
+}
+_LOG2_ERFC = {
+    dtype: tuple(coefficient / math.log(2) for coefficient in coefficients)
+    for dtype, coefficients in _LOG_ERFC.items()
 }
 # (x + 2) e**(x**2) erfc(x) in t = 5.5 / (x + 2) - 1.2, x >= 1/2
 _ERFCX = {
@@ -267,15 +271,15 @@ def erf(b: Nodes, x: Scalar) -> Scalar:
     """The error function."""
     size = b.abs(x)
     bounded = clamp(b, size, None, _ERF_ONE[x.dtype])
-    complement = exp_nonpositive(b, polynomial(b, bounded, _LOG_ERFC[x.dtype]))
+    complement = exp2_of_normal(b, polynomial(b, bounded, _LOG2_ERFC[x.dtype]))
     large = b.copysign(b.sub(1.0, complement), x)
     return b.select(b.lt(size, 1.0), _erf_small(b, x), large)
 
 
 def _erf_small(b: Nodes, x: Scalar) -> Scalar:
-    """erf(x) for |x| <= 1; keeps -0."""
+    """erf(x) for |x| <= 1; keeps -0, of which a positive part is added to it."""
     q = polynomial(b, b.mul(x, x), _ERF[x.dtype])
-    return b.select(b.eq(x, 0.0), x, b.fma(x, q, x))
+    return b.fma(x, q, x)
 
 
 def erfc(b: Nodes, x: Scalar) -> Scalar:

@@ -265,6 +265,7 @@ _erfcinv_function = wide_function(
     lambda y: 0 - _ndtri(y / 2) / math.sqrt(2),
     [lambda t, out, y: t * (-_SQRT_PI / 2) * jnp.exp(out * out)],
     lambda *args: scipy_special.erfcinv(*args),
+    narrow=lambda y: 0 - _ndtri_of_single(y / 2) / math.sqrt(2),
 )
 
 
