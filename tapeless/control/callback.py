@@ -330,6 +330,26 @@ def debug_callback(
     return None
 
 
+class _Shown:
+    """An object that is printed, whether or not it can be hashed: compared by identity."""
+
+    def __init__(self, value: Any) -> None:
+        """value: the object."""
+        self.value = value
+
+    def __repr__(self) -> str:
+        """Return the object's form."""
+        return repr(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one shows the same object."""
+        return isinstance(other, _Shown) and self.value is other.value
+
+    def __hash__(self) -> int:
+        """Hash the identity of the object."""
+        return id(self.value)
+
+
 def debug_print(
     fmt: str | None = None,
     *args: Any,
@@ -380,7 +400,7 @@ def debug_print(
         "in_tree": tree,
         "logging_record": None,
         "np_printoptions": tuple(options.items()),
-        "static_args": tuple((i, x) for i, x in enumerate(fixed) if not dynamic[i]),
+        "static_args": tuple((i, _Shown(x)) for i, x in enumerate(fixed) if not dynamic[i]),
     }
     flags = {"ordered": ordered, "partitioned": partitioned}
     debug_print_p.bind(*values, callback=write, **flags, **shown)

@@ -354,7 +354,15 @@ def _bound(value: Any) -> Any:
     if isinstance(value, Tracer):
         return value
     aval = typeof(value)
-    return int(value) if aval.ndim == 0 and aval.dtype.kind in "biuf" else value
+    if aval.ndim or aval.dtype.kind not in "biuf":
+        return value
+    number = int(value)
+    info = np.iinfo(aval.dtype) if aval.dtype.kind in "iu" else None
+    if info is not None and not info.min <= number <= info.max:
+        raise OverflowError(
+            f"a bound of fori_loop must be an integer of dtype {aval.dtype}, got {number}"
+        )
+    return number
 
 
 def _common_bounds(bounds: Sequence[Value]) -> tuple[Value, Value]:

@@ -433,7 +433,7 @@ def repeat(
     >>> jnp.repeat(jnp.arange(3), jnp.array([1, 0, 2]))
     Array([0, 2, 2], dtype=int32)
     """
-    check_arraylike("repeat", a)
+    check_arraylike("repeat", a, repeats)
     x = asarray(a)
     if axis is None:
         x, axis = ravel(x), 0

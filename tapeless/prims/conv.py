@@ -439,20 +439,20 @@ def conv_general_shape_tuple(
     return _out_shape(lhs_shape, rhs_shape, params)
 
 
-def _integers(name: str, values: Any) -> tuple[int, ...]:
+def _integers(name: str, values: Any, rank: int) -> tuple[int, ...]:
     """Return the steps along the axes of space as ints."""
+    wanted = f"{name} of a convolution must be {rank} integers, one for each axis of space"
+    if np.ndim(values) == 1 and len(values) != rank:
+        raise ValueError(f"{wanted}, got {values!r}")
     try:
         return tuple(map(operator.index, values))
     except TypeError:
-        raise TypeError(
-            f"{name} of a convolution must be a sequence of integers, one for each axis of space, "
-            f"got {values!r}"
-        ) from None
+        raise TypeError(f"{wanted}, got {values!r}") from None
 
 
 def _dilation(name: str, values: Any, rank: int) -> tuple[int, ...]:
     """Return distances between elements along the axes of space: 1 by default, at least 1."""
-    found = (1,) * rank if values is None else _integers(name, values)
+    found = (1,) * rank if values is None else _integers(name, values, rank)
     if min(found, default=1) < 1:
         raise TypeError(f"{name} of a convolution must be positive along all axes, got {found}")
     return found
@@ -483,7 +483,9 @@ def conv_general_dilated(
     """
     numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     rank = len(numbers.lhs_spec) - 2
-    window_strides = _integers("window_strides", window_strides)
+    window_strides = _integers("window_strides", window_strides, rank)
+    if min(window_strides, default=1) < 1:
+        raise ValueError(f"window_strides of a convolution must be positive, got {window_strides}")
     lhs_dilation = _dilation("lhs_dilation", lhs_dilation, rank)
     rhs_dilation = _dilation("rhs_dilation", rhs_dilation, rank)
     if isinstance(padding, str):

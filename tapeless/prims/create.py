@@ -224,7 +224,8 @@ def full_like(
     >>> lax.full_like(jnp.array([1.0, 2.0]), 3)
     Array([3., 3.], dtype=float32)
     """
-    aval = typeof(x) if is_value(x) else ShapedArray(tuple(x.shape), x.dtype)
+    has_type = hasattr(x, "shape") and hasattr(x, "dtype")
+    aval = ShapedArray(tuple(x.shape), x.dtype) if has_type and not is_value(x) else typeof(x)
     sizes = aval.shape if shape is None else shape
     weak = dtype is None and sharding is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")

@@ -307,4 +307,5 @@ def fft(x: Value, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Value:
         x = convert(x, dtypes.to_inexact_dtype(dtype_of(x)))
     else:
         x = convert(x, dtypes.to_complex_dtype(dtype_of(x)))
-    return fft_p.bind(x, fft_lengths=tuple(map(int, fft_lengths)), fft_type=kind)[0]
+    lengths = tuple(map(int, fft_lengths))
+    return fft_p.bind(x, fft_lengths=lengths, fft_type=kind)[0] if lengths else x

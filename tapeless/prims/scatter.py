@@ -98,6 +98,8 @@ def _check(x: ShapedArray, indices: ShapedArray, updates: ShapedArray, n: Any) -
         names = f"{dtypes.dtype_name(x.dtype)}, {dtypes.dtype_name(updates.dtype)}"
         text = f"lax.scatter requires arguments to have the same dtypes, got {names}."
         raise TypeError(text)
+    if not isinstance(n, ScatterDimensionNumbers):
+        raise TypeError(f"dimension_numbers must be ScatterDimensionNumbers, got {n!r}")
     rank = indices.ndim - 1 + len(n.update_window_dims)
     if updates.ndim != rank:
         raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")

@@ -211,7 +211,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     (3, 4)
     """
     rank = max((len(shape) for shape in shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    padded = [(1,) * (rank - len(shape)) + tuple(map(operator.index, shape)) for shape in shapes]
     out = []
     for extents in zip(*padded, strict=True):
         wide = {extent for extent in extents if extent != 1}

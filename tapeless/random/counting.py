@@ -20,7 +20,7 @@ from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.numpy import floats
 from tapeless.numpy.choice import clip, where
-from tapeless.numpy.common import asarray, convert, promote_dtypes_inexact
+from tapeless.numpy.common import asarray, check_arraylike, convert, promote_dtypes_inexact
 from tapeless.numpy.shaping import broadcast_to, moveaxis
 from tapeless.random.basic import uniform
 from tapeless.random.gammas import is_exact
@@ -198,6 +198,7 @@ def geometric(
     Array([1, 1, 4], dtype=int32)
     """
     typed, _ = one_key("geometric", key)
+    check_arraylike("geometric", p)
     dtype = _int_dtype("geometric", dtype)
     return _geometric(typed, p, shape_of_parameters("geometric", shape, p), dtype)
 

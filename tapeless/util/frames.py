@@ -60,6 +60,10 @@ _CALLED = tuple(
 )
 _OF_LAX = ("tapeless.prims", "tapeless.control")  # the functions in them; methods nobody calls
 _COMPILED = "tapeless.api.jit"  # some of them are compiled, and fail before they are entered
+# What tells of a mistake in a call, so that the call is told; of RuntimeErrors, no subclasses do.
+_MISTAKES = (
+    ValueError, TypeError, IndexError, NameError, OverflowError, AssertionError,
+)  # fmt: skip
 _NOTE = "in "
 _SHARED = "<shared>"  # the file of the frame that `user_frame` does not look behind
 _MOST_PARTS = 8
@@ -235,8 +239,7 @@ def _filter_one(error: BaseException) -> None:
             entries.append(entry)
             called.clear()
         entry = entry.tb_next
-    mistake = isinstance(error, (ValueError, TypeError, IndexError, AssertionError))
-    if mistake or type(error) is RuntimeError:
+    if isinstance(error, _MISTAKES) or type(error) is RuntimeError:
         _tell_call(error, called)
     kept: types.TracebackType | None = None
     for entry in reversed(entries):

@@ -163,3 +163,8 @@ def test_functions_that_were_called_are_freed_with_their_programs():
     del function
     gc.collect()
     assert reference() is None
+
+
+def test_objects_that_have_no_hash_are_printed(capsys: pytest.CaptureFixture) -> None:
+    jax.debug.print("{} {x}", {1}, x=bytearray(b"a"))
+    assert capsys.readouterr().out == "{1} bytearray(b'a')\n"

@@ -201,3 +201,10 @@ def test_lengths_of_scans_that_are_none_are_refused() -> None:
     for length, error in (("a", ValueError), (-1, ValueError), ([2], TypeError), (1j, TypeError)):
         with pytest.raises(error, match=r"`length` argument to `scan` must"):
             lax.scan(lambda c, _: (c + 1, c), 0, None, length=length)
+
+
+def test_bounds_beyond_their_dtype_are_refused() -> None:
+    with pytest.raises(
+        OverflowError, match="a bound of fori_loop must be an integer of dtype int32"
+    ):
+        lax.fori_loop(0, np.int64(2**40), lambda i, c: c, 0)

@@ -66,6 +66,8 @@ def qdwh(
     if not dtypes.issubdtype(aval.dtype, np.inexact):
         raise ValueError(f"data type {aval.dtype!r} not compatible with finfo")
     if dynamic_shape is not None:
+        if len(dynamic_shape) != 2:
+            raise ValueError(f"dynamic_shape must be a pair (m, n), got {dynamic_shape}")
         x = _masked(x, dynamic_shape)
     w, s, v = svd(x, full_matrices=False)
     # Directions that x maps to 0 are mapped to 0 by U, too.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Values
@@ -322,6 +323,17 @@ class Geqrf(Factorisation):
         return packed, taus
 
 
+def _check_factors(name: str, taus: ShapedArray) -> None:
+    """Refuse a number where there is one for each reflector, and other kinds of numbers."""
+    if not dtypes.issubdtype(taus.dtype, np.inexact):
+        raise TypeError(
+            f"{name} does not accept dtype {dtypes.dtype_name(taus.dtype)} at position 1. Accepted "
+            "dtypes at position 1 are subtypes of floating, complexfloating."
+        )
+    if not taus.ndim:
+        raise TypeError(f"Input 1 to {name} must have rank at least 1, but got shape=()")
+
+
 class HouseholderProduct(Factorisation):
     """reflectors (..., n, m), taus (..., k) -> Q (..., n, m)."""
 
@@ -329,6 +341,7 @@ class HouseholderProduct(Factorisation):
 
     def abstract(self, a: ShapedArray, taus: ShapedArray) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a)
+        _check_factors(self.name, taus)
         n, m = a.shape[-2:]
         if m > n:
             raise ValueError("The first argument to householder_product must have m >= n")
@@ -392,6 +405,7 @@ class OrmQR(Factorisation):
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a)
         check_matrix(self.name, c, 2)
+        _check_factors(self.name, taus)
         if a.shape[-2] != c.shape[-2 if left else -1]:
             raise ValueError(f"ormqr got incompatible shapes {a.shape} and {c.shape}.")
         return (c,)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless import dtypes
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Values
@@ -141,6 +142,11 @@ class TridiagonalSolve(Factorisation):
         **params: Any,
     ) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, y, 3)
+        kinds = [dtypes.dtype_name(each.dtype) for each in (dl, d, du, y)]
+        if len(set(kinds)) > 1:
+            raise TypeError(
+                f"tridiagonal_solve requires arguments to have the same dtypes, got {kinds}."
+            )
         if not dl.shape == d.shape == du.shape:
             raise TypeError(
                 "tridiagonal_solve requires that all diagonal arguments have the same shape."
