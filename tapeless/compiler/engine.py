@@ -32,6 +32,7 @@ from tapeless.compiler.linker import (
     Linked,
     link,
     machine,
+    object_of,
     parsed,
     refuse_if_full,
     runtime,
@@ -119,7 +120,7 @@ def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
     def generate() -> bytes:
         """Let LLVM compile."""
         with LLVM_LOCK, optimised(text, target, effort) as module:
-            return machine(target, effort).emit_object(module)
+            return object_of(module, machine(target, effort))
 
     return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)
 

@@ -32,6 +32,7 @@ from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
+from tapeless.compiler.rolling import rolled
 from tapeless.compiler.rowblocks import choose_by_blocks
 from tapeless.compiler.rowlocal import make_by_rows
 from tapeless.compiler.rows import fuse_rows
@@ -39,14 +40,16 @@ from tapeless.compiler.settle import settle
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.forms import program_form, show
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from tapeless.kernel.build import SHORT_AXIS, KernelBuilder
+from tapeless.kernel.build import LOCAL_SIZE, SHORT_AXIS, KernelBuilder
 from tapeless.kernel.carry import Carries
 from tapeless.kernel.graph import loads_in
 from tapeless.kernel.ir import Buffer, Scalar
 from tapeless.kernel.parts import parts_of, storage
 from tapeless.kernel.pprint import listing
+from tapeless.kernel.small import FEWEST_LANES
 from tapeless.kernel.value import IndexLike, KernelValue, Pull
 from tapeless.kernel.watch import reads_from
+from tapeless.prims.common import Elementwise
 from tapeless.util import lazy
 
 __all__ = ["ProgramBuilder", "lower_jaxpr"]
@@ -70,7 +73,7 @@ def lower_jaxpr(
     b = ProgramBuilder() if builder is None else builder
     args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
     arguments = tuple(arg.memory for arg in args)
-    results = b.inline(jaxpr, args, whole=True)
+    results = b.inline(rolled(jaxpr, b.vector_bytes), args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
@@ -129,10 +132,33 @@ class ProgramBuilder(KernelBuilder):
         self._donated: set[Buffer] = set()
         self.has_matrix_registers = target.host_target().matrices
         self.registers = target.host_target().registers
+        self.vector_bytes = target.host_target().vector_bytes
 
     def notes(self) -> Mapping[Buffer, str]:
         """Return where buffers come from, in words; one that records no origins knows of none."""
         return {}
+
+    def in_lanes(self, body: Jaxpr, init: Sequence[KernelValue]) -> list[KernelValue]:
+        """Return the values that a loop starts with in memory that lanes read, if that is better.
+
+        Small arrays are numbers in registers otherwise, one for each element. Lanes are better for
+        operations on the elements of arrays of one shape, which fill vector registers.
+        """
+        shapes = {var.aval.shape for eqn in body.eqns for var in eqn.outvars if var.aval.shape}
+        if len(shapes) != 1 or not all(isinstance(x.primitive, Elementwise) for x in body.eqns):
+            return list(init)
+        return [self._in_lanes(value) if self._fills_registers(value) else value for value in init]
+
+    def _fills_registers(self, value: KernelValue) -> bool:
+        """Tell whether a small array has no lanes left over."""
+        n_bytes = value.aval.size * value.dtype.itemsize
+        return FEWEST_LANES <= value.aval.size <= LOCAL_SIZE and n_bytes % self.vector_bytes == 0
+
+    def _in_lanes(self, value: KernelValue) -> KernelValue:
+        """Copy a value to memory."""
+        copy = self.buffer(value.aval, "temp")
+        self.assign(copy, value)
+        return copy
 
     # Arguments and results
 

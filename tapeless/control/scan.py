@@ -255,7 +255,7 @@ class Scan(ProgramPrimitive):
         """
         n_carry, jaxpr = params["num_carry"], params["jaxpr"]
         consts, init, xs = split_at(args, params["num_consts"], n_carry)
-        carry = b.carries(init)
+        carry = b.carries(b.in_lanes(jaxpr, init))
         ys = [b.buffer(aval) for aval in outs[n_carry:]]
 
         def step(i: Any) -> None:

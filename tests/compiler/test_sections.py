@@ -20,8 +20,8 @@ def steps(x, weights, count):
 
 
 def body(count):
-    """Return the statements of the unrolled program."""
-    jaxpr = jax.jit(lambda x, w: steps(x, w, count)).trace(np.ones(20), np.ones((20, 20))).jaxpr
+    """Return the statements of the unrolled program; steps over so few numbers are no loop."""
+    jaxpr = jax.jit(lambda x, w: steps(x, w, count)).trace(np.ones(15), np.ones((15, 15))).jaxpr
     return lower_jaxpr(jaxpr).body
 
 
