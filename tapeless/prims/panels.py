@@ -132,10 +132,11 @@ def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool
     dtype = np.dtype(dtype)
     if registers is None or dtype not in MOST_WORK or n < 2:
         return False
-    if m < FEWEST or not FEWEST <= k <= LONGEST_PASS:
+    if m < FEWEST or not FEWEST <= k <= LONGEST:
         return False
     if _is_near(registers, sizes, dtype):
-        return n >= FEWEST and LEAST_IN_PLACE <= n * m * k < MOST_IN_PLACE
+        enough = LEAST_IN_PLACE <= n * m * k < MOST_IN_PLACE
+        return enough and n >= FEWEST and k <= LONGEST_PASS
     return n <= MOST_ROWS_IN_BANDS and n * m * k > LEAST_WORK
 
 

@@ -34,6 +34,7 @@ SHAPES = {
     "bands": (9, 520, 150),
     "bands, with an overlap": (12, 300, 100),
     "bands of several strips": (25, 512, 70),
+    "more bands than a pass has terms": (10, 150, 2500),
     "a block that is left over": (20, 1100, 40),
 }
 WIDE = Registers(32, 64)
@@ -180,6 +181,8 @@ def test_what_panels_are_no_good_at_is_left_to_blas():
     assert not panels.pays_in_place(WIDE, (9, 8, 8, 8), single)
     assert not panels.pays_in_place(WIDE, (1, 64, 512, 512), single)
     assert not panels.pays_in_place(None, (9, 32, 32, 32), single)
+    assert panels.pays_in_place(WIDE, (1, 16, 512, 4000), single)
+    assert not panels.pays_in_place(WIDE, (1, 100, 24, 4000), single)
     assert panels.pays_apart(WIDE, (1, 256, 256, 256), single)
     assert panels.pays_apart(WIDE, (9, 600, 256, 256), single)
     assert not panels.pays_apart(WIDE, (1, 600, 256, 256), single)
