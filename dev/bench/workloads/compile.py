@@ -19,6 +19,12 @@ def compiling(jax: Any, f: Callable, args: tuple) -> tuple[Callable, tuple]:
     return run, ()
 
 
+def prefix_sums(jax: Any, n: int) -> tuple[Callable, tuple]:
+    """Return prefix sums of n numbers by associative_scan."""
+    add = lambda x, y: x + y  # noqa: E731
+    return lambda x: jax.lax.associative_scan(add, x), (jax.numpy.ones(n),)
+
+
 @workload(family="chain")
 def chain_1000(jax: Any):
     """Compile 1,000 elementwise operations."""
@@ -66,10 +72,34 @@ def small(jax: Any):
     return compiling(jax, lambda x: jnp.sin(x) * x + jnp.log(x + 1), (jnp.ones(16),))
 
 
-@workload()
+@workload(family="switch")
 def switch_64(jax: Any):
     """Compile a choice among 64 branches."""
     return compiling(jax, *switch(jax))
+
+
+@workload(family="switch")
+def switch_256(jax: Any):
+    """Compile a choice among 256 branches."""
+    return compiling(jax, *switch(jax, 256))
+
+
+@workload(family="switch")
+def switch_1024(jax: Any):
+    """Compile a choice among 1,024 branches."""
+    return compiling(jax, *switch(jax, 1024))
+
+
+@workload(family="associative_scan")
+def associative_scan_1e3(jax: Any):
+    """Compile the prefix sums of 10^3 numbers."""
+    return compiling(jax, *prefix_sums(jax, 10**3))
+
+
+@workload(family="associative_scan")
+def associative_scan_1e6(jax: Any):
+    """Compile the prefix sums of 10^6 numbers."""
+    return compiling(jax, *prefix_sums(jax, 10**6))
 
 
 @workload()
