@@ -211,6 +211,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             CHECKED + "test_two_functions_that_do_the_same_have_their_own_lines",
         ),
         Mutation(
+            "debug_nans costs little: it looks at results only, until one is wrong",
+            "tapeless/runtime/checked.py",
+            "    if len(jaxpr.eqns) == 1 and not subjaxprs(jaxpr.eqns[0].params):\n",
+            "    if True:\n",
+            "tests/runtime/test_checked.py"
+            "::test_the_second_run_is_no_part_of_a_program_without_faults",
+        ),
+        Mutation(
             "infinities are found by their own flag",
             "tapeless/runtime/checked.py",
             '"inf": ("jax_debug_infs",)',
@@ -283,6 +291,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
                 "test_an_index_out_of_bounds_is_an_error_with_index_size_axis_and_line[jit-dyna"
                 "mic_update_slice]"
             ),
+        ),
+        Mutation(
+            "remainders of integers are checked where that is asked for",
+            "tapeless/numpy/arithmetic.py",
+            "    if config.current.tapeless_check_divisions:\n",
+            "    if False:\n",
+            CHECKING + "test_other_faults_are_errors_with_a_line",
         ),
         Mutation(
             "divisions and shifts are checked where that is asked for",
@@ -385,7 +400,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "cells are compared",
             "tapeless/runtime/captures.py",
-            "        yield name, lambda cell=cell: _content(cell)\n",
+            "        reads[name] = lambda cell=cell: _content(cell)\n",
             "        pass\n",
             CAPTURES + "test_a_cell_of_an_enclosing_function_is_compared",
         ),
@@ -427,9 +442,16 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "globals are compared",
             "tapeless/runtime/captures.py",
-            "lambda table=table, name=name: table.get(name, _MISSING)",
+            "lambda name=name: table.get(name, _MISSING)",
             "lambda: _MISSING",
             CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
+        Mutation(
+            "attributes are compared",
+            "tapeless/runtime/captures.py",
+            "                read = _Attribute(read, attribute)\n",
+            "                read = lambda: _MISSING\n",
+            CAPTURES + "test_attributes_that_changed_are_named",
         ),
     ),
     "checkify: user, index, nan and div errors as values, under jit, scan and vmap": (
@@ -439,6 +461,22 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "slots[place] = _choose(first, value, slots[place])",
             "pass",
             DISCHARGE + "test_the_record_tells_what_failed_first",
+        ),
+        Mutation(
+            "checkify tells of indices that are moved inside",
+            "tapeless/api/functional_errors.py",
+            'OOBError: {"index", "fill", "clip"}',
+            'OOBError: {"index", "fill"}',
+            "tests/parity/test_checkify.py"
+            "::test_indices_out_of_bounds_are_told_of_the_modes_of_which_jax_tells",
+        ),
+        Mutation(
+            "checkify tells what is no number where JAX does",
+            "tapeless/transforms/instrument.py",
+            "clamp reduce_precision neg abs",
+            "clamp reduce_precision abs",
+            "tests/parity/test_checkify.py"
+            "::test_what_is_no_number_is_told_of_the_operations_that_tell_it_in_jax",
         ),
         Mutation(
             "checkify has div checks",
