@@ -11,7 +11,6 @@ from tests.random import golden
 from tests.random.agreement import check_agreement
 from tests.random.table import as_markdown
 
-
 CASES = [
     # The words of the old layout are other ones, which the streams tell; what is made of them is
     # not: long tests.
