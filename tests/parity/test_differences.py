@@ -6,6 +6,7 @@ document has a row for each case, and no other rows.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import re
@@ -283,6 +284,34 @@ def masks_of_arrays(jax):
 @case("ValueError: max() ", ())
 def gradients_by_nothing(jax):
     return jax.grad(lambda x: x, argnums=())(1.0)
+
+
+@case("IndexError TypeError AssertionError", "ValueError ValueError ValueError")
+def classes_of_errors(jax):
+    x, scatter = np.ones((3, 3), np.float32), functools.partial(jax.lax.psum_scatter, tiled=True)
+    calls = (
+        lambda: jax.lax.reduce(x, np.float32(0), lambda a, b: a * b + 1, (2,)),
+        lambda: jax.numpy.diagonal(x, axis1=0, axis2=0),
+        lambda: jax.vmap(lambda row: scatter(row, "i"), axis_name="i")(x[:2]),
+    )
+    return " ".join(type(error_of(call)).__name__ for call in calls)
+
+
+def error_of(call):
+    """Return what a call raises."""
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
+@case("ValueError: Triggering __jax_array__()", "[0.0, 2.0, 4.0]")
+def objects_that_convert(jax):
+    class Convertible:
+        def __jax_array__(self):
+            return jax.numpy.arange(3.0)
+
+    return str(jax.numpy.add(X, Convertible()).tolist())
 
 
 @case(6, 0)
