@@ -3,7 +3,7 @@
 A program that is compiled, mapped or differentiated cannot raise where its user wrote `raise`.  It
 may *check*: `checkify(f)` is the function that returns an `Error` beside the result of f, which
 says what went wrong first, or that nothing did.  The transformation is of programs alone: the
-function is traced; checks of operations are put in (`transforms/instrument.py`); and all checks are
+function is traced; checks of operations are put in (`control/instrument.py`); and all checks are
 taken out, in favour of a record that is handed on (`control/discharge.py`).  So it works with
 `jit`, loops, branches, `vmap` and `grad`, on either side.
 
@@ -22,6 +22,7 @@ import numpy as np
 from tapeless import config
 from tapeless.api.jit import trace_program
 from tapeless.control.discharge import Layout, discharge, empty_record, layout_of
+from tapeless.control.instrument import instrument
 from tapeless.control.jit import jit_p
 from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import is_value, typeof
@@ -32,7 +33,6 @@ from tapeless.dtypes import float0
 from tapeless.prims.check import Fault, check_p
 from tapeless.prims.compare import eq
 from tapeless.transforms.batch import batch_flat
-from tapeless.transforms.instrument import instrument
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.registry import register_pytree_node
 from tapeless.tree.treedef import PyTreeDef

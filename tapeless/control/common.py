@@ -42,7 +42,7 @@ Mask = tuple[bool, ...]
 class ProgramPrimitive(Primitive):
     """The base of operations whose parameters hold programs; effects and named axes are theirs.
 
-    instrumented: whether the programs may have checks inside; see `transforms/instrument.py`.
+    instrumented: whether the programs may have checks inside; see `control/instrument.py`.
     """
 
     instrumented = True

@@ -70,7 +70,8 @@ class Primitive:
 
     name: str
     # Whether the types of the results follow from those of the operands and from hashable
-    # parameters, whatever the settings and the axes in scope; without parameters they do.
+    # parameters, whatever the settings and the axes in scope; without parameters they do.  Then
+    # what its rules write follows as well, from these and the settings (`transforms/templates.py`).
     types_follow = False
     # Whether a transformation takes part in it even where no operand is its own: so it is with what
     # makes a reference, into which values of the transformation may be written later.

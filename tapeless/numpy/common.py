@@ -423,15 +423,26 @@ def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None
 
 
 def alike(args: Sequence[Any]) -> Any:
-    """Return the type that arguments share which are Arrays or tracers; None if they do not."""
-    first = args[0]
-    if type(first) is not Array and not isinstance(first, Tracer):
-        return None
-    aval = first.aval
-    for arg in args[1:]:
-        if (type(arg) is not Array and not isinstance(arg, Tracer)) or arg.aval is not aval:
+    """Return the type of the first of arguments that go together as they are, or else None.
+
+    They are Arrays or tracers of one dtype and weakness, of one rank or of rank 0.
+    """
+    first, rank = None, 0
+    for arg in args:
+        if type(arg) is not Array and not isinstance(arg, Tracer):
             return None
-    return aval
+        aval = arg.aval
+        if first is None:
+            first, rank = aval, aval.ndim
+        elif aval is not first:
+            if type(aval) is not type(first) or aval.dtype is not first.dtype:
+                return None
+            if aval.weak_type is not first.weak_type:
+                return None
+            if rank and aval.ndim and aval.ndim != rank:
+                return None
+            rank = rank or aval.ndim
+    return first
 
 
 def _operands(fun_name: str, args: Sequence[Any]) -> list[Value]:

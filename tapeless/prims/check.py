@@ -7,7 +7,7 @@ raises what the *fault* makes of the payload.  A fault knows the sentence, the c
 and the user's line; the compiled program knows the numbers of the iterations that are running.
 
 Checks come from three places: users write them (`checkify.check`), user functions put them in where
-only they know what is meant (`switch`, segment ids), and the pass `transforms/instrument.py` puts
+only they know what is meant (`switch`, segment ids), and the pass `control/instrument.py` puts
 them before or after operations.  The transformation `control/checkify.py` takes them out again, and
 returns what they found as a value.
 

@@ -9,7 +9,7 @@
 
 `CONDITIONS` has a table per kind, with a rule for each operation: (*operands, **params) -> None if
 the operation is always fine, or (fine, fault, *payload), which are the arguments of `check`.  The
-pass `transforms/instrument.py` asks the rules, and puts the checks before the operations.
+pass `control/instrument.py` asks the rules, and puts the checks before the operations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which checks compiled programs have, and how a result that is no number is traced to its origin.
 
 `checked` is applied to every program before it is compiled.  The configuration says which checks
-the program gets beside its operations (`transforms/instrument.py`).
+the program gets beside its operations (`control/instrument.py`).
 
 `debug_nans` and `debug_infs` would cost too much there: only the *results* of a program are looked
 at.  When one of them is not finite, the program is run once more, on the same arguments, with a
@@ -17,13 +17,13 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from tapeless import config, dtypes
+from tapeless.control.instrument import are_fine, instrument
 from tapeless.control.scan import scan_p
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.core.source import UNKNOWN_SOURCE, Source
 from tapeless.core.trace import Context, Value, context, eval_context, under
 from tapeless.prims.check import Fault, check
-from tapeless.transforms.instrument import are_fine, instrument
 from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
 from tapeless.util.records import record
 from tapeless.util.seqs import select, split_at

@@ -8,7 +8,7 @@ outputs of a program are its inputs, so that a caller need not carry them throug
 from __future__ import annotations
 
 from tapeless.core.check import after_pass
-from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import select
 
@@ -24,14 +24,13 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
     kept_inputs: inputs to keep even if nothing needs them.
     """
     outvars = select(jaxpr.outvars, used)
-    live = {atom for atom in outvars if type(atom) is Var}
+    live: set[Atom] = set(outvars)
     eqns: list[Eqn] = []
     for eqn in reversed(jaxpr.eqns):
-        wanted = tuple([var in live for var in eqn.outvars])
-        if True not in wanted and not eqn.effects:
+        if live.isdisjoint(eqn.outvars) and not eqn.effects:
             continue
-        kept = _shrink(eqn, wanted)
-        live.update([atom for atom in kept.invars if type(atom) is Var])
+        kept = _shrink(eqn, live) if eqn.primitive.has_dce else eqn
+        live.update(kept.invars)
         eqns.append(kept)
     inputs = tuple(flag or var in live for var, flag in zip(jaxpr.invars, kept_inputs, strict=True))
     live_consts = [var in live for var in jaxpr.constvars]
@@ -50,10 +49,10 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
     return after_pass(result, "dce", debug.function), inputs
 
 
-def _shrink(eqn: Eqn, wanted: Mask) -> Eqn:
-    """Return the equation reduced, by its primitive's rule, to what is wanted or must stay."""
-    prim = eqn.primitive
-    shrunk = prim.dce(wanted, len(eqn.invars), **eqn.params) if prim.has_dce else None
+def _shrink(eqn: Eqn, live: set[Atom]) -> Eqn:
+    """Return the equation reduced, by its primitive's rule, to what is live or must stay."""
+    wanted = tuple([var in live for var in eqn.outvars])
+    shrunk = eqn.primitive.dce(wanted, len(eqn.invars), **eqn.params)
     if shrunk is None:
         return eqn
     needed, params, left = shrunk

@@ -16,15 +16,17 @@ from typing import Any
 
 from tapeless.core import leaks
 from tapeless.core.aval import ShapedArray, typeof
-from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.check import after_pass
+from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Zero, zero_tangent
 from tapeless.core.primitive import Primitive
+from tapeless.core.source import Walk, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import instantiate, is_float0
-from tapeless.transforms.stage import StageTracer, stage_jaxpr
+from tapeless.transforms import templates
+from tapeless.transforms.stage import RewriteTrace, StageTracer
 from tapeless.util.cache import weak_identity_cache
-from tapeless.util.seqs import merge, select
+from tapeless.util.seqs import select
 
 __all__ = ["JVPTrace", "JVPTracer", "jvp_flat", "jvp_jaxpr"]
 
@@ -82,7 +84,7 @@ class JVPTrace(Trace):
         tangents = tuple([x.tangent if is_own else zero_tangent(x) for x, is_own in pairs])
         previous, context.trace = context.trace, parent
         try:
-            outs, out_tangents = prim.jvp(primals, tangents, **params)
+            outs, out_tangents = templates.jvp(prim, primals, tangents, params)
         finally:
             context.trace = previous
         return tuple(map(self.wrap, outs, out_tangents))
@@ -127,6 +129,71 @@ def _known_zero(tangent: Tangent) -> Tangent:
     return Zero(aval) if is_float0(aval) else tangent
 
 
+class _Forward(RewriteTrace):
+    """Writes the program of values and tangents of a program, equation by equation.
+
+    tangents: of the variables of the program, where they are not zero.
+    """
+
+    __slots__ = ("tangents",)
+
+    def __init__(self, jaxpr: Jaxpr, nonzero: Mask) -> None:
+        """Add the tangents that may be non-zero to the inputs."""
+        super().__init__(jaxpr)
+        self.tangents: dict[Atom, Atom] = {
+            var: self.builder.new_input(var.aval.tangent()) for var in select(jaxpr.invars, nonzero)
+        }
+
+    def add(self, eqn: Eqn, walk: Walk) -> None:
+        """Write an equation, and those of its tangents."""
+        prim, names, source = eqn.primitive, self.names, eqn.source
+        if source.frame is None:  # it is what the caller's line does
+            walk.reach(source)
+            source = self.sources.current()
+        atoms = tuple([names.get(x, x) for x in eqn.invars])
+        tangents = [self.tangents.get(x) for x in eqn.invars]
+        given = [x for x in tangents if x is not None]
+        if source is not eqn.source or atoms != eqn.invars:
+            eqn = eqn.replace(invars=atoms, source=source)
+        if not given and not prim.joins_every_trace:
+            self.builder.emit(eqn)
+            return
+        operands = [*atoms, *map(_or_zero, tangents, atoms)]
+        forms: list[Any] = []
+        for x in operands:
+            kind = Literal if x in self.values else type(x)
+            if kind is not Var:
+                forms.append(kind)
+            forms.append(x.aval)
+        template = templates.jvp_template(prim, len(atoms), forms, eqn.params)
+        if template is None:
+            walk.reach(source)
+            outs = self.by_rule(eqn, operands)
+        else:
+            outs = template.copy(self.builder.eqns, [*atoms, *given], source, eqn)
+        n_outs = len(eqn.outvars)
+        for var, out, tangent in zip(eqn.outvars, outs[:n_outs], outs[n_outs:], strict=True):
+            if out is not var:
+                names[var] = out
+            if type(tangent) is not Zero:
+                self.tangents[var] = tangent
+
+    def by_rule(self, eqn: Eqn, operands: Sequence[Any]) -> list[Any]:
+        """Run the rule on what stands for the operands; return the atoms of what it returns.
+
+        operands: atoms of the primals, then of the tangents, which may be Zeros.
+        """
+        values = [x if type(x) is Zero else self.value(x) for x in operands]
+        n, params = len(eqn.invars), eqn.params.copy()
+        outs, tangents = under(self, eqn.primitive.jvp, values[:n], values[n:], **params)
+        return [x if type(x) is Zero else self.atom(x) for x in (*outs, *tangents)]
+
+
+def _or_zero(tangent: Atom | None, primal: Atom) -> Atom | Zero:
+    """Return a tangent, a Zero where there is none."""
+    return Zero(primal.aval.tangent()) if tangent is None else tangent
+
+
 @weak_identity_cache
 def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, Mask]:
     """Return the program of values and tangents, and which tangents come out.
@@ -135,26 +202,22 @@ def jvp_jaxpr(jaxpr: Jaxpr, nonzero: Mask, instantiated: Mask) -> tuple[Jaxpr, M
     wanted even if it is zero.  The program maps (*primals, *nonzero tangents) to (*outs,
     *tangents).
     """
-    n_inputs = len(jaxpr.invars)
-    nonzero_out: list[bool] = []
-
-    def run(*args: Value) -> list[Value]:
-        """Evaluate under a JVP trace."""
-        primals = args[:n_inputs]
-        zeros = [Zero(var.aval.tangent()) for var in jaxpr.invars]
-        tangents = merge(nonzero, select(zeros, [not flag for flag in nonzero]), args[n_inputs:])
-
-        def program(*inputs: Value) -> tuple[Value, ...]:
-            """Evaluate the jaxpr."""
-            return eval_jaxpr(jaxpr, jaxpr.consts, *inputs)
-
-        outs, out_tangents = jvp_flat(program, primals, tangents)
-        for tangent, wanted in zip(out_tangents, instantiated, strict=True):
-            nonzero_out.append(wanted or type(tangent) is not Zero)
-        return outs + [
-            instantiate(t) for t, flag in zip(out_tangents, nonzero_out, strict=True) if flag
-        ]
-
-    tangent_avals = [aval.tangent() for aval in select(jaxpr.in_avals, nonzero)]
-    result = stage_jaxpr(run, jaxpr, [*jaxpr.in_avals, *tangent_avals], "jvp")
-    return result, tuple(nonzero_out)
+    trace = _Forward(jaxpr, nonzero)
+    try:
+        with new_stack(), Walk() as walk:
+            for eqn in jaxpr.eqns:
+                trace.add(eqn, walk)
+        outs = [trace.names.get(atom, atom) for atom in jaxpr.outvars]
+        nonzero_out: list[bool] = []
+        for atom, wanted in zip(jaxpr.outvars, instantiated, strict=True):
+            tangent = trace.tangents.get(atom)
+            nonzero_out.append(wanted or tangent is not None)
+            if tangent is None and wanted:
+                tangent = trace.atom(under(trace, instantiate, Zero(atom.aval.tangent())))
+            if tangent is not None:
+                outs.append(tangent)
+    finally:
+        trace.tag.alive = False
+    leaks.check(trace.tag)
+    result = trace.builder.build(outs)
+    return after_pass(result, "jvp", jaxpr.debug.function), tuple(nonzero_out)

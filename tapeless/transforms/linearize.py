@@ -23,8 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.effects import STATE
-from tapeless.core.interpret import operand
-from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Literal, Var
+from tapeless.core.jaxpr import Atom, DebugInfo, Eqn, Jaxpr, Var
 from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Split
 from tapeless.core.ref import is_ref
@@ -41,7 +40,7 @@ from tapeless.prims.common import is_float0
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import JVPTrace, jvp_flat
 from tapeless.transforms.references import without_references
-from tapeless.transforms.stage import StageTrace, StageTracer
+from tapeless.transforms.stage import RewriteTrace, StageTrace, StageTracer
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
 from tapeless.util.seqs import merge, select, split
@@ -202,29 +201,17 @@ class _StagedHalf(StageTrace):
     that are needed here.
     """
 
-    __slots__ = ("known", "known_vars", "names", "residuals", "unknown_vars", "values")
+    __slots__ = ("known", "known_vars", "names", "residuals", "unknown_vars")
 
     def __init__(self, jaxpr: Jaxpr, unknown: Mask) -> None:
         """Share out the inputs; constants are common."""
-        debug = DebugInfo(jaxpr.debug.function)
-        self.known = StageTrace(context.trace, debug.function, debug)
-        super().__init__(self.known, debug.function, debug)
-        whole, self.builder.invars = split(jaxpr.invars, unknown)
+        self.known = RewriteTrace(jaxpr)
         builder = self.known.builder
-        builder.invars, self.known_vars, self.unknown_vars = (
-            whole,
-            set(whole),
-            set(self.builder.invars),
-        )
-        self.values = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-        self.names: dict[Atom, Atom] = {}
+        super().__init__(self.known, builder.debug.function, builder.debug)
+        builder.invars, self.builder.invars = split(jaxpr.invars, unknown)
+        self.known_vars, self.unknown_vars = set(builder.invars), set(self.builder.invars)
+        self.names = self.known.names
         self.residuals: dict[Atom, None] = {}
-        for var, value in self.values.items():
-            first = builder.const_vars.setdefault(id(value), var)
-            if first is var:
-                builder.consts.append(value)
-            else:
-                self.names[var] = first
         self.builder.const_vars, self.builder.consts = builder.const_vars, builder.consts
 
     def need(self, atoms: Sequence[Atom]) -> None:
@@ -243,7 +230,7 @@ class _StagedHalf(StageTrace):
 
     def add(self, eqn: Eqn) -> None:
         """Give an equation to a half, or let its operation do some of both."""
-        if not self.names.keys().isdisjoint(eqn.invars):
+        if self.names and not self.names.keys().isdisjoint(eqn.invars):
             eqn = eqn.replace(invars=[self.names.get(atom, atom) for atom in eqn.invars])
         if self.unknown_vars.isdisjoint(eqn.invars):
             self.known.builder.eqns.append(eqn)
@@ -269,12 +256,9 @@ class _StagedHalf(StageTrace):
 
     def value(self, atom: Atom) -> Value:
         """Return what stands for an atom."""
-        if type(atom) is Literal:
-            return operand(atom)
-        if atom in self.values:
-            return self.values[atom]
-        half = self if atom in self.unknown_vars else self.known
-        return StageTracer(half, atom.aval, atom, UNKNOWN_SOURCE)
+        if atom in self.unknown_vars:
+            return StageTracer(self, atom.aval, atom, UNKNOWN_SOURCE)
+        return self.known.value(atom)
 
 
 @weak_identity_cache

@@ -23,6 +23,7 @@ from tapeless.core import leaks
 from tapeless.core.aval import AbstractRef, ShapedArray, typeof
 from tapeless.core.check import after_pass
 from tapeless.core.effects import NO_EFFECTS
+from tapeless.core.interpret import operand
 from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Primitive
 from tapeless.core.ref import is_ref
@@ -30,6 +31,7 @@ from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, surroundings, under
 
 __all__ = [
+    "RewriteTrace",
     "StageTrace",
     "StageTracer",
     "refuse_returned_references",
@@ -192,7 +194,7 @@ class StageTrace(Trace):
             for arg in args
         ]
         outs = _result_types(prim, tuple([atom.aval for atom in atoms]), params)
-        outvars = [Var(aval) for aval in outs]
+        outvars = tuple([Var(aval) for aval in outs])
         effects = prim.effects(**params) if prim.has_effects else NO_EFFECTS
         source = self.sources.current()
         kept = MappingProxyType(params) if params else params
@@ -207,6 +209,38 @@ class StageTrace(Trace):
             if not x.tag.alive:
                 raise leaked(x)
         return self.builder.constant(x)
+
+
+class RewriteTrace(StageTrace):
+    """Writes a program with the inputs and constants of another one, whose variables it keeps.
+
+    values: the constants of the other program.  names: its variables that have another name here.
+    """
+
+    __slots__ = ("names", "values")
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        """Start with the inputs and constants of `jaxpr`, and without equations."""
+        debug = DebugInfo(jaxpr.debug.function)
+        super().__init__(context.trace, debug.function, debug)
+        builder = self.builder
+        builder.invars.extend(jaxpr.invars)
+        self.values = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+        self.names: dict[Atom, Atom] = {}
+        for var, value in self.values.items():
+            first = builder.const_vars.setdefault(id(value), var)
+            if first is var:
+                builder.consts.append(value)
+            else:
+                self.names[var] = first
+
+    def value(self, atom: Atom) -> Value:
+        """Return what stands for an atom of this program as an operand."""
+        if type(atom) is Literal:
+            return operand(atom)
+        if atom in self.values:
+            return self.values[atom]
+        return StageTracer(self, atom.aval, atom, UNKNOWN_SOURCE)
 
 
 def stage_flat(

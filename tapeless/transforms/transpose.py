@@ -23,6 +23,7 @@ from tapeless.core.linear import Linear, NotLinear, Zero
 from tapeless.core.source import Walk
 from tapeless.core.trace import Value, context
 from tapeless.prims.common import add_tangents, instantiate
+from tapeless.transforms import templates
 from tapeless.transforms.stage import stage_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import select
@@ -92,9 +93,11 @@ def backward(
         """Return what the equations of one operation share."""
         return operation_of.get(eqn.outvars[0], eqn) if eqn.outvars else eqn
 
+    linear_eqns.reverse()
+    groups = [[*eqns] for _, eqns in groupby(linear_eqns, operation)] if operation_of else None
     with Walk() as walk:
-        for _, eqns in groupby(reversed(linear_eqns), operation):
-            _transpose_operation(list(eqns), env, linear, sums, walk)
+        for eqns in groups or zip(linear_eqns):
+            _transpose_operation(eqns, env, linear, sums, walk)
     return [sums.pop(var) if var in linear else None for var in jaxpr.invars]
 
 
@@ -119,7 +122,7 @@ def _read(env: dict[Var, Value], atom: Atom) -> Value:
 
 
 def _transpose_operation(
-    eqns: list[Eqn], env: dict[Var, Value], linear: set[Atom], sums: Cotangents, walk: Walk
+    eqns: Sequence[Eqn], env: dict[Var, Value], linear: set[Atom], sums: Cotangents, walk: Walk
 ) -> None:
     """Hand the cotangents of an operation's outputs to its inputs.
 
@@ -153,7 +156,7 @@ def _transpose_eqn(
         return []
     args = [Linear(atom.aval) if atom in linear else _read(env, atom) for atom in eqn.invars]
     try:
-        results = eqn.primitive.transpose(outs, args, **eqn.params)
+        results = templates.transpose(eqn.primitive, outs, args, eqn.params)
     except NotLinear as error:
         raise error if error.args else _not_linear(eqn) from None
     if len(results) != len(eqn.invars):

@@ -192,3 +192,13 @@ def test_integers_that_do_not_fit_are_refused(number):
         with pytest.raises(OverflowError, match=str(number)):
             call()
     assert jnp.add(2**31 - 1, 0) == 2**31 - 1 and jnp.asarray(-(2**31)).item() == -(2**31)
+
+
+def test_operands_of_one_dtype_and_of_one_rank_or_none_go_together_as_they_are():
+    x, row, scalar = jnp.ones((3, 2)), jnp.ones((1, 2)), jnp.ones(())
+    assert common.alike((x, row, scalar)) is x.aval
+    assert common.alike((scalar, x, row)) is scalar.aval
+    vector, weak, whole = jnp.ones(2), jnp.asarray(1.0), jnp.arange(2)
+    assert weak.weak_type
+    for others in ((vector,), (weak,), (whole,), (scalar, vector), (1.0,)):
+        assert common.alike((x, *others)) is None

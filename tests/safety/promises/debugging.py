@@ -170,14 +170,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "debug_nans tells the operation",
-            "tapeless/transforms/instrument.py",
+            "tapeless/control/instrument.py",
             "NonFiniteFault(current_source(), name, word)",
             'NonFiniteFault(current_source(), "operation", word)',
             CHECKED + "test_the_operation_and_its_line_are_found[jit]",
         ),
         Mutation(
             "debug_nans tells the line of the operation",
-            "tapeless/transforms/instrument.py",
+            "tapeless/control/instrument.py",
             "with override_source(source):",
             "with override_source(UNKNOWN_SOURCE):",
             CHECKED + "test_the_operation_and_its_line_are_found[jit]",
@@ -191,7 +191,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "debug_nans looks at what a loop makes backwards",
-            "tapeless/transforms/instrument.py",
+            "tapeless/control/instrument.py",
             'if not getattr(eqn.primitive, "instrumented", False):',
             "if True:",
             CHECKED + "test_the_backward_pass_of_a_scan_tells_the_iteration",
@@ -301,7 +301,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "divisions and shifts are checked where that is asked for",
-            "tapeless/transforms/instrument.py",
+            "tapeless/control/instrument.py",
             "if kind in kinds and eqn.primitive in table:",
             "if False:",
             CHECKING + "test_other_faults_are_errors_with_a_line",
@@ -329,7 +329,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "rows that have left a mapped loop are not checked",
-            "tapeless/transforms/instrument.py",
+            "tapeless/control/instrument.py",
             'if eqn.primitive.name == "while" and params["cond_jaxpr"].out_avals[0].shape:',
             "if False:",
             CHECKING + "test_rows_that_have_left_a_mapped_loop_are_not_checked",

@@ -11,11 +11,11 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.control.instrument import are_fine, instrument
 from tapeless.core.check import check_jaxpr
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr, subjaxprs
 from tapeless.prims.check import check_p
-from tapeless.transforms.instrument import are_fine, instrument
 
 X = jnp.arange(6, dtype=np.float32)
 
