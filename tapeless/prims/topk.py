@@ -2,14 +2,15 @@
 
     top_k[k=3]: (m, n) -> values (m, 3), indices (m, 3)               the largest, largest first
 
-Of equal elements the first ones win; NaNs are larger than all numbers.  Up to `KEPT` elements are
-kept in order while a line is walked once, and blocks without a better one are passed over; for
-larger k the line is sorted downwards, by a routine that leaves the others alone
-(`prims/wordsort.py`) or by counting digits.  Tangents follow their elements.
+Of equal elements the first ones win; NaNs are larger than all numbers.  A few of a long line are
+kept in order while it is walked once, and blocks without a better one are passed over; else the
+line is sorted downwards, by a routine that leaves the others alone (`prims/wordsort.py`) or, for
+more than `KEPT`, by counting digits.  Tangents follow their elements.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = ["top_k", "top_k_p"]
 sortloops = lazy.load("tapeless.prims.sortloops")
 wordsort = lazy.load("tapeless.prims.wordsort")
 
+CHANGE = 145  # elements that a sort orders while a candidate takes its place
 KEPT = 64  # up to this k top_k keeps its candidates in order
 SKIPPED = 64  # elements that are compared with the worst candidate at once
 _I64 = np.dtype(np.int64)
@@ -110,7 +112,8 @@ class TopK(Primitive):
         (x,) = args
         size = x.shape[axis]
         whole = [out.update(shape=x.shape) for out in outs]
-        plan = wordsort.word_sort_for(b.registers, whole, size, 1) if k > KEPT else None
+        kept = k <= KEPT and _changes_seldom(size, k)
+        plan = None if kept else wordsort.word_sort_for(b.registers, whole, size, 1)
         if plan is not None:
             return tuple(wordsort.word_top(b, x, axis, k, plan))
         targets = [b.buffer(out) for out in outs]
@@ -135,6 +138,14 @@ class TopK(Primitive):
         order = np.flip(np.argsort(flipped, axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - np.take(order, range(k), axis)
         return np.take_along_axis(x, order, axis), order.astype(np.int32)
+
+
+def _changes_seldom(size: int, k: int) -> bool:
+    """Tell whether keeping candidates in order costs less than a sort by comparing vectors.
+
+    In random order, the element i is one of the k greatest so far with a probability of k / i.
+    """
+    return k < 2 or size > CHANGE * k * (1 + math.log(max(size / k, 1)))
 
 
 def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
 from tapeless.prims import topk
 from tests.support.harness import laws
 from tests.support.records import FLOATS, Failure, Record, fixed
@@ -69,3 +70,30 @@ def test_many_of_a_line_are_the_first_of_a_stable_sort_downwards(dtype, k):
     values, found = topk.top_k(x, k)
     np.testing.assert_array_equal(places, np.asarray(found))
     np.testing.assert_array_equal(np.take_along_axis(x, places, 1), np.asarray(values))
+
+
+def test_a_few_of_a_long_line_are_kept_and_others_sorted():
+    assert topk._changes_seldom(10**6, 64)
+    assert topk._changes_seldom(10**4, 4)
+    assert topk._changes_seldom(100, 1)
+    assert not topk._changes_seldom(10**4, 64)
+    assert not topk._changes_seldom(1000, 4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "kept"),
+    [((30, 200), 4, False), ((30, 200), 30, False), ((40_000,), 8, True), ((2, 30_000), 2, True)],
+)
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "int64", "float64"])
+def test_both_ways_order_ties_and_nans(shape, k, kept, dtype):
+    assert topk._changes_seldom(shape[-1], k) is kept
+    draw = np.random.default_rng(0)
+    x = draw.integers(-50, 50, shape).astype(dtype)
+    if x.dtype.kind == "f":
+        x[draw.random(shape) < 0.00005] = np.nan
+        x[x == 7] = -0.0
+    with jax.enable_x64(True):
+        found = jax.jit(lambda x: jax.lax.top_k(x, k))(x)
+    expected = topk.top_k_p.reference(x, axis=len(shape) - 1, is_stable=True, k=k)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
