@@ -8,7 +8,7 @@ import pytest
 import tapeless as jax
 from tapeless import numpy as jnp
 from tapeless.compiler.lower import lower_jaxpr
-from tapeless.prims import blas, panels
+from tapeless.prims import blas, dot
 from tapeless.runtime import callrecords
 
 
@@ -19,7 +19,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "FEWEST_ROWS", 8)
     monkeypatch.setattr(blas, "MOST_TERMS", 48)
     for choice in ("pays_in_panels", "pays_in_place", "pays_apart"):  # these need no library
-        monkeypatch.setattr(panels, choice, lambda *given: False)
+        monkeypatch.setattr(dot.panels, choice, lambda *given: False)
     monkeypatch.setattr(callrecords, "load", lambda key: None)
     monkeypatch.setattr(callrecords, "save", lambda key, found: None)
 
