@@ -493,3 +493,19 @@ def test_sums_of_recipes_down_columns(n_columns: int) -> None:
     total = work.fold("add", work.op("exp", work.get(x, k, j)), k, 50, 0.0)
     work.body.append(Loop(j, n_columns, (work.put(y, (j,), total),)))
     np.testing.assert_allclose(work.run()[0], np.exp(source).sum(0), rtol=1e-5)
+
+
+def test_what_lanes_of_a_gather_have_in_common_is_in_its_address() -> None:
+    """The row is added once to the address, not to the place of each lane."""
+    work = Work()
+    source = numbers(50 * 64).reshape(50, 64)
+    places = np.arange(64, dtype=np.int64)[::-1] // 3
+    x, p = work.input(source), work.input(places)
+    i, j = work.index("i", 50), work.index("j", 64)
+    y = work.output((50, 64), F32, 0)
+    body = Loop(j, 64, (work.put(y, (i, j), work.get(x, i, work.get(p, j))),))
+    work.body.append(Loop(i, 50, (body,)))
+    text = work.emit(named_target("x86-64-v4")).text
+    assert "masked.gather" in text
+    assert "insertelement" not in text
+    np.testing.assert_array_equal(work.run()[0], source[:, places])
