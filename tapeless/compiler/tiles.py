@@ -17,12 +17,14 @@ twice the size of the one before: rows r and r + d swap the lanes whose numbers 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tapeless.compiler.formats import format_of, typed
 from tapeless.compiler.lanes import add
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Affine, Index, Load, Loop, Reduce, Statement, Store
+from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
 from tapeless.util.records import record, replace
 
 __all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
@@ -46,7 +48,10 @@ class Tile:
     turned: tuple[Load, ...]
 
 
-def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
+def find_tile(
+    loop: Loop,
+    vector_bytes: int,
+) -> Tile | None:
     """Return the tile of a nest, or None if it has no awkward operand or is not simple."""
     if len(loop.body) != 1 or not loop.independent:
         return None
@@ -72,19 +77,18 @@ def find_tile(loop: Loop, vector_bytes: int) -> Tile | None:
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
     (item,) = sizes
-    runs = [(s.index, inner.var, loop.var) for s in plain]
-    runs += [(load.index, loop.var, inner.var) for load in turned]
-    is_whole = all(_is_whole(index, along, _LINE // item) for index, along, _ in runs)
-    is_whole &= static_extent(loop) * item % _LINE == inner.extent * item % _LINE == 0
-    is_whole &= any((index.stride(far) or 1) * item % _PAGE == 0 for index, _, far in runs)
-    size = min(min(vector_bytes, _LINE if is_whole else _ROW) // item, _LARGEST)
+    in_lines = _are_whole_lines(loop, inner, [*plain, *turned], item)
+    size = min(min(vector_bytes, _LINE if in_lines else _ROW) // item, _LARGEST)
     if size < 4 or min(static_extent(loop), inner.extent) < size:
         return None
     height = min(_LINE // item, _LARGEST)
     return Tile(inner, size, height if static_extent(loop) >= height else size, turned)
 
 
-def ordered_for_tiles(loop: Loop, vector_bytes: int) -> Loop:
+def ordered_for_tiles(
+    loop: Loop,
+    vector_bytes: int,
+) -> Loop:
     """Return a nest, or the same with a loop moved inwards, so that its inner two can be tiled.
 
     Reversed axes read along the outermost loop.  Independent loops may run in any order.
@@ -108,10 +112,28 @@ def ordered_for_tiles(loop: Loop, vector_bytes: int) -> Loop:
     return loop
 
 
-def _is_whole(index: Affine, var: Index, line: int) -> bool:
-    """Tell whether runs along a variable begin where lines of the cache do."""
-    others = [step for term, step in index.terms if term is not var]
-    return all(step % line == 0 for step in (*others, index.const))
+def _are_whole_lines(
+    loop: Loop,
+    inner: Loop,
+    accesses: Sequence[Store | Load],
+    item: int,
+) -> bool:
+    """Tell whether all runs begin where lines of the cache do, and some are pages apart."""
+    line, page = _LINE // item, _PAGE // item
+    if static_extent(loop) % line or static_extent(inner) % line:
+        return False
+    is_far = False
+    for access in accesses:
+        along, across = inner.var, loop.var
+        if isinstance(access, Load):
+            along, across = across, along
+        index = access.index
+        steps = [step for term, step in index.terms if term is not along]
+        if any(step % line for step in (*steps, index.const)):
+            return False
+        distance = index.stride(across)
+        is_far |= bool(distance) and distance % page == 0
+    return is_far
 
 
 def _is_plain(statement: Store, inner: Loop) -> bool:
@@ -127,14 +149,23 @@ def _is_flag(statement: Statement, inner: Loop) -> bool:
     return statement.index.stride(inner.var) == 0 and not statement.value.free
 
 
-def _can_turn(load: Load, loop: Loop, inner: Loop) -> bool:
+def _can_turn(
+    load: Load,
+    loop: Loop,
+    inner: Loop,
+) -> bool:
     """Tell whether a load is contiguous along the outer variable."""
     known = load.index.stride(inner.var) is not None and load.index.stride(loop.var) == 1
     return known and load.guard is None
 
 
 def open_rows(
-    values: Values, region: Region, loop: Loop, tile: Tile, row: str, column: str
+    values: Values,
+    region: Region,
+    loop: Loop,
+    tile: Tile,
+    row: str,
+    column: str,
 ) -> list[Region]:
     """Load and transpose the operands of tiles; return a region with lanes for each of the rows."""
     rows: list[Region] = []
@@ -144,7 +175,12 @@ def open_rows(
 
 
 def _open_square(
-    values: Values, region: Region, loop: Loop, tile: Tile, row: str, column: str
+    values: Values,
+    region: Region,
+    loop: Loop,
+    tile: Tile,
+    row: str,
+    column: str,
 ) -> list[Region]:
     """Load and transpose one tile's operands."""
     size, inner = tile.size, tile.inner
@@ -168,7 +204,11 @@ def _open_square(
     return rows
 
 
-def _transpose(region: Region, rows: list[str], kind: str) -> list[str]:
+def _transpose(
+    region: Region,
+    rows: list[str],
+    kind: str,
+) -> list[str]:
     """Transpose a square of registers."""
     size = len(rows)
     distance = size // 2
