@@ -151,6 +151,57 @@ def library_products() -> None:
     put("prims.dot:SMALL", 1 << 62)
 
 
+@mechanism("kernels/(matmul_512|matmul_batched_32x32|dense_layer|attention|matmul_gram)$")
+def panels() -> None:
+    """Products keep their sums in registers, over panels of the right factor; without, BLAS."""
+    for name in ("pays_in_panels", "pays_in_place", "pays_apart"):
+        put(f"prims.panels:{name}", lambda *args: False)
+
+
+@mechanism("loops/gru_200_batch_32$|autodiff/(grad_lstm|lstm_training_step)$")
+def packs() -> None:
+    """The weights of a scan are packed before it."""
+    put("compiler.packs:pays_in_panels", lambda *args, **options: False)
+
+
+@mechanism("kernels/(associative_scan|batch_norm_gradient|grad_layernorm|softmax_columns)$")
+def blocks() -> None:
+    """Nests go block by block one after the other; what is between them stays in the cache."""
+    put("compiler.lower:in_blocks", lambda nodes, body, outputs: body)
+
+
+@mechanism("kernels/polynomial$")
+def writeout() -> None:
+    """Scans that are unrolled as a whole are no loops."""
+    put("compiler.simplify:written_out", lambda eqn, body: None)
+
+
+@mechanism("loops/(seidel_2d|gauss_seidel|thomas)$")
+def recent() -> None:
+    """What a step stores is handed to the next one in a register."""
+    put("compiler.lower:keep_recent", lambda nodes, body: body)
+
+
+@mechanism("kernels/(grad_layernorm|batch_norm_gradient)$|autodiff/hessian_50$")
+def keeping() -> None:
+    """What a nest before a cut has computed is stored, if it is dear, and not computed again."""
+    put("compiler.fuse:_Past.recall", lambda self, eqn, members: None)
+
+
+@mechanism("kernels/(roll|concatenate)$|loops/(wave_equation|game_of_life|stencil_padded)$")
+def pieces() -> None:
+    """Nests are cut where the choice changes between what is read: joined and padded arrays."""
+    piece = importlib.import_module("tapeless.kernel.pieces").Piece
+    for name in ("kernel.build", "compiler.probe"):
+        put(f"{name}:pieces_of", lambda nodes, *nest: [piece(*map(list, nest[:2]), nest[2])])
+
+
+@mechanism("kernels/(fft_256|fft_3d|fft_1d|rfft_rows|rfft_2d)$")
+def fourier() -> None:
+    """Fourier transforms are routines of our own; without, SciPy's."""
+    put("prims.fourier:shape_of_transform", lambda *args: None)
+
+
 @mechanism("dispatch/(noop|numpy_argument|tree_100_in|eager_add|index_int)$")
 def call_stub() -> None:
     """Calls go through native code; without it, through Python."""
