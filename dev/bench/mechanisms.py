@@ -130,7 +130,7 @@ def sums_in_place() -> None:
 @mechanism("loops/(collatz|cond_one_row_in_100|while_skewed|cond_numbers_one_row_in_100)$")
 def rows_on_demand() -> None:
     """Rows of a batch that differ in cost are computed apart."""
-    put("compiler.fuse:by_rows", lambda jaxpr: jaxpr)
+    put("compiler.fuse:by_rows", lambda jaxpr, *others: jaxpr)
 
 
 @mechanism("kernels/where_heavy$|loops/(collatz|cond_cheap_alone)$|kernels/gamma$")
