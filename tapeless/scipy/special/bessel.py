@@ -35,7 +35,7 @@ def i0(x: Any) -> Value:
     """Return I_0(x), the modified Bessel function of order 0.
 
     >>> i0(1.0)
-    Array(1.266066, dtype=float32, weak_type=True)
+    Array(1.2660658, dtype=float32, weak_type=True)
     """
     (x,) = promote_args_inexact("i0", x)
     return jnp.exp(jnp.abs(x)) * i0e(x)
