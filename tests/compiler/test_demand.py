@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -350,6 +351,7 @@ def test_gradients_of_sorts_scatter_for_those_that_sort(length: int) -> None:
 
 def test_choices_among_choices_are_not_written_for_each_way_of_those_around_them() -> None:
     """The text of a chain of choices grows with its length, not with a power of two."""
+    irregular = random.Random(0)  # steps that repeat would be a loop
 
     def chain(x: Any, length: int) -> Any:
         """Choose the first of some long polynomials whose limit is above the element."""
@@ -357,7 +359,8 @@ def test_choices_among_choices_are_not_written_for_each_way_of_those_around_them
             return x
         total = x
         for k in range(50):
-            total = total * x + (k + length)
+            is_sum = irregular.random() < 0.5
+            total = total * x + k if is_sum else (total - k) * x
         return jnp.where(x < length, chain(x, length - 1), total)
 
     def size(length: int) -> int:
