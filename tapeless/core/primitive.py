@@ -73,6 +73,8 @@ class Primitive:
     # parameters, whatever the settings and the axes in scope; without parameters they do.  Then
     # what its rules write follows as well, from these and the settings (`transforms/templates.py`).
     types_follow = False
+    # Whether rules of differentiation are a library's, which may do anything and be replaced.
+    rules_vary = False
     # Whether a transformation takes part in it even where no operand is its own: so it is with what
     # makes a reference, into which values of the transformation may be written later.
     joins_every_trace = False

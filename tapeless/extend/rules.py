@@ -76,7 +76,7 @@ class RuleDict(dict):
         """Enter a rule."""
         if self is primitive_transposes and isinstance(prim, primitive.Primitive):
             if not isinstance(prim, Primitive):
-                vars(prim)["transpose"] = _transpose_by(rule)
+                vars(prim).update(transpose=_transpose_by(rule), rules_vary=True)
         elif not isinstance(prim, Primitive):
             raise TypeError(
                 f"a {self.what} rule was given for {prim!r}, whose rules are methods of its class; "
@@ -132,6 +132,7 @@ class Primitive(primitive.Primitive):
 
     multiple_results = False
     evaluated_in_python = True
+    rules_vary = True
 
     def __init__(self, name: str) -> None:
         """name: what programs print; two may have the same."""

@@ -9,7 +9,8 @@ operands and results, is a `Template`.  From then on the equations of the templa
 the program that is being written.  A rule is run as ever
 
 - where nothing is written: outside of staging, and under other transformations;
-- for an operation of which nobody says that its rules follow from types (`types_follow`);
+- for an operation of which nobody says that its rules follow from types (`types_follow`), and
+  for a library's, whose rules may read anything and be replaced (`rules_vary`);
 - where it does more than write equations of its operands: captures, effects, names of scopes;
 - where an operand is a known value and goes into an operation that might use it at once.
 
@@ -139,7 +140,7 @@ def _apply(
 ) -> Sequence[Operand]:
     """Copy the template of a rule for these operands; run the rule if there is none."""
     trace = context.trace
-    if not isinstance(trace, StageTrace) or (params and not prim.types_follow):
+    if not isinstance(trace, StageTrace) or not _follows(prim, params):
         return rule(prim, operands, n, params)
     forms: list[Any] = []
     values: dict[Any, Value] = {}
@@ -170,7 +171,7 @@ def _apply(
 
 def _find(rule: Rule, prim: Primitive, n: int, forms: list, params: Params) -> Template | None:
     """Return the template of a rule for operands of these forms, if there can be one."""
-    if params and not prim.types_follow:
+    if not _follows(prim, params):
         return None
     kinds = map(_kinds, params.values())
     key = (rule, prim, config.trace_context(), *forms, *params.items(), *kinds)
@@ -182,6 +183,11 @@ def _find(rule: Rule, prim: Primitive, n: int, forms: list, params: Params) -> T
         found = _new_template(rule, prim, n, forms, params) or _NONE
         _templates.put(key, found)
     return None if found is _NONE else found
+
+
+def _follows(prim: Primitive, params: Params) -> bool:
+    """Tell whether what the rules of an operation write follows from its operands' forms."""
+    return not prim.rules_vary and (prim.types_follow or not params)
 
 
 def _kinds(parameter: Any) -> Any:

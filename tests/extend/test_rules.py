@@ -211,3 +211,31 @@ def test_a_backward_rule_under_vmap_sees_scalars_and_integer_results():
     np.testing.assert_array_equal(gradient, [3, 3, 3])
     moved = jax.jvp(lambda n: n + 1, (np.int32(1),), (np.zeros((), jax.float0),))[1]
     assert moved.dtype == jax.float0
+
+
+def test_rules_run_each_time_and_may_be_replaced() -> None:
+    prim = core.Primitive("tripled")
+    prim.def_impl(lambda x: 3.0 * x)
+    prim.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(prim, mlir.lower_fun(prim.impl, multiple_results=False))
+    ad.primitive_jvps[prim] = lambda primals, tangents: (
+        prim.bind(*primals),
+        prim.bind(*tangents) * factor,
+    )
+    ad.primitive_transposes[prim] = lambda ct, _: [ct * factor]
+    for factor in (5.0, 7.0):
+        assert jax.grad(jax.jit(lambda x: prim.bind(x)))(np.float32(1)) == factor**2
+    ad.primitive_jvps[prim] = lambda primals, tangents: (prim.bind(*primals), tangents[0])
+    assert jax.grad(jax.jit(lambda x: prim.bind(x)))(np.float32(1)) == 1.0
+
+
+def test_a_rule_for_an_operation_of_the_house_runs_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (eqn,) = jax.make_jaxpr(jnp.real)(np.complex64(1)).eqns
+    for name in ("transpose", "rules_vary"):  # to be restored
+        monkeypatch.setitem(vars(eqn.primitive), name, getattr(eqn.primitive, name))
+    assert jax.grad(jax.jit(lambda x: 2.0 * jnp.real(x)))(np.complex64(1)) == 2.0
+    for factor in (5.0, 7.0):
+        ad.primitive_transposes[eqn.primitive] = lambda ct, _: [(ct * factor).astype("c8")]  # noqa: B023
+        assert jax.grad(jax.jit(lambda x: 2.0 * jnp.real(x)))(np.complex64(1)) == 2.0 * factor
