@@ -8,7 +8,7 @@ What is compared: the variables that the function's code reads, attributes that 
 (`config.scale`, `self.scale` of a method), and those of the Python functions that it finds in them,
 library functions of this package left out.  Attributes are looked up in objects and classes as they
 are stored: no property runs, and those of modules are left out.  Numbers, strings and the like
-change when they are unequal; arrays of NumPy, when their elements are; lists, dicts and sets, when
+change when they are unequal; arrays, when their elements are; lists, dicts and sets, when
 an element has changed, which may be a container as well; anything else, when it is another object.
 """
 
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, errors
+from tapeless.runtime.array import Array
 from tapeless.util.frames import is_internal, warn
 from tapeless.util.records import record
 
@@ -109,8 +110,16 @@ def _python_function(value: Any, owner: Any) -> tuple[types.FunctionType | None,
             value, owner = value.__func__, value.__self__
         if isinstance(value, types.FunctionType) and not is_internal(value.__code__.co_filename):
             return value, owner
-        value = getattr(value, "__wrapped__", None) or getattr(value, "func", None)
+        value = _wrapped(value)
     return None, owner
+
+
+def _wrapped(value: Any) -> Any:
+    """Return the function behind a transformed or partly applied one, or None."""
+    try:
+        return getattr(value, "__wrapped__", None) or getattr(value, "func", None)
+    except Exception:  # what the user's class raises says that it is none
+        return None
 
 
 def _variables(function: types.FunctionType, owner: Any) -> Iterator[tuple[str, Callable]]:
@@ -193,7 +202,7 @@ def _attribute_paths(code: types.CodeType) -> set[tuple[str, ...]]:
 
 
 class _Itself:
-    """A value that is equal to itself alone, and stays alive."""
+    """A value that is equal to itself alone, or to an Array alike, and stays alive."""
 
     __slots__ = ("value",)
 
@@ -202,14 +211,25 @@ class _Itself:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether it is the same object."""
-        return isinstance(other, _Itself) and self.value is other.value
+        """Tell whether it is the same object, or an Array of the same elements."""
+        if not isinstance(other, _Itself):
+            return NotImplemented
+        return self.value is other.value or _alike(self.value, other.value)
 
     __hash__ = None  # pyrefly: ignore[bad-assignment]  # marks are compared, not looked up
 
     def __repr__(self) -> str:
         """Return what orders the elements of a set."""
         return f"{id(self.value)}"
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Tell whether two values are Arrays of one type with the same elements, bit by bit."""
+    if not (isinstance(x, Array) and isinstance(y, Array)) or x.aval != y.aval:
+        return False
+    if x.is_deleted() or y.is_deleted():
+        return False
+    return np.asarray(x).tobytes() == np.asarray(y).tobytes()
 
 
 def _mark(value: Any, depth: int = 0) -> Any:
@@ -233,5 +253,8 @@ def _shown(value: Any) -> str:
     """Return a value as text for a message."""
     if value is _MISSING:
         return "not there"
-    text = repr(value).replace("\n", " ")
+    try:
+        text = repr(value).replace("\n", " ")
+    except Exception:  # of the user's class: the variable's name says enough
+        text = object.__repr__(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

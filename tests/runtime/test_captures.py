@@ -245,3 +245,40 @@ def test_no_property_runs_for_a_comparison() -> None:
     with jax.checks(stale=True):
         assert f(1.0) == f(1.0) == 2.0
     assert counting.ran == 1
+
+
+def test_an_array_of_the_same_elements_is_no_change() -> None:
+    names = {"weights": jnp.ones(3), "parts": {"a": jnp.ones(2)}}
+    f = jax.jit(eval("lambda x: x * weights.sum() + parts['a'][0]", names))
+    with jax.checks(stale=True):
+        assert f(1.0) == 4.0
+        names["weights"], names["parts"] = jnp.ones(3), {"a": jnp.ones(2)}
+        assert f(1.0) == 4.0
+        for other in (jnp.zeros(3), jnp.ones(3, int), jnp.ones((1, 3))):
+            names["weights"] = other
+            with pytest.raises(Stale, match="'weights'"):
+                f(1.0)
+        names["weights"] = jnp.ones(3)
+        names["weights"].delete()
+        with pytest.raises(Stale, match="'weights'"):
+            f(1.0)
+
+
+def test_objects_that_cannot_be_printed_or_asked() -> None:
+    class Odd:
+        weight = 1.0
+
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+        def __repr__(self) -> str:
+            raise RuntimeError("no text")
+
+    odd, names = Odd(), {}
+    names["odd"] = odd
+    f = jax.jit(eval("lambda x: x * odd.weight", names))
+    with jax.checks(stale=True):
+        assert f(1.0) == f(1.0) == 1.0
+        names["odd"] = Odd()
+        with pytest.raises(Stale, match=r"'odd', .* it was <tests\..* and is <tests\..* now"):
+            f(1.0)
