@@ -138,6 +138,7 @@ class ufunc:
             self._jits[method] = jit(run, static_argnames=static)
         return self._jits[method]
 
+    @api_boundary
     def reduce(
         self,
         a: Any,
@@ -210,6 +211,7 @@ class ufunc:
 
         return lax.fori_loop(start, length, step, carry)
 
+    @api_boundary
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Return all partial results of the reduction along `axis`.
 
@@ -244,6 +246,7 @@ class ufunc:
         joined = lax.concatenate([lax.expand_dims(first, (0,)), outs], 0)
         return lax.transpose(joined, np.argsort(order))
 
+    @api_boundary
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Array:
         """Return `a` with the function applied at `indices`, to the elements and to `b`."""
         if inplace:
@@ -274,6 +277,7 @@ class ufunc:
 
         return lax.reshape(lax.fori_loop(0, places.size, step, flat), typeof(a).shape)
 
+    @api_boundary
     def reduceat(
         self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None
     ) -> Array:
@@ -316,6 +320,7 @@ class ufunc:
 
         return lax.transpose(vmap(one)(starts, stops), np.argsort(order))
 
+    @api_boundary
     def outer(self, A: Any, B: Any, /) -> Array:
         """Return the function of each element of A with each element of B.
 

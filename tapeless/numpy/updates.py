@@ -27,6 +27,8 @@ from tapeless.util.frames import api_boundary, name_function
 
 __all__ = ["at", "scatter_update"]
 
+_MOST_LETTERS = 24  # of an index in a note
+
 
 class _IndexUpdateHelper:
     """The value of the property `at`: waits for an index."""
@@ -74,7 +76,10 @@ class _IndexUpdateRef:
 
     def kind_text(self) -> str:
         """Return what notes of errors tell of it."""
-        return f"{typeof(self.array).str_short(False)} at {self.index}"
+        entries = self.index if isinstance(self.index, tuple) else (self.index,)
+        places = ", ".join(map(_entry_text, entries))
+        of = typeof(self.array).str_short(False)
+        return f"{of} at [{places}]" if len(places) <= _MOST_LETTERS else of
 
     @api_boundary
     def get(
@@ -138,6 +143,16 @@ class _IndexUpdateRef:
             mode=mode,
         )
         return lax.reshape(out, typeof(x).shape)
+
+
+def _entry_text(entry: Any) -> str:
+    """Return an entry of an index as it is written: slices with colons, arrays as their types."""
+    if isinstance(entry, slice):
+        bounds = ["" if x is None else _entry_text(x) for x in (entry.start, entry.stop)]
+        return ":".join(bounds if entry.step is None else (*bounds, _entry_text(entry.step)))
+    if entry is Ellipsis:
+        return "..."
+    return typeof(entry).str_short(False) if getattr(entry, "shape", ()) else repr(entry)
 
 
 def _method(name: str, function: Callable[..., Value], text: str, example: str) -> Callable:

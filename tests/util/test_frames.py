@@ -129,6 +129,7 @@ def test_a_note_tells_the_function_and_its_arguments_unless_the_message_does() -
 
 
 ONES = jnp.ones(3)
+GRID = jnp.ones((2, 3))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,31 @@ ONES = jnp.ones(3)
         (lambda: jnp.insert(ONES, 1, jnp.ones((2, 4))), "in insert(arr: float32[3], obj: 1, "),
         (lambda: ONES.sum(7), "in sum(self: float32[3], argument 1: 7)"),
         (lambda: ONES[7, 8], "in get_item(x: float32[3], index: (7, 8))"),
-        (lambda: ONES.at[1, 2].set(4), "in set(self: float32[3] at (1, 2), values: 4, "),
+        (lambda: ONES.at[1, 2].set(4), "in set(self: float32[3] at [1, 2], values: 4, "),
+        (lambda: ONES.at[0:2].set(ONES), "in set(self: float32[3] at [0:2], values: float32[3], "),
+        (
+            lambda: GRID.at[..., jnp.array([0, 1])].add(ONES),
+            "in add(self: float32[2,3] at [..., int32[2]], values: float32[3], ",
+        ),
+        (
+            lambda: GRID.at[::2, None, :].mul(jnp.ones(4)),
+            "in mul(self: float32[2,3] at [::2, None, :], values: float32[4], ",
+        ),
+        (
+            lambda: ONES.at[[7, 8, 9, 10, 11, 12, 13, 14, 15]].add(ONES),
+            "in add(self: float32[3], values: float32[3], ",
+        ),
+        (lambda: jnp.add.reduce(ONES, axis=4), "in reduce(self: <jnp.ufunc 'add'>, a: float32[3]"),
+        (
+            lambda: jnp.add.at(ONES, jnp.array([0, 1]), jnp.ones(5), inplace=False),
+            "in at(self: <jnp.ufunc 'add'>, a: float32[3], indices: int32[2], b: float32[5], ",
+        ),
+        (
+            lambda: jnp.add.reduceat(ONES, jnp.array([[0]])),
+            "in reduceat(self: <jnp.ufunc 'add'>, a: float32[3], indices: int32[1,1], ",
+        ),
+        (lambda: jnp.add.accumulate(ONES, 3), "in accumulate(self: <jnp.ufunc 'add'>, a: float32"),
+        (lambda: jnp.add.outer(ONES, "a"), "in outer(self: <jnp.ufunc 'add'>, A: float32[3], B:"),
         (lambda: jnp.vectorize(lambda x: jnp.insert(x, 0, ONES, 5))(ONES), "in insert(arr: "),
     ],
 )
