@@ -6,8 +6,10 @@ document has a row for each case, and no other rows.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import io
 import json
 import re
 from pathlib import Path
@@ -226,6 +228,24 @@ def errors_of_callbacks(jax):
         raise KeyError("lost")
 
     return jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(X))
+
+
+@case("uint32", "key<fry>")
+def keys_in_callbacks(jax):
+    found = []
+    f = jax.jit(lambda key: jax.debug.callback(lambda x: found.append(str(x.dtype)), key))
+    f(jax.random.key(0))
+    jax.effects_barrier()
+    return found[0]
+
+
+@case("{{}} {} 1\n", "{} 1\n")
+def braces_before_fields(jax):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        jax.debug.print("{{}} {}", 1)
+        jax.effects_barrier()
+    return out.getvalue()
 
 
 @case((12, 0), "ValueError: shapes must have non-negative extents, got (12, -1)")
