@@ -7,10 +7,18 @@ from typing import Any
 
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_args_inexact
+from tapeless.numpy.special_functions import i0_impl
+from tapeless.scipy.special.wide import horner
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "sph_harm_y"]
+
+# The derivative of I_1 in x**2, which for |x| <= 1 needs no more.
+_I1_SLOPE = tuple(
+    (2 * k + 1) / (2 * 4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(10)
+)
 
 
 def i0e(x: Any) -> Value:
@@ -37,8 +45,7 @@ def i0(x: Any) -> Value:
     >>> i0(1.0)
     Array(1.2660658, dtype=float32, weak_type=True)
     """
-    (x,) = promote_args_inexact("i0", x)
-    return jnp.exp(jnp.abs(x)) * i0e(x)
+    return i0_impl(*promote_args_inexact("i0", x))
 
 
 def i1(x: Any) -> Value:
@@ -47,8 +54,25 @@ def i1(x: Any) -> Value:
     >>> jax.scipy.special.i1(jnp.array([0.25, 0.5])).round(3)
     Array([0.126, 0.258], dtype=float32)
     """
-    (x,) = promote_args_inexact("i1", x)
-    return jnp.exp(jnp.abs(x)) * i1e(x)
+    return _i1(*promote_args_inexact("i1", x))
+
+
+@custom_jvp
+def _i1(x: Value) -> Value:
+    """Scale the function that has the exponential growth divided out."""
+    return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i1e(x))
+
+
+@_i1.defjvp
+def _i1_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """The derivative is I_0(x) - I_1(x) / x, or a series where these cancel."""
+    (x,), (t,) = primals, tangents
+    out = _i1(x)
+    is_far = jnp.abs(x) > 1
+    far = jnp.where(is_far, x, 1.0)
+    near = jnp.where(is_far, 0.0, x)
+    slope = jnp.where(is_far, i0_impl(far) - _i1(far) / far, horner(near * near, _I1_SLOPE))
+    return out, t * slope
 
 
 def bessel_jn(
