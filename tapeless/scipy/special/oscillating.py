@@ -181,7 +181,7 @@ def _sici(x: Value) -> tuple[Value, Value]:
     value_cosine = jnp.where(is_near, near_cosine, jnp.where(jnp.isinf(size), 0.0, far_cosine))
     less = jnp.where(jnp.isinf(size), 0.0, f * jnp.cos(far) + g * jnp.sin(far))
     value_sine = jnp.sign(x) * jnp.where(is_near, size * sine, math.pi / 2 - less)
-    return value_sine, jnp.where(x < 0, jnp.nan, value_cosine)
+    return value_sine, jnp.where(x == -jnp.inf, jnp.nan, value_cosine)
 
 
 _sine_integral = wide_function(
@@ -199,7 +199,7 @@ _cosine_integral = wide_function(
 
 
 def sici(x: Any) -> tuple[Value, Value]:
-    """Return Si(x) and Ci(x), the sine and cosine integrals; Ci is NaN for negative x.
+    """Return Si(x) and Ci(x), the sine and cosine integrals; for negative x, Ci is Ci(-x).
 
     >>> jax.scipy.special.sici(jnp.array([0.5]))[0].round(3)
     Array([0.493], dtype=float32)
