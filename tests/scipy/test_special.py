@@ -210,3 +210,30 @@ def test_digamma_has_the_signs_of_the_sides_of_its_pole() -> None:
     for dtype in ("float16", "float32"):
         found = ours.digamma(np.array([0.0, -0.0], dtype))
         np.testing.assert_array_equal(found, np.array([-np.inf, np.inf], dtype))
+
+
+def test_modified_bessel_functions_have_derivatives_at_zero() -> None:
+    x = np.array([-9.0, -1.001, -0.3, -1e-10, 0.0, 1e-300, 0.999, 3.0])
+    with jax.enable_x64(True):
+        for f, order in ((ours.i0, 0), (ours.i1, 1)):
+            slope = jax.grad(lambda x, f=f: f(x).sum())
+            again = jax.grad(lambda x, slope=slope: slope(x).sum())
+            np.testing.assert_allclose(slope(x), special.ivp(order, x), rtol=1e-14, atol=1e-290)
+            np.testing.assert_allclose(again(x), special.ivp(order, x, 2), rtol=1e-13, atol=1e-290)
+
+
+def test_cosine_integral_is_even() -> None:
+    x = np.array([-0.5, -3.0, -5.0, -1e8, -np.inf, -0.0])
+    with jax.enable_x64(True):
+        for value, expected in zip(ours.sici(x), special.sici(x), strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(jax.grad(lambda x: ours.sici(x)[1])(-2.0), -np.cos(2) / 2)
+
+
+def test_slope_of_log_ndtr_is_exact_far_below() -> None:
+    x = np.array([-1e10, -1000.0, -30.0, -1.5, -0.5, 0.0, 2.0])
+    expected = np.sqrt(2 / np.pi) / special.erfcx(-x / np.sqrt(2))
+    for dtype, relative in ((np.float32, 5e-7), (np.float64, 2e-14)):
+        with jax.enable_x64(dtype == np.float64):
+            found = jax.grad(lambda x: ours.log_ndtr(x).sum())(x.astype(dtype))
+        np.testing.assert_allclose(found, expected, rtol=relative)

@@ -371,10 +371,17 @@ def _log_ndtr_of_single(x: Value) -> Value:
     return jnp.log1p(share) - square
 
 
+def _log_ndtr_slope(t: Value, out: Value, x: Value) -> Value:
+    """Return t times the density over ndtr(x): for negative x by erfcx, where both vanish."""
+    low = math.sqrt(2 / math.pi) / erfcx(-jnp.minimum(x, 0) * math.sqrt(0.5))
+    high = jnp.exp(-(jnp.maximum(x, -1.0) ** 2) / 2 - jnp.maximum(out, -2.0))
+    return t * jnp.where(x < -1, low, high / math.sqrt(2 * math.pi))
+
+
 _log_ndtr_function = wide_function(
     "log_ndtr",
     _log_ndtr,
-    [lambda t, out, x: t * jnp.exp(-x * x / 2 - out) / math.sqrt(2 * math.pi)],
+    [_log_ndtr_slope],
     lambda *args: scipy_special.log_ndtr(*args),
     narrow=_log_ndtr_of_single,
 )
