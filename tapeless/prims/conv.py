@@ -489,11 +489,16 @@ def conv_general_dilated(
     lhs_dilation = _dilation("lhs_dilation", lhs_dilation, rank)
     rhs_dilation = _dilation("rhs_dilation", rhs_dilation, rank)
     if isinstance(padding, str):
+        if max(lhs_dilation, default=1) > 1:
+            raise ValueError(
+                f"padding {padding!r} has no meaning for images with holes (lhs_dilation"
+                f" {lhs_dilation}): String padding is not implemented for transposed convolution."
+                " Give the pair (before, after) of each axis of space, or use conv_transpose"
+            )
         space = spatial(shape_of(lhs), numbers.lhs_spec)
         window = spatial(shape_of(rhs), numbers.rhs_spec)
-        whole = [dilated(n, d) for n, d in zip(space, lhs_dilation, strict=True)]
         spans = [dilated(n, d) for n, d in zip(window, rhs_dilation, strict=True)]
-        padding = padtype_to_pads(whole, spans, window_strides, padding)
+        padding = padtype_to_pads(space, spans, window_strides, padding)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.check_user_dtype_supported(preferred_element_type, "conv")
     return conv_general_dilated_p.bind(

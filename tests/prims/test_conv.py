@@ -58,6 +58,15 @@ def test_wrong_groups_and_layouts_are_refused():
         conv.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NCH", "OIH"))
 
 
+@pytest.mark.parametrize("padding", ["SAME", "SAME_LOWER", "valid"])
+def test_images_with_holes_want_their_padding_in_numbers(padding):
+    """How far a name would pad is told of images without holes only."""
+    x, k = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 2, 2), np.float32)
+    assert convolve((1, 1), padding, lhs_dilation=(1, 1))(x, k).shape[:2] == (1, 1)
+    with pytest.raises(ValueError, match="String padding is not implemented for transposed"):
+        convolve((1, 1), padding, lhs_dilation=(1, 2))(x, k)
+
+
 @pytest.mark.parametrize(
     ("dtype", "preferred", "text"),
     [
