@@ -74,7 +74,7 @@ class _IndexUpdateRef:
         """Return the expression in words."""
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
-    def kind_text(self) -> str:
+    def _kind_text(self) -> str:
         """Return what notes of errors tell of it."""
         entries = self.index if isinstance(self.index, tuple) else (self.index,)
         places = ", ".join(map(_entry_text, entries))

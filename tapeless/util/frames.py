@@ -300,7 +300,7 @@ def _kind(x: object) -> str:
         return f"{_dtype_name(dtype)}[{','.join(map(str, shape))}]"
     if isinstance(x, (list, tuple)) and any(hasattr(y, "shape") for y in x):
         return f"{type(x).__name__} of {', '.join(map(_kind, x[:_MOST_PARTS]))}"
-    text = x.kind_text() if hasattr(x, "kind_text") else repr(x)
+    text = x._kind_text() if hasattr(x, "_kind_text") else repr(x)
     return text if len(text) <= _MOST_LETTERS else type(x).__name__
 
 

@@ -34,7 +34,7 @@ CASES = {
     "entr": ((POSITIVE,), 1e-13, 1e-6),
     "erf": ((WIDE,), 1e-14, 1e-6),
     "erfc": ((WIDE,), 1e-12, 1e-5),
-    "erfcinv": ((np.concatenate([SMALL, between(1, 2)]),), 1e-13, 5e-7),
+    "erfcinv": ((np.concatenate([SMALL, between(1, 2)]),), 1e-13, 1.8e-7),
     "erfcx": ((np.concatenate([between(-5, 5), 10 ** between(0, 3)]),), 1e-13, 1e-7),
     "erfinv": ((between(-1, 1),), 1e-13, 5e-6),
     "exp1": ((POSITIVE,), 1e-13, 1e-7),
@@ -52,10 +52,10 @@ CASES = {
     "i1": ((WIDE,), 1e-14, 8e-7),
     "i1e": ((WIDE,), 1e-14, 6e-7),
     "kl_div": ((POSITIVE, OTHER), 1e-11, 1e-2),
-    "log_ndtr": ((np.concatenate([WIDE, between(-100, 0)]),), 1e-13, 6e-7),
+    "log_ndtr": ((np.concatenate([WIDE, between(-100, 0)]),), 1e-13, 3e-7),
     "logit": ((between(0, 1),), 1e-12, 1e-4),
     "ndtr": ((WIDE,), 1e-13, 1e-5),
-    "ndtri": ((SMALL,), 1e-13, 3e-7),
+    "ndtri": ((SMALL,), 1e-13, 1.7e-7),
     "owens_t": ((WIDE, np.concatenate([between(-3, 3), between(-100, 100)])), 1e-12, 1e-7),
     "poch": ((POSITIVE, np.full(2 * N, 1.7)), 1e-11, 1e-3),
     "rel_entr": ((POSITIVE, OTHER), 1e-12, 1e-4),
@@ -94,6 +94,39 @@ def test_value_in_float32(name):
     values = jax.jit(getattr(ours, name))(*narrow)
     assert values.dtype == "float32"
     np.testing.assert_allclose(values, expected, rtol=tolerance, atol=1e-36)
+
+
+def numbers_of_all_exponents(low: float, high: float) -> np.ndarray:
+    """Return the float32 numbers between two positive ones whose bits are evenly spread."""
+    first, last = np.array([low, high], "float32").view("int32").tolist()
+    return np.linspace(first, last, 100001).astype("int32").view("float32")
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "most"),
+    [
+        ("ndtri", numbers_of_all_exponents(1.2e-38, 0.9999999), 2.1),
+        ("ndtri", 1 - numbers_of_all_exponents(2**-24, 0.75), 2.1),
+        ("erfcinv", numbers_of_all_exponents(2.4e-38, 1.9999999), 2.4),
+        ("erfcinv", 2 - numbers_of_all_exponents(2**-23, 1.5), 2.4),
+        ("log_ndtr", numbers_of_all_exponents(1e-30, 13.0), 4.0),
+        ("log_ndtr", -numbers_of_all_exponents(1e-30, 1e18), 2.5),
+        ("log_ndtr", -numbers_of_all_exponents(0.01, 30.0), 2.5),
+    ],
+)
+def test_normal_quantiles_lose_few_units_in_the_last_place(name, x, most):
+    expected = getattr(special, name)(x.astype(float))
+    values = np.asarray(jax.jit(getattr(ours, name))(x)).astype(float)
+    unit = np.spacing(np.abs(expected).astype("float32")).astype(float)
+    assert (np.abs(values - expected) / unit).max() <= most
+
+
+@pytest.mark.parametrize("name", ["ndtri", "erfcinv"])
+def test_quantiles_of_float32_have_ends(name):
+    end = 1 if name == "ndtri" else 2
+    x = np.array([0, end, -0.0, 1.5 * end, -1e-30, np.nan, np.inf, -np.inf], "float32")
+    expected = getattr(special, name)(x.astype(float))
+    np.testing.assert_array_equal(jax.jit(getattr(ours, name))(x), expected)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)

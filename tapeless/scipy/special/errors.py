@@ -11,6 +11,7 @@ expansion; w(-z) = 2 exp(-z**2) - w(z) gives the lower one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,13 @@ from tapeless import numpy as jnp
 from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import dtype_of, promote_args_inexact
-from tapeless.scipy.special.wide import array_of_sequence, horner, wide_function
+from tapeless.prims.fused import fused_add
+from tapeless.scipy.special.wide import (
+    array_of_sequence,
+    horner,
+    polynomial_in_two,
+    wide_function,
+)
 from tapeless.util import lazy
 
 __all__ = [
@@ -210,39 +217,37 @@ def _ends(p: Value) -> Value:
     )
 
 
-# For float32: the quantile is (p - 1/2) F(w), where w = -log(4 p (1 - p)); F is smooth, so that it
-# does not matter that small w are inaccurate. Three polynomials: in w - 2.5 up to 5, and in the
-# root of w less a number up to 16 and to 105; by powers, from interpolation with 40 digits.
-_CENTRES = (2.5, 3.11803399, 7.12347538)
+# For float32, by w = -log(4 p (1 - p)): up to 4 the quantile is (p - 1/2) F(w), where F is smooth,
+# so that it does not matter that small w are inaccurate; beyond it is a function of the root of w
+# and has the sign of p - 1/2. Polynomials by powers of w, and of the root up to w = 19 and to 103,
+# less numbers: of least relative error, each number rounded before the next ones are fitted.
+_CENTRES = (2.09375, 3.140625, 6.640625)
 _FACTORS = (
-    (4.24662696, 8.34761775, 19.7807426),
-    (0.697604055, 2.83866524, 2.85238205),
-    (-0.0118154513, 0.0202544709, -0.00144264534),
-    (-0.00354324531, -0.0152951524, 2.56711134e-05),
-    (0.000617585327, 0.0109454382, 1.50577519e-05),
-    (-1.40641267e-05, -0.00728610583, -4.05092955e-06),
-    (-9.79762989e-06, 0.00375456507, 6.12243574e-07),
-    (1.3240754e-06, -0.000886214403, -1.0773489e-07),
-    (6.60040826e-08, -0.000516562419, 3.68774429e-08),
-    (-2.52633017e-08, 0.000365550885, -5.47932925e-09),
+    (3.9615298360937, 4.20576873290285, 9.2015651680293),
+    (0.705283046, 1.42042887, 1.42689252),
+    (-0.00688082213, 0.00780488225, -0.000726158905),
+    (-0.00455617066, -0.00402433146, -7.13640975e-06),
+    (0.000619513157, 0.00139257347, 1.3211552e-05),
+    (1.45990361e-05, -0.000337216828, -3.31450087e-06),
+    (-1.33703879e-05, -2.05347783e-06, 7.94874268e-07),
+    (7.57396833e-07, 5.58724132e-05, -1.65369798e-07),
+    (1.93953724e-07, -1.9422916e-05, 1.59179141e-08),
 )
 
 
-def _ndtri_of_single(p: Value) -> Value:
-    """Return the inverse of the normal distribution function of float32: (n,) -> (n,)."""
-    is_inside = (p > 0) & (p < 1)
-    safe = jnp.where(
-        is_inside,
-        p,
-        0.5,
-    )
-    w = -jnp.log(4 * safe * (1 - safe))
-    root = jnp.sqrt(w)
-    is_near, is_middle = w < 5, w < 16
+def _quantile_of_single(p: Value, scale: float) -> Value:
+    """Return scale times the inverse of the normal distribution function of float32: (n,) -> (n,).
 
-    def chosen(numbers: tuple[float, float, float]) -> Value:
+    What the last sum of the polynomial and p - 1/2 lose is added to the product. Infinity at the
+    ends is added too: a choice between it and the quantile would take rows apart.
+    """
+    exact = -jnp.log(4 * p * (1 - p))
+    w = jnp.minimum(exact, 104.0)
+    is_near, is_middle = w < 4, w < 19
+
+    def chosen(numbers: Sequence[float]) -> Value:
         """Return one of the three numbers for each element."""
-        near, middle, far = numbers
+        near, middle, far = map(np.float32, numbers)
         return jnp.where(
             is_near,
             near,
@@ -253,11 +258,33 @@ def _ndtri_of_single(p: Value) -> Value:
             ),
         )
 
-    place = jnp.where(is_near, w, root) - chosen(_CENTRES)
-    factor = chosen(_FACTORS[-1])
-    for numbers in _FACTORS[-2::-1]:
-        factor = factor * place + chosen(numbers)
-    return (safe - 0.5) * factor + _ends(p)
+    place = jnp.where(is_near, w, jnp.sqrt(w)) - chosen(_CENTRES)
+    scaled = np.array(_FACTORS) * scale
+    factor, rest = polynomial_in_two(
+        place,
+        chosen(scaled[0].astype(np.float32).tolist()),
+        chosen((scaled[0] - scaled[0].astype(np.float32)).tolist()),
+        [chosen(numbers) for numbers in scaled[1:].tolist()],
+    )
+    distance = p - 0.5
+    lost = p - (distance + 0.5)
+    sign = jnp.sign(distance)
+    end = jnp.where(
+        exact == jnp.inf,
+        scale * jnp.inf * sign,
+        0.0,
+    )
+    distance = jnp.where(
+        is_near,
+        distance,
+        sign,
+    )
+    rest = distance * rest + jnp.where(
+        is_near,
+        lost * factor,
+        0.0,
+    )
+    return fused_add(distance * factor, rest) + end
 
 
 _erfcinv_function = wide_function(
@@ -265,7 +292,7 @@ _erfcinv_function = wide_function(
     lambda y: 0 - _ndtri(y / 2) / math.sqrt(2),
     [lambda t, out, y: t * (-_SQRT_PI / 2) * jnp.exp(out * out)],
     lambda *args: scipy_special.erfcinv(*args),
-    narrow=lambda y: 0 - _ndtri_of_single(y / 2) / math.sqrt(2),
+    narrow=lambda y: _quantile_of_single(y / 2, -math.sqrt(0.5)),
 )
 
 
@@ -283,7 +310,7 @@ _ndtri_function = wide_function(
     _ndtri,
     [lambda t, out, p: t * math.sqrt(2 * math.pi) * jnp.exp(out * out / 2)],
     lambda *args: scipy_special.ndtri(*args),
-    narrow=_ndtri_of_single,
+    narrow=lambda p: _quantile_of_single(p, 1.0),
 )
 
 
@@ -335,40 +362,63 @@ def _log_ndtr(x: Value) -> Value:
     )
 
 
-# exp(x**2 / 2) ndtr(-x) over v, for x >= 0, by powers of v - 1/2, where v = 1 / (1 + x / 4).
+# exp(x**2 / 2) ndtr(-x) over v, for x >= 0, by powers of v - 3/4, where v = 1 / (1 + x / 4).
 _SCALED_TAIL = (
-    *(0.188821283, 0.30394832, 0.387137394, 0.37304397, 0.241586576, 0.0603095102),
-    *(-0.0556790884, -0.0519759244, 0.00855298725, 0.0278746965, -0.000441853965, -0.0112532704),
+    *(0.295819323592766, 0.583332539, 0.762727022, 0.628837705, 0.241918102, -0.0718656033),
+    *(-0.102115855, 0.0121872677, 0.0538146384, 0.0201384071),
 )
+
+
+def _scaled_tail(size: Value) -> tuple[Value, Value]:
+    """Return exp(x**2 / 2) ndtr(-x) for x >= 0, and what its rounding lost.
+
+    The roundings of 4 + x and of its inverse are put back.
+    """
+    below = 4 + size
+    inverse = 1 / below
+    v = 4 * inverse
+    lost = v * (fused_add(-inverse * below, jnp.ones_like(v)) - inverse * (size - (below - 4)))
+    first = float(np.float32(_SCALED_TAIL[0]))
+    total, rest = polynomial_in_two(
+        (v - 0.75) + lost,
+        jnp.full_like(v, first),
+        jnp.full_like(v, _SCALED_TAIL[0] - first),
+        [jnp.full_like(v, number) for number in _SCALED_TAIL[1:]],
+    )
+    tail = v * total
+    return tail, (v * rest + lost * total) - fused_add(-v * total, tail)
 
 
 def _log_ndtr_of_single(x: Value) -> Value:
     """Return log ndtr(x) of float32: (n,) -> (n,).
 
     With t(x) = exp(x**2 / 2) ndtr(-x) it is log t(-x) - x**2 / 2 for negative x, and else
-    log(1 - t(x) exp(-x**2 / 2)), where x**2 has two parts, of which one is exact.
+    log(1 - t(x) exp(-x**2 / 2)). The argument of the logarithm and x**2 have two parts each.
     """
-    size = jnp.abs(x)
-    near = jnp.minimum(size, 1e6)
-    below = 4 + near
-    tail = 4 / below * horner((2 - near / 2) / below, _SCALED_TAIL)
-    low = jnp.minimum(size, 20.0)
-    split = low * 4097.0
-    high = split - (split - low)
-    rest = (high - low) * (low + high) / 2
-    part = jnp.exp(high * high / -2) * horner(rest, (1.0, 1.0, 0.5, 1 / 6))
+    size = jnp.minimum(jnp.abs(x), 1e5)
+    tail, rest = _scaled_tail(size)
+    square = size * size
+    half_lost = fused_add(-size * size, square) / -2
+    density = jnp.exp(square / -2)
+    share = fused_add(tail * density, density * (rest - tail * half_lost))
     is_low = x < 0
-    share = jnp.where(
+    argument = jnp.where(
         is_low,
-        tail - 1,
-        -tail * part,
+        tail,
+        1 - share,
     )
-    square = jnp.where(
+    lost = jnp.where(
         is_low,
-        x * x / 2,
-        0.0,
+        rest,
+        (1 - argument) - share,
     )
-    return jnp.log1p(share) - square
+    part = lost / argument
+    value = jnp.log(argument)
+    return jnp.where(
+        is_low,
+        (value - x * x / 2) + (part - half_lost),
+        value + part,
+    )
 
 
 def _log_ndtr_slope(t: Value, out: Value, x: Value) -> Value:

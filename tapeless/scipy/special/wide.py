@@ -20,9 +20,10 @@ from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray, promote_args_inexact, promote_dtypes_complex
 from tapeless.prims.common import COMPLEX, FLOAT, Avals, Elementwise, shape_of, stretch
 from tapeless.prims.convert import convert
+from tapeless.prims.fused import fused_add
 from tapeless.prims.structural import broadcast_shapes
 
-__all__ = ["WideFunction", "array_of_sequence", "horner", "wide_function"]
+__all__ = ["WideFunction", "array_of_sequence", "horner", "polynomial_in_two", "wide_function"]
 
 
 class WideFunction(Elementwise):
@@ -114,3 +115,18 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
     for coefficient in coefficients[-2::-1]:
         total = total * x + coefficient
     return total
+
+
+def polynomial_in_two(
+    x: Value, first: Value, first_rest: Value, others: Sequence[Value]
+) -> tuple[Value, Value]:
+    """Return first + others[0] x + others[1] x**2 + ..., and what the last sum lost, of arrays.
+
+    first_rest: what `first` lacks of the first number. A product that is used twice may be stored,
+    and thereby rounded; so the second one is another, of the negative x.
+    """
+    total = others[-1]
+    for number in others[-2::-1]:
+        total = fused_add(total * x, number)
+    value = fused_add(total * x, first)
+    return value, first_rest - fused_add(total * -x, value - first)
