@@ -8,12 +8,13 @@ What is compared: the variables that the function's code reads, attributes that 
 (`config.scale`, `self.scale` of a method), and those of the Python functions that it finds in them,
 library functions of this package left out.  Attributes are looked up in objects and classes as they
 are stored: no property runs, and those of modules are left out.  Numbers, strings and the like
-change when they are unequal; arrays, when their elements are; lists, dicts and sets, when
+change when they are unequal; arrays, when their elements are; lists, deques, dicts and sets, when
 an element has changed, which may be a container as well; anything else, when it is another object.
 """
 
 from __future__ import annotations
 
+import collections
 import dis
 import inspect
 import types
@@ -29,8 +30,9 @@ from tapeless.util.records import record
 
 __all__ = ["Snapshot", "snapshot"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
-_CONTAINERS = (list, tuple, set, frozenset)
+_PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.generic)
+_ORDERED = (list, tuple, collections.deque)
+_CONTAINERS = (*_ORDERED, set, frozenset)
 _DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _LONGEST = 80  # characters of a value in a message
 _MISSING = object()
@@ -244,7 +246,7 @@ def _mark(value: Any, depth: int = 0) -> Any:
         items = ((_mark(k, depth + 1), _mark(v, depth + 1)) for k, v in value.items())
         return (type(value), *items)
     marks = [_mark(item, depth + 1) for item in value]
-    if not isinstance(value, (list, tuple)):
+    if not isinstance(value, _ORDERED):
         marks.sort(key=repr)
     return (type(value), *marks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import types
 from collections.abc import Callable
@@ -281,4 +282,18 @@ def test_objects_that_cannot_be_printed_or_asked() -> None:
         assert f(1.0) == f(1.0) == 1.0
         names["odd"] = Odd()
         with pytest.raises(Stale, match=r"'odd', .* it was <tests\..* and is <tests\..* now"):
+            f(1.0)
+
+
+def test_deques_and_bytes_that_change() -> None:
+    names = {"queue": collections.deque([1.0, 2.0]), "raw": bytearray(b"ab")}
+    f = jax.jit(eval("lambda x: x * queue[0] + raw[0]", names))
+    with jax.checks(stale=True):
+        assert f(1.0) == f(1.0) == 98.0
+        names["queue"].rotate()
+        with pytest.raises(Stale, match="'queue'"):
+            f(1.0)
+        names["queue"].rotate()
+        names["raw"][0] = 7
+        with pytest.raises(Stale, match="'raw'"):
             f(1.0)
