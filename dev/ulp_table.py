@@ -44,7 +44,7 @@ FOOTER = """
   accurate: 5 ulp up to |x| = 0.9; up to 0.9999, 65 ulp in float32 and 84 in float64. Nearer to 1,
   digits of 1 - x**2 are lost. Results in float32 are JAX's on a CPU, bit for bit.
 - `ndtri`, `erfcinv` and `log_ndtr` of float32 are within 2.1, 2.4 and 4 ulp at all exponents, over
-  some million arguments that were compared with SciPy in float64; in float64 within 1e-13, relatively.
+  some million arguments compared with SciPy in float64; in float64 within 1e-13, relatively.
 - `sqrt`, `+`, `-`, `*`, `/`, `nextafter` are exact or correctly rounded.
 - float16, bfloat16 and narrower formats compute in float32 and round the result once; `tanh`,
   `erf`, `erfc` and `logistic` by shorter recipes, within 0.54 ulp for all arguments.
