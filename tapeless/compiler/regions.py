@@ -16,6 +16,7 @@ the regions opened in it later, will still write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from tapeless.kernel.ir import Buffer, Index
 
 __all__ = ["Code", "Counter", "Function", "Module", "Region", "Value"]
 
+_LINE = 64  # bytes of a line of the cache, and of the widest vector register
 _INLINE_USES = 3
 
 
@@ -80,12 +82,18 @@ class Module:
         return "\n".join(lines)
 
 
+def _lines_of(kind: str) -> int:
+    """Return how many lines of the cache have room for a value; no lane has more than 8 bytes."""
+    found = re.match(r"<(\d+) x", kind)
+    return -(-int(found[1]) * 8 // _LINE) if found else 1
+
+
 class Function:
     """What is counted and collected per LLVM function: names, stack slots, captured values.
 
     A task (the body of a parallel loop) is a function of its own that uses values of the function
-    around it. Each such value is captured: the caller stores it in a context, 64 bytes apart,
-    and the task's first block loads it.
+    around it. Each such value is captured: the caller stores it in a context, each in lines of the
+    cache of its own, and the task's first block loads it.
     """
 
     def __init__(self, module: Module, outer: Function | None = None) -> None:
@@ -94,7 +102,8 @@ class Function:
         self.outer = outer
         self.slots: list[str] = []
         self.prologue: list[str] = []
-        self.captured: dict[str, tuple[str, str]] = {}
+        self.captured: dict[str, tuple[str, str, int]] = {}  # name, type, place
+        self.context_size = 0
         self.budget: str | None = None
         self._n_names = 0
 
@@ -106,10 +115,11 @@ class Function:
         if known is not None:
             return known[0]
         place, name = self.name(), self.name()
-        offset = 64 * len(self.captured)
+        offset = self.context_size
         self.prologue.append(f"  {place} = getelementptr i8, ptr %context, i64 {offset}")
-        self.prologue.append(f"  {name} = load {kind}, ptr {place}, align 64")
-        self.captured[text] = (name, kind)
+        self.prologue.append(f"  {name} = load {kind}, ptr {place}, align {_LINE}")
+        self.captured[text] = (name, kind, offset)
+        self.context_size += _lines_of(kind) * _LINE
         return name
 
     def name(self) -> str:

@@ -84,9 +84,9 @@ def close_task(region: Region, root: Region, n_chunks: int) -> None:
     lines = ("entry:", *task.slots, *task.prologue, *root.code.lines)
     signature = f"i32 @{name}(ptr %context, i64 %chunk, ptr %stop)"
     module.functions[name] = (signature, "\n".join(lines))
-    context = region.function.slot(f"[{64 * max(1, len(task.captured))} x i8]")
-    for number, (text, (_, kind)) in enumerate(task.captured.items()):
-        place = region.emit(f"getelementptr i8, ptr {context}, i64 {64 * number}")
+    context = region.function.slot(f"[{max(1, task.context_size)} x i8]")
+    for text, (_, kind, offset) in task.captured.items():
+        place = region.emit(f"getelementptr i8, ptr {context}, i64 {offset}")
         region.do(f"store {kind} {text}, ptr {place}, align 64")
     region.declare("tapeless_parallel", "i32 (ptr, ptr, i64)")
     call = f"call i32 @tapeless_parallel(ptr @{name}, ptr {context}, i64 {n_chunks})"

@@ -100,3 +100,41 @@ def test_steps_over_cached_arrays_are_shared_only_if_they_are_much_work() -> Non
     assert "@tapeless_parallel" not in steps(little, 300)
     assert "@tapeless_parallel" in steps(much, 300)
     assert "@tapeless_parallel" in steps(little, 1000)
+
+
+def test_a_wide_vector_that_a_task_captures_has_room() -> None:
+    """The step's number, in 32 lanes, lies beside addresses in the context of a shared loop."""
+    n_rows, size = 2000, 16
+    rng = np.random.default_rng(0)
+    wants = (rng.random(n_rows) < 0.01).astype(np.int32)
+    x = rng.integers(-50, 50, (n_rows, size)).astype(np.int32)
+    steps = rng.integers(0, size, n_rows).astype(np.int32)
+
+    def row(wants: jax.Array, x: jax.Array, steps: jax.Array) -> jax.Array:
+        """Roll a row some steps, if it wants that."""
+        turn = [lambda y: jnp.roll(y, 2)] * 2
+
+        def step(state: tuple) -> tuple:
+            """Roll once."""
+            return state[0] + 1, jax.lax.switch(steps % 2, turn, state[1])
+
+        def rolled(x: jax.Array) -> jax.Array:
+            """Roll on."""
+            return jax.lax.while_loop(lambda state: state[0] < steps, step, (wants * 0, x))[1]
+
+        return jax.lax.cond(wants > 0, rolled, lambda x: x, x)
+
+    @jax.jit
+    def program(wants: jax.Array, x: jax.Array, steps: jax.Array) -> jax.Array:
+        """Take one step with all rows."""
+
+        def all_rows(x: jax.Array, i: jax.Array) -> tuple:
+            """Map the row."""
+            return jax.vmap(row)((wants + i * (wants > 0)) % 4, x, (steps + i) % size), None
+
+        return jax.lax.scan(all_rows, x, jnp.arange(1, dtype=jnp.int32))[0]
+
+    expected = x.copy()
+    for i in np.flatnonzero(wants):
+        expected[i] = np.roll(x[i], 2 * steps[i])
+    np.testing.assert_array_equal(program(wants, x, steps), expected)
