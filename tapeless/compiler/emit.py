@@ -28,11 +28,11 @@ from tapeless.compiler.interrupts import (
     raise_in_python,
     spend,
 )
-from tapeless.compiler.lanes import add, interleaving, minimum
+from tapeless.compiler.lanes import add, interleaving, minimum, tail_mask
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
 from tapeless.compiler.program import Program, Slices
 from tapeless.compiler.recipes import call_recipe
-from tapeless.compiler.reductions import emit_reduce, tail_mask
+from tapeless.compiler.reductions import emit_reduce
 from tapeless.compiler.regions import Code, Counter, Function, Module, Region, Value
 from tapeless.compiler.sections import sections_of
 from tapeless.compiler.slices import chunk_length, private_buffers

@@ -30,6 +30,7 @@ __all__ = [
     "scatter",
     "splat_value",
     "store_lanes",
+    "tail_mask",
 ]
 
 
@@ -158,6 +159,11 @@ def interleave(region: Region, texts: list[str], element: str, lanes: int) -> st
     )
 
 
+def tail_mask(wanted: int, lanes: int) -> str:
+    """Spell the mask of the first `wanted` lanes."""
+    return f"<{', '.join(f'i1 {str(lane < wanted).lower()}' for lane in range(lanes))}>"
+
+
 def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str | None) -> str:
     """Load consecutive elements; lanes that are masked off are 0."""
     kind = typed(form.memory, lanes)
@@ -174,10 +180,18 @@ def load_lanes(region: Region, pointer: str, form: Format, lanes: int, mask: str
 def store_lanes(
     region: Region, raw: str, pointer: str, form: Format, lanes: int, mask: str | None
 ) -> None:
-    """Store consecutive elements."""
+    """Store consecutive elements.
+
+    One element is stored as a number: LLVM 20 writes 8 bytes where it narrows 64-bit integers to a
+    single 32-bit one under a mask.
+    """
     kind = typed(form.memory, lanes)
     if mask is None:
         region.do(f"store {kind} {raw}, ptr {pointer}, align {form.size}")
+        return
+    if mask == tail_mask(1, lanes):
+        number = region.emit(f"extractelement {kind} {raw}, i64 0")
+        region.do(f"store {form.memory} {number}, ptr {pointer}, align {form.size}")
         return
     name = f"llvm.masked.store.v{lanes}{memory_suffix(form)}.p0"
     region.declare(name, f"void ({kind}, ptr, i32, <{lanes} x i1>)")

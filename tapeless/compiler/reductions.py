@@ -21,7 +21,7 @@ import numpy as np
 
 from tapeless.compiler.formats import constant, format_of, typed
 from tapeless.compiler.interrupts import emit_poll
-from tapeless.compiler.lanes import add, displace, multiply
+from tapeless.compiler.lanes import add, displace, multiply, tail_mask
 from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.ordered import from_ordered, ordered_format, to_ordered
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
@@ -31,7 +31,7 @@ from tapeless.compiler.tasks import close_task, open_task
 from tapeless.compiler.values import Values
 from tapeless.kernel.ir import Affine, Buffer, Load, Op, Reduce, Scalar
 
-__all__ = ["emit_reduce", "tail_mask"]
+__all__ = ["emit_reduce"]
 
 _RUN = 16
 _STRETCH = 256  # steps between polls; chunks are made of so many
@@ -65,11 +65,6 @@ def emit_reduce(
         if reduce.extent > 3 and prefers_lanes(inner, (), reduce.var, reduce.extent, width):
             return _across(values, region, reduce, width)
     return _stepwise(values, region, reduce, lanes)
-
-
-def tail_mask(wanted: int, lanes: int) -> str:
-    """Spell the mask of the first `wanted` lanes."""
-    return f"<{', '.join(f'i1 {str(lane < wanted).lower()}' for lane in range(lanes))}>"
 
 
 class _Fold:

@@ -38,6 +38,7 @@ from tapeless.compiler.lanes import (
     scatter,
     splat_value,
     store_lanes,
+    tail_mask,
 )
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
 from tapeless.compiler.regions import Region, Value
@@ -522,6 +523,8 @@ class Values:
             self._store_if_any(region, mask, store)
             return
         value = self.lanes(region, store.value, lanes)
+        if stride == -1 and mask == tail_mask(1, lanes):
+            stride = 1  # one element: there is no order
         unit = stride in (1, -1)
         if unit:
             place = self.address(region, store.buffer, store.index, 0 if stride == 1 else 1 - lanes)
