@@ -140,9 +140,11 @@ class _Forward(RewriteTrace):
     def __init__(self, jaxpr: Jaxpr, nonzero: Mask) -> None:
         """Add the tangents that may be non-zero to the inputs."""
         super().__init__(jaxpr)
-        self.tangents: dict[Atom, Atom] = {
-            var: self.builder.new_input(var.aval.tangent()) for var in select(jaxpr.invars, nonzero)
-        }
+        self.tangents: dict[Atom, Atom] = {}
+        for var in select(jaxpr.invars, nonzero):
+            tangent = self.builder.new_input(var.aval.tangent())
+            if not is_float0(tangent.aval):
+                self.tangents[var] = tangent
 
     def add(self, eqn: Eqn, walk: Walk) -> None:
         """Write an equation, and those of its tangents."""

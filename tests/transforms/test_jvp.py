@@ -9,6 +9,7 @@ from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.aval import shaped
 from tapeless.core.linear import Zero
+from tapeless.extend.core import Primitive
 from tapeless.transforms.jvp import JVPTracer, jvp_flat, jvp_jaxpr
 from tapeless.transforms.stage import stage_flat
 
@@ -58,3 +59,14 @@ def test_nested_forward_mode_gives_higher_derivatives():
     derivative = lambda f: lambda x: jax.jvp(f, (x,), (jnp.ones_like(x),))[1]  # noqa: E731
     third = derivative(derivative(derivative(jnp.sin)))
     np.testing.assert_allclose(-np.cos(0.5), third(jnp.float32(0.5)), rtol=1e-6)
+
+
+def test_tangents_without_numbers_are_zeros() -> None:
+    """The rule of an operation on integers is not asked, also where their float0s are passed on."""
+    bare = Primitive("bare")
+    bare.def_impl(lambda x: x)
+    bare.def_abstract_eval(lambda x: x)
+    jaxpr = jax.make_jaxpr(lambda n, x: (bare.bind(n), 2 * x))(1, 1.0).jaxpr
+    forward, nonzero = jvp_jaxpr(jaxpr, (True, True), (False, False))
+    assert nonzero == (False, True)
+    assert [eqn.primitive.name for eqn in forward.eqns] == ["bare", "mul", "mul"]
