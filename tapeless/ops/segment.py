@@ -7,7 +7,6 @@ Each is a scatter into an array of the operation's neutral element.  Ids out of 
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -76,12 +75,21 @@ def _segment(
         return start
     if bucket_size is None:
         return _scatter_rows(reduction.scatter, start, ids, data, **how)
-    parts = []
-    for i in range(0, id_aval.shape[0], bucket_size):
-        stop = min(i + bucket_size, id_aval.shape[0])
-        bucket = (lax.slice_in_dim(x, i, stop) for x in (ids, data))
-        parts.append(_scatter_rows(reduction.scatter, start, *bucket, **how))
-    return functools.reduce(reduction.combine, parts, start)
+    size = min(bucket_size, id_aval.shape[0])
+    n_whole = id_aval.shape[0] // size
+
+    def add_bucket(total: Value, bucket: tuple[Value, Value]) -> tuple[Value, None]:
+        """Combine what there is with the segments of one bucket."""
+        part = _scatter_rows(reduction.scatter, start, *bucket, **how)
+        return reduction.combine(total, part), None
+
+    whole = [lax.slice_in_dim(x, 0, n_whole * size) for x in (ids, data)]
+    buckets = [lax.reshape(x, (n_whole, size, *typeof(x).shape[1:])) for x in whole]
+    total, _ = lax.scan(add_bucket, start, tuple(buckets))
+    if n_whole * size == id_aval.shape[0]:
+        return total
+    rest_of = [lax.slice_in_dim(x, n_whole * size, id_aval.shape[0]) for x in (ids, data)]
+    return add_bucket(total, (rest_of[0], rest_of[1]))[0]
 
 
 def _check_ids(ids: Value, n: int) -> None:

@@ -116,3 +116,15 @@ def test_keys_are_no_numbers() -> None:
     keys = jax.random.split(jax.random.key(0), 3)
     with pytest.raises(TypeError, match="Cannot interpret 'key<fry>' as a data type of numbers"):
         ops.segment_sum(keys, np.array([0, 1, 1]), 2)
+
+
+def test_programs_do_not_grow_with_the_number_of_buckets() -> None:
+    """Each bucket is a step of a loop; the last may be smaller."""
+
+    def size(n: int) -> int:
+        """Return the number of equations for n rows in buckets of 3."""
+        ids, rows = np.zeros(n, np.int32), np.ones((n, 2), np.float32)
+        program = jax.make_jaxpr(lambda x, ids: ops.segment_sum(x, ids, 4, bucket_size=3))
+        return len(program(rows, ids).jaxpr.eqns)
+
+    assert size(3001) == size(10)
