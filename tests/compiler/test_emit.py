@@ -147,7 +147,7 @@ def test_rows_in_place_end_without_a_masked_store(length: int, in_place: bool) -
     body = Loop(j, length, (work.put(y, (i, j), work.mul(read, work.get(x, i, j))),))
     work.body.append(Loop(i, 50, (body,), independent=False))
     has_mask = "masked.store" in work.emit(named_target("x86-64-v3")).text
-    assert has_mask == (not in_place and length % 8 != 0)
+    assert has_mask == (not in_place and length % 8 > 1)  # one element is a number
     expected = source * (F32.type(2) if in_place else source)
     np.testing.assert_array_equal(work.run()[0], expected)
 
