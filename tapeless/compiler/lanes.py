@@ -182,7 +182,7 @@ def store_lanes(
 ) -> None:
     """Store consecutive elements.
 
-    One element is stored as a number: LLVM 20 writes 8 bytes where it narrows 64-bit integers to a
+    One element is stored as a number: LLVM 22 writes 8 bytes where it narrows 64-bit integers to a
     single 32-bit one under a mask.
     """
     kind = typed(form.memory, lanes)
