@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tapeless.compiler.engine import compile_program
 from tapeless.compiler.lower import lower_jaxpr
@@ -175,3 +177,17 @@ def nests(program: Program) -> list[tuple[tuple[int, ...], int]]:
         extents = tuple(s.extent for s in inner if isinstance(s, Loop))
         found.append((extents, sum(isinstance(s, Store) for s in inner)))
     return found
+
+
+def noted_arguments(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
+    """Return the list that gets the second argument of each call of a module's function."""
+    noted: list[Any] = []
+    function = getattr(module, name)
+
+    def noting(nodes: Any, argument: Any) -> Any:
+        """Note it, and call the function."""
+        noted.append(argument)
+        return function(nodes, argument)
+
+    monkeypatch.setattr(module, name, noting)
+    return noted

@@ -11,6 +11,7 @@ from tapeless import lax
 from tapeless.compiler import levels
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.plan import Costs
+from tests.compiler.programs import noted_arguments
 
 LONG = 300_001
 
@@ -18,15 +19,7 @@ LONG = 300_001
 @pytest.fixture
 def made(monkeypatch):
     """The list that gets the layout of each loop over blocks."""
-    layouts = []
-    write = levels.write_blocks
-
-    def noted(nodes, layout):
-        layouts.append(layout)
-        return write(nodes, layout)
-
-    monkeypatch.setattr(levels, "write_blocks", noted)
-    return layouts
+    return noted_arguments(monkeypatch, levels, "write_blocks")
 
 
 @pytest.fixture

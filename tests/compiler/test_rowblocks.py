@@ -14,7 +14,7 @@ from tapeless.compiler import rowblocks
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.plan import Costs
 from tapeless.kernel.ir import If, Loop, Statement
-from tests.compiler.programs import statements
+from tests.compiler.programs import noted_arguments, statements
 
 RNG = np.random.default_rng(0)
 
@@ -22,16 +22,8 @@ RNG = np.random.default_rng(0)
 @pytest.fixture
 def made(monkeypatch):
     """The list that gets each group of nests; short ones are worth it, too."""
-    groups = []
-    write = rowblocks._in_blocks
-
-    def noted(nodes, group):
-        groups.append(group)
-        return write(nodes, group)
-
-    monkeypatch.setattr(rowblocks, "_in_blocks", noted)
     monkeypatch.setattr(rowblocks, "LEAST_WORK", 1)
-    return groups
+    return noted_arguments(monkeypatch, rowblocks, "_in_blocks")
 
 
 def branchy(limit: float, wanted: Callable = jax.nn.softmax) -> Callable:
