@@ -100,7 +100,10 @@ def _pack(x: Value, mask: Value) -> tuple[Value, Value]:
 
 
 def entries_of(index: Any, shape: Shape) -> list[Any]:
-    """Return an entry for each axis and each new axis; boolean arrays as integer arrays."""
+    """Return an entry for each axis and each new axis; boolean arrays as integer arrays.
+
+    An ellipsis that stands for no axis is left among arrays, which it keeps apart.
+    """
     if isinstance(index, str):
         raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
     if isinstance(index, list):
@@ -121,10 +124,12 @@ def entries_of(index: Any, shape: Shape) -> list[Any]:
     missing = [_FULL] * (len(shape) - n_axes)
     places = [number for number, entry in enumerate(entries) if entry is Ellipsis]
     if places:
-        entries[places[0] : places[0] + 1] = missing
+        entries[places[0] : places[0] + 1] = missing or [Ellipsis]
     else:
         entries += missing
     entries = _without_masks(entries, shape)
+    if not _has_arrays(entries):
+        entries = [entry for entry in entries if entry is not Ellipsis]
     _refuse_empty_axes(entries, shape)
     return entries
 
@@ -151,7 +156,7 @@ def _is_compound(item: Any) -> bool:
 
 def _entry(entry: Any) -> Any:
     """Return one entry of an index, checked: arrays as values, sequences as NumPy arrays."""
-    if entry is None or entry is Ellipsis or isinstance(entry, slice):
+    if _is_between_axes(entry) or isinstance(entry, slice):
         return entry
     if isinstance(entry, str):
         raise TypeError(f"JAX does not support string indexing; got idx={entry!r}")
@@ -179,15 +184,14 @@ def _is_mask(entry: Any) -> bool:
     """Tell whether an entry is a boolean array."""
     return (
         not isinstance(entry, (int, slice))
-        and entry is not None
-        and entry is not Ellipsis
+        and not _is_between_axes(entry)
         and (dtype_of(entry) == np.bool_)
     )
 
 
 def _axes_taken(entry: Any) -> int:
     """Return how many axes of the array an entry is about."""
-    if entry is None or entry is Ellipsis:
+    if _is_between_axes(entry):
         return 0
     return typeof(entry).ndim if _is_mask(entry) else 1
 
@@ -199,7 +203,7 @@ def _without_masks(entries: list[Any], shape: Shape) -> list[Any]:
     for position, entry in enumerate(entries):
         if not _is_mask(entry):
             out.append(entry)
-            axis += entry is not None
+            axis += not _is_between_axes(entry)
             continue
         known = _known_mask(entry)
         extents = shape[axis : axis + known.ndim]
@@ -238,9 +242,14 @@ def _known_mask(mask: Any) -> np.ndarray:
     return np.asarray(mask)
 
 
+def _is_between_axes(entry: Any) -> bool:
+    """Tell whether an entry is about no axis: a new axis or an ellipsis."""
+    return entry is None or entry is Ellipsis
+
+
 def _is_static(entry: Any) -> bool:
-    """Tell whether an entry is an integer, a slice or None."""
-    return entry is None or isinstance(entry, (int, slice))
+    """Tell whether an entry is no array: an integer, a slice, a new axis or an ellipsis."""
+    return _is_between_axes(entry) or isinstance(entry, (int, slice))
 
 
 # Reading
@@ -315,7 +324,7 @@ def _known_fill(fill_value: Any) -> Any:
 
 def _is_scalar(entry: Any) -> bool:
     """Tell whether an entry is an integer, traced or not."""
-    if entry is None or isinstance(entry, (slice, _NewAxisMask)):
+    if _is_between_axes(entry) or isinstance(entry, (slice, _NewAxisMask)):
         return False
     return isinstance(entry, int) or typeof(entry).ndim == 0
 
@@ -414,7 +423,7 @@ def insert_mask_axes(x: Value, entries: Sequence[Any]) -> tuple[Value, list[Any]
             out.append(np.zeros(1 if entry.value else 0, _INDEX_DTYPE))
         else:
             out.append(entry)
-        axis += entry is not None
+        axis += not _is_between_axes(entry)
     return (lax.expand_dims(x, places) if places else x), out
 
 
@@ -468,6 +477,8 @@ class _Walk:
                 self.new.append(self.total)
                 self.total += 1
                 continue
+            if entry is Ellipsis:
+                continue
             if position in self.joined:
                 if self.arrays_at is None:
                     self._place_arrays()
@@ -489,7 +500,7 @@ class _Walk:
                 wrapped[position] = self._wrapped(entry, self.shape[axis])
             elif _is_scalar(entry):
                 self.arrays[position] = self._wrapped(entry, self.shape[axis])
-            axis += entry is not None
+            axis += not _is_between_axes(entry)
         shapes = [typeof(each).shape for each in wrapped.values()]
         self.shape_of_arrays = lax.broadcast_shapes(*shapes) if shapes else ()
         for position, entry in wrapped.items():

@@ -28,6 +28,9 @@ INDICES = [
     ),
     *(_ROWS, (_ROWS, 0), _CELLS, (_CELLS, 1), (0, _CELLS[0]), _S[:, None, _CELLS[0]], X > 0),
     *(np.array([], int), True, False, (_ROWS, _I), _S[..., _I, 1]),
+    # An ellipsis keeps arrays apart even where it stands for no axis.
+    *(_S[:, _I, ..., 0], _S[:, 0, ..., _I], _S[:, _I, ..., _I], _S[0, ..., _CELLS[0], :]),
+    *(_S[:, _J, None, ..., 1], _S[:, 0, _I, ...], _S[:, True, ..., 0, 1], _S[0, ..., 1, 2]),
 ]
 
 
