@@ -65,7 +65,8 @@ _SHORT_BODY = 8
 _BLOCK_TILES = 32
 _CACHED = 1 << 20  # bytes
 _WORK_PER_BYTE = 6
-_POLLED_COST = 1 << 14
+_POLLED_COST = 1 << 17  # instructions; of less, tens of microseconds, the loops around it take care
+_LONG_ITERATION = 1 << 7
 _STRETCH = 128  # iterations of a long loop between looks at what is left of the budget
 _POLLED_VECTOR_COST = 1 << 28
 
@@ -316,7 +317,7 @@ class _Emitter:
         cost = int(self._costs.block(loop.body))
         if self._costs.statement(loop) <= _POLLED_COST:
             self._iterations(region, loop, start, stop, stop).close(stop, 1)
-        elif cost * _STRETCH > _POLLED_COST:
+        elif cost > _LONG_ITERATION:
             counter = self._iterations(region, loop, start, stop, stop)
             emit_poll(counter.region, cost)
             counter.close(stop, 1)
@@ -446,7 +447,8 @@ class _Emitter:
         for copy in open_rows(self._values, columns.region, loop, tile, row, column):
             self.block(copy, inner.body)
         columns.close(end, size)
-        emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
+        if self._costs.statement(loop) > _POLLED_COST:
+            emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
         rows.close(stop, height)
         blocks.close(str(width), _BLOCK_TILES * size)
 
