@@ -9,7 +9,8 @@ Rows are addressed in groups of three, with one pointer for each: an address is 
 and a step, or twice the step, which x86 adds for nothing. Empty assembler keeps LLVM from finding
 out that the pointers are as far apart: it would add one step after the other, and each addition
 would wait for the one before. What the results will overwrite is asked for at the start, so that it
-has come when the sums are ready. They begin at zero, and are added to what is there at the end.
+has come when the sums are ready. They begin at zero; what is there is added to them at the end, if
+it is to be.
 
 Each term asks for some of what is likely to be next: y some terms ahead if it is packed, else
 beyond the last term, and the rows below those of x, if x is a matrix of as many columns as there
@@ -28,7 +29,7 @@ _LINE = 64  # bytes of a line of the cache
 _AHEAD = 16  # terms
 _ARGUMENTS = (
     "ptr %x, ptr %y, ptr noalias %out, "
-    "i64 %terms, i64 %row_step, i64 %term_step, i64 %y_step, i64 %out_step, i64 %adds"
+    "i64 %terms, i64 %row_step, i64 %term_step, i64 %y_step, i64 %out_step"
 )
 
 
@@ -85,11 +86,8 @@ class _Text:
         )
         self.add("br label %loop")
         self.loop()
-        self.add("%fresh = icmp eq i64 %adds, 0", "br i1 %fresh, label %write, label %increase")
-        for label, is_sum in (("write", False), ("increase", True)):
-            self.lines.append(f"{label}:")
-            self.results(label, is_sum)
-            self.add("ret void")
+        self.results()
+        self.add("ret void")
         self.lines.append("}")
         return "\n".join(self.lines) + "\n"
 
@@ -148,13 +146,13 @@ class _Text:
             factors = f"{self.vector} %all.{r}, {self.vector} %y.{v}, {self.vector} %s.{r}.{v}"
             self.add(f"%n.{r}.{v} = call {self.vector} {self.fma}({factors})")
 
-    def results(self, label: str, is_sum: bool) -> None:
+    def results(self) -> None:
         """Store the sums, or add them to what is there."""
         for r, v in self.places:
-            place, value = f"%{label}.{r}.{v}", f"%n.{r}.{v}"
+            place, value = f"%place.{r}.{v}", f"%n.{r}.{v}"
             offset = v * self.panel.lanes
             self.add(f"{place} = getelementptr {self.scalar}, ptr %out.{r}, i64 {offset}")
-            if is_sum:
+            if self.panel.adds:
                 old, value = f"%old.{r}.{v}", f"%sum.{r}.{v}"
                 self.add(f"{old} = load {self.vector}, ptr {place}, align {self.size}")
                 self.add(f"{value} = fadd {self.vector} {old}, %n.{r}.{v}")

@@ -6,9 +6,10 @@ The factor y is a *panel*: `width` columns of a matrix, of which what a term nee
 a copy that is laid out term by term, so is what the next one needs; y_step is the width. The
 `width` results of a row are whole vectors; a number of x is spread over one. Steps and the number
 of terms are arguments: one routine serves all shapes, and a factor x that is stored by columns as
-well as one that is stored by rows.
+well as one that is stored by rows. What adds to what is there is a routine of its own, which few
+programs need.
 
-    panels:dtype:rows:lanes:vectors(x, y, out, terms, row_step, term_step, y_step, out_step, adds)
+    panels:dtype:rows:lanes:vectors:adds(x, y, out, terms, row_step, term_step, y_step, out_step)
 
 `strips.py` has the routines for convolutions, whose sizes and steps are in their text.
 """
@@ -26,12 +27,13 @@ PANELS = "panels:"
 
 @record
 class Panel:
-    """The sizes of the block that a routine computes."""
+    """The sizes of the block that a routine computes; `adds`: it adds to what is there."""
 
     dtype: np.dtype
     rows: int
     lanes: int
     vectors: int
+    adds: bool = False
 
     @property
     def width(self) -> int:
@@ -41,10 +43,12 @@ class Panel:
     @property
     def symbol(self) -> str:
         """The name of the routine."""
-        return f"{PANELS}{self.dtype.name}:{self.rows}:{self.lanes}:{self.vectors}"
+        sizes = (self.rows, self.lanes, self.vectors, int(self.adds))
+        return ":".join((f"{PANELS}{self.dtype.name}", *map(str, sizes)))
 
 
 def panel_of(symbol: str) -> Panel:
     """Return the panel that a symbol names."""
     _, name, *sizes = symbol.split(":")
-    return Panel(np.dtype(name), *map(int, sizes))
+    rows, lanes, vectors, adds = map(int, sizes)
+    return Panel(np.dtype(name), rows, lanes, vectors, bool(adds))

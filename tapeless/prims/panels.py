@@ -13,9 +13,10 @@ where it lies, by rows or by columns. A routine computes a *strip*, some rows of
 
 Sums of a pass are added to those before; what is added to what depends on the sizes alone. Columns
 that fill no panel are a narrower panel, padded with zeros if need be; its results go to an *edge*
-of their own, of which the columns that exist are copied. Rows that fill no strip are one of fewer.
-A block of rows that lie by columns, or whose lines would have one place in the first cache, is
-copied first.
+of their own, of which the columns that exist are copied. Rows that fill no strip are in one that
+overlaps the one before, since each height is a routine to be compiled; where passes are added up,
+it has those rows alone. A block of rows that lie by columns, or whose lines would have one place in
+the first cache, is copied first.
 
 There are three ways to the panels. Many rows share a factor that is packed as a whole. Of batches,
 and for fewer rows, a block of columns is packed and used by one thread, *apart* from others, and
@@ -61,7 +62,6 @@ LONGEST_PASS = 2048  # terms
 FLIPPED_PASS = 128  # over a factor that lies by columns, whose lines are used again
 NARROW_BYTES = 1024  # of a column that is no longer, and needs no shorter passes
 FEWEST_IN_STRIP = 8  # if there are as many
-FEWEST_SUMS = 4  # rows that take as long as fewer, since sums wait for each other
 FEWEST_STRIPS = 4  # of a block, whose panel is used again
 MOST_STRIPS = 8
 FEWEST = 8  # rows, columns
@@ -274,10 +274,9 @@ def _passes(k: int, most: int) -> list[tuple[int, int]]:
 def _cost(n: int, height: int) -> float:
     """Return what strips of a height cost that have n rows, in rows.
 
-    A strip costs as many rows, a few at least, and the loads of a panel, about half a row's work.
+    A strip costs as many rows, and the loads of a panel, about half a row's work.
     """
-    whole, rest = divmod(n, height)
-    return whole * (height + 0.5) + (max(rest, FEWEST_SUMS) + 0.5 if rest else 0)
+    return -(-n // height) * (height + 0.5)
 
 
 def _height(n: int, most: int) -> int:
@@ -610,7 +609,10 @@ class _Product:
                     self.strip(batch, left, (row, height), (part, panel), terms)
 
                 b.nest((strips,), strip)
-                if rest:
+                if rest and terms == (0, self.k):
+                    row = b.iadd(first, n - height)
+                    self.strip(batch, left, (row, height), (part, panel), terms)
+                elif rest:
                     row = b.iadd(first, strips * height)
                     self.strip(batch, left, (row, rest), (part, panel), terms)
 
@@ -644,8 +646,7 @@ class _Product:
             left.term,
             right.line,
             width,
-            int(adds),
         )
-        symbol = Panel(self.dtype, height, group.lanes, group.vectors).symbol
+        symbol = Panel(self.dtype, height, group.lanes, group.vectors, adds).symbol
         reads = (left.memory, right.memory, out) if adds else (left.memory, right.memory)
         b.call(symbol, args, reads=reads, writes=(out,))

@@ -20,7 +20,7 @@ TERMS = 9
 def routine(panel: Panel) -> tuple:
     """Return the linked code of a panel, and its routine."""
     code = link(generate_object(panel_text(panel.symbol), host_target()), panel.symbol, (), {})
-    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 6]
+    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 5]
     return code, ctypes.CFUNCTYPE(None, *kinds)(code.address(panel.symbol))
 
 
@@ -29,8 +29,8 @@ def routine(panel: Panel) -> tuple:
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("y_step", [8, 13])
 def test_a_panel_adds_up_products(dtype, rows, by_columns, y_step):
-    panel = Panel(np.dtype(dtype), rows, 4, 2)
-    code, call = routine(panel)
+    code, call = routine(Panel(np.dtype(dtype), rows, 4, 2))
+    code_that_adds, add = routine(Panel(np.dtype(dtype), rows, 4, 2, adds=True))
     draw = np.random.default_rng(0)
     x = draw.normal(size=(rows, TERMS)).astype(dtype)
     lines = draw.normal(size=(TERMS, y_step)).astype(dtype)
@@ -39,12 +39,12 @@ def test_a_panel_adds_up_products(dtype, rows, by_columns, y_step):
     stored = np.ascontiguousarray(x.T if by_columns else x)
     steps = (1, rows) if by_columns else (TERMS, 1)
     addresses = (stored.ctypes.data, lines.ctypes.data, out.ctypes.data)
-    call(*addresses, TERMS, *steps, y_step, 11, 0)
+    call(*addresses, TERMS, *steps, y_step, 11)
     np.testing.assert_allclose(out[:, :8], x @ y, rtol=1e-5, atol=1e-5)
-    call(*addresses, TERMS, *steps, y_step, 11, 1)
+    add(*addresses, TERMS, *steps, y_step, 11)
     np.testing.assert_allclose(out[:, :8], 2 * (x @ y), rtol=1e-5, atol=1e-5)
     assert (out[:, 8:] == 7).all()
-    assert code.size
+    assert code.size and code_that_adds.size
 
 
 def test_sums_and_addresses_stay_in_registers():
@@ -61,6 +61,6 @@ def test_sums_and_addresses_stay_in_registers():
 
 def test_symbols_say_sizes():
     panel = Panel(np.dtype(np.float64), 6, 8, 2)
-    assert panel.symbol == "panels:float64:6:8:2"
+    assert panel.symbol == "panels:float64:6:8:2:0"
     assert panel_of(panel.symbol) == panel
     assert panel.width == 16
