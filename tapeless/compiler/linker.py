@@ -34,9 +34,10 @@ import llvmlite.binding as llvm
 from tapeless.compiler.interrupts import poll_text
 from tapeless.compiler.libraries import calm_blas, routine_address
 from tapeless.compiler.objects import object_key, objects
-from tapeless.compiler.ondemand import door_text
+from tapeless.compiler.ondemand import LLVM_LOCK, door_text
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text
+from tapeless.util.cache import renew_locks
 from tapeless.util.processors import thread_count
 from tapeless.util.records import record
 
@@ -53,7 +54,6 @@ __all__ = [
     "runtime",
 ]
 
-LLVM_LOCK = threading.RLock()
 _serial = itertools.count()
 _machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
 _shared: list[Runtime] = []
@@ -288,4 +288,5 @@ def _after_fork() -> None:
     shared = _shared[0]
     shared.reset()
     shared.set_main(threading.get_ident())
+    renew_locks()
     LLVM_LOCK.release()

@@ -110,7 +110,8 @@ class ObjectCache:
         """Return the object stored under `key`, or None."""
         found = self._memory.get(key)
         if found is not None:
-            self._memory.move_to_end(key)
+            with contextlib.suppress(KeyError):  # another thread made room
+                self._memory.move_to_end(key)
             return found
         if self._directory is None:
             return None

@@ -8,7 +8,8 @@ a call the program asks `tapeless_door` for the function, which is in the runtim
 The compiler is Python code.  It runs in a thread made for it, for which the caller waits without
 the interpreter lock: in the main thread a signal's handler might end it by an exception, which
 native code could not pass on, and the caller could not do without the function.  A cell lives as
-long as the process, and so does its function.
+long as the process, and so does its function. `LLVM_LOCK`, which whoever compiles holds, is held
+until it is made, so that a fork waits for it.
 
 Nor could the caller do without it when there is no memory left.  So addresses are reserved when the
 first cell is made, enough for a compilation, and given back before one begins.
@@ -22,7 +23,7 @@ import mmap
 import threading
 from collections.abc import Callable
 
-__all__ = ["cell_address", "door_text"]
+__all__ = ["LLVM_LOCK", "cell_address", "door_text"]
 
 _DOOR = """
 define ptr @tapeless_door(ptr %cell) {
@@ -77,9 +78,9 @@ declare i32 @pthread_join(i64, ptr)
 declare void @abort()
 """
 
+LLVM_LOCK = threading.RLock()
 _MAKER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _RESERVED = 32 << 20  # bytes, which nobody touches
-_making = threading.RLock()
 _reserve: list[mmap.mmap] = []
 
 
@@ -96,7 +97,7 @@ class _Cell:
 
     def _make(self, _: int | None) -> None:
         """Fill the cell, unless another thread has done it."""
-        with _making:
+        with LLVM_LOCK:
             if not self._pointers[0]:
                 while _reserve:
                     _reserve.pop().close()

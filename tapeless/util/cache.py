@@ -26,7 +26,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 __all__ = [
     "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches",
-    "weak_identity_cache",
+    "renew_locks", "weak_identity_cache",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -66,6 +66,20 @@ def clear_caches() -> None:
         cache.cache_clear()
 
 
+def renew_locks() -> None:
+    """Let a forked child use its caches: a lock that another thread held would never be free."""
+    for cache in tuple(_caches):
+        if isinstance(cache, _BoundedCache):
+            cache.renew_lock()
+
+
+def _forget_oldest(table: dict[Any, Any], most: int) -> None:
+    """Leave at most so many entries; another thread, or a signal's handler, may be faster."""
+    while len(table) > most:
+        with contextlib.suppress(KeyError, StopIteration, RuntimeError):
+            del table[next(iter(table))]
+
+
 class BoundedTable(dict[Any, Any]):
     """A dict of at most ``size`` entries; ``put`` forgets the oldest one to make room.
 
@@ -80,9 +94,7 @@ class BoundedTable(dict[Any, Any]):
 
     def put(self, key: Hashable, value: Any) -> None:
         """Enter a value."""
-        while len(self) >= self._size:
-            with contextlib.suppress(KeyError, StopIteration, RuntimeError):
-                del self[next(iter(self))]  # another thread may be faster
+        _forget_oldest(self, self._size - 1)
         self[key] = value
 
     def cache_clear(self) -> None:
@@ -173,9 +185,13 @@ class _BoundedCache(Generic[P, R]):
         self._function = function
         self._size = size
         self._results: dict[Hashable, R] = {}
-        self._lock = threading.Lock()
+        self.renew_lock()
         self.info = CacheInfo()
         _caches.add(self)
+
+    def renew_lock(self) -> None:
+        """Take a lock that is free, and that a signal's handler may take within its own thread."""
+        self._lock = threading.RLock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the remembered result, or compute it."""
@@ -191,8 +207,7 @@ class _BoundedCache(Generic[P, R]):
         with self._lock:
             self.info.misses += 1
             result = self._results.setdefault(key, result)
-            while len(self._results) > self._size:
-                del self._results[next(iter(self._results))]
+            _forget_oldest(self._results, self._size)
         return result
 
     def cache_clear(self) -> None:

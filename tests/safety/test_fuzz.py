@@ -91,6 +91,7 @@ for n in (2**61, 2**62, 2**63 - 1, 2**63, 2**64, 2**65 + 3):
         lambda: jnp.zeros(n),
         lambda: jnp.full(n, 1.0),
         lambda: jax.ops.segment_sum(1, jnp.uint8(0), n),
+        lambda: jnp.fft.fft(jnp.ones((2, 3)), n, axis=-2),
         lambda: jax.jit(lambda x: jnp.broadcast_to(x, (n, 4)))(1.0),
         lambda: jax.jit(lambda x: jnp.sort(jnp.broadcast_to(x, (n,))).sum())(1.0),
     ):

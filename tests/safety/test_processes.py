@@ -86,6 +86,54 @@ assert forks, "the program was compiled too soon"
     )
 
 
+def test_a_fork_waits_for_a_function_that_is_compiled_when_it_is_called() -> None:
+    run_program(
+        """
+from tapeless.compiler import engine
+f, g = jax.jit(jnp.sin), jax.jit(lambda x: jnp.sin(x) * 2)
+large = jnp.full(100, 1e9)
+f(jnp.ones(100)), g(jnp.ones(100))
+begun, compiled = threading.Event(), engine._object
+def slowly(*args):
+    begun.set()
+    time.sleep(1)
+    return compiled(*args)
+engine._object = slowly
+first = threading.Thread(target=lambda: f(large))
+first.start()
+begun.wait()
+# Their stacks are not those of the threads that the child makes.
+others = [threading.Thread(target=time.sleep, args=(2,)) for _ in range(6)]
+for thread in others: thread.start()
+pid = os.fork()
+engine._object = compiled
+if pid == 0:
+    signal.alarm(10)  # ends a child that hangs
+    assert abs(g(large)[0] - 2 * np.sin(1e9)) < 1e-5
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    )
+
+
+def test_a_fork_while_another_thread_looks_something_up() -> None:
+    run_program(
+        """
+from tapeless.runtime.eager import one_operation
+jnp.ones(3) + 1
+held = threading.Thread(target=one_operation._lock.acquire)
+held.start()
+held.join()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(10)  # ends a child that hangs
+    assert float(lax.cumsum(jnp.ones(3))[2]) == 3
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    )
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_a_forked_child_starts_workers_of_its_own() -> None:
     run_program(

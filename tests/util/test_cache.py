@@ -1,6 +1,7 @@
 """Caches keyed on identity, and caches of bounded size."""
 
 import gc
+import signal
 import threading
 import weakref
 
@@ -138,3 +139,33 @@ def test_a_bounded_cache_may_call_itself():
         return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 
     assert fibonacci(50) == 12586269025
+
+
+class Ringing:
+    """A key that is interrupted by a signal while it is looked up."""
+
+    def __hash__(self):
+        signal.raise_signal(signal.SIGALRM)
+        return 1
+
+
+def test_a_signal_handler_may_use_the_cache_that_it_interrupts():
+    double = cache.bounded_cache(2)(lambda key: object())
+    handled = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(double(len(handled) % 5)))
+    try:
+        key = Ringing()
+        assert double(key) is not None
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert handled
+    assert double.cache_size() == 2
+
+
+def test_locks_that_another_thread_held_can_be_renewed():
+    one = cache.bounded_cache(2)(lambda key: key)
+    taken = threading.Thread(target=one._lock.acquire)
+    taken.start()
+    taken.join()
+    cache.renew_locks()
+    assert one(3) == 3

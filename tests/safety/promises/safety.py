@@ -294,6 +294,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             PROCESSES + "test_a_fork_waits_for_the_compiler",
         ),
         Mutation(
+            "the lock is held while a function is compiled that is called",
+            "tapeless/compiler/ondemand.py",
+            "        with LLVM_LOCK:\n",
+            "        with threading.RLock():\n",
+            PROCESSES + "test_a_fork_waits_for_a_function_that_is_compiled_when_it_is_called",
+        ),
+        Mutation(
+            "locks of caches are free in a forked child",
+            "tapeless/compiler/linker.py",
+            "    renew_locks()\n",
+            "",
+            PROCESSES + "test_a_fork_while_another_thread_looks_something_up",
+        ),
+        Mutation(
             "the pool is reset in a forked child",
             "tapeless/compiler/linker.py",
             "    shared.reset()\n",
