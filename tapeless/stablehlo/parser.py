@@ -19,6 +19,7 @@ line, the column, what was expected and what was found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tapeless.stablehlo import pretty
@@ -205,7 +206,21 @@ def region(r: Reader, arguments: tuple[tuple[str, Type], ...] = ()) -> Region:
             operations.append(operation(r))
     if not operations or operations[-1].results or "return" not in operations[-1].name:
         place.fail("a region must end with `return` or `stablehlo.return`")
+    _refuse_repeats(arguments, operations, place)
     return Region(arguments, tuple(operations), place)
+
+
+def _refuse_repeats(
+    arguments: Sequence[tuple[str, Type]], operations: Sequence[Operation], place: Place
+) -> None:
+    """Refuse a name that two values of a region have."""
+    known: set[str] = set()
+    named = [(tuple(name for name, _ in arguments), place)]
+    for names, where in (*named, *((each.results, each.place) for each in operations)):
+        for name in names:
+            if name in known:
+                where.fail(f"the value {name} is defined twice")
+            known.add(name)
 
 
 def operation(r: Reader) -> Operation:

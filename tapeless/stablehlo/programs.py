@@ -45,13 +45,14 @@ _RULES: Rules = {
     **libraries.RULES,
     **generators.RULES,
 }
-# What rules raise for operands and attributes that do not go together.
+# What rules raise for operands and attributes that do not go together, and for too many levels.
 _MISFITS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
     LookupError,
     MemoryError,
+    RecursionError,
     TypeError,
     ValueError,
 )

@@ -214,6 +214,12 @@ WRONG = {
     "%r = stablehlo.constant dense<[1.0]> : tensor<3xf32>": "3 elements, but 1 are written",
     "%r = stablehlo.constant dense<1> : tensor<3xi1>": r"bool\[3\]|f32\[3\]",
     '%r = stablehlo.constant dense<"0x12"> : tensor<3xf32>': "1 bytes for 3 elements",
+    "%r = stablehlo.sine %x : tensor<3xf32>\n" * 2: "line 3.*the value %r is defined twice",
+    "%x = stablehlo.sine %x : tensor<3xf32>": "line 2.*the value %x is defined twice",
+    f"%r = stablehlo.constant dense<{'9' * 5000}> : tensor<3xi32>": "line 2.*fewer digits",
+    f"%r = stablehlo.iota dim = {'9' * 30} : tensor<3xf32>": "line 2.*there is no axis",
+    '%r = "stablehlo.while"(%x) ({}) : (tensor<3xf32>) -> tensor<3xf32>': "line 2.*must end with",
+    "\ud800": r"line 2, column \d+: unexpected character",
 }
 
 
@@ -221,6 +227,38 @@ WRONG = {
 def test_modules_that_do_not_fit_together_say_where(line):
     with pytest.raises(ValueError, match=f"(?s)StableHLO text, .*{WRONG[line]}"):
         stablehlo.load(function(line))
+
+
+def nested(levels):
+    """Return a module of branches within branches."""
+    end = "{ stablehlo.return %x : tensor<3xf32> }) : (tensor<i1>) -> tensor<3xf32>\n"
+    return "\n".join((
+        "%true = stablehlo.constant dense<true> : tensor<i1>",
+        *(f'%r{i or ""} = "stablehlo.if"(%true) ({{' for i in range(levels)),
+        "stablehlo.return %x : tensor<3xf32>",
+        *(f"}}, {end}stablehlo.return %r{i} : tensor<3xf32>" for i in range(levels - 1, 0, -1)),
+        f"}}, {end}",
+    ))  # fmt: skip
+
+
+def calls(levels):
+    """Return a module of functions that call one another."""
+    kind = "(tensor<3xf32>) -> tensor<3xf32>"
+    bodies = [f"%r = func.call @f{i}(%x) : {kind}" for i in range(levels)]
+    bodies.append("%r = stablehlo.sine %x : tensor<3xf32>")
+    texts = [function(body).replace("@main", f"@f{i - 1}") for i, body in enumerate(bodies)]
+    return "\n".join((function(bodies[0]), *texts[1:]))
+
+
+@pytest.mark.parametrize("text", [function(nested(120)), calls(3000)], ids=["regions", "calls"])
+def test_too_many_levels_are_an_error_with_a_line(text):
+    with pytest.raises(ValueError, match=r"StableHLO text, line \d+, .*(recursion|nested)"):
+        stablehlo.load(text)
+
+
+def test_some_levels_are_no_error():
+    for text in (function(nested(40)), calls(40)):
+        assert stablehlo.load(text)(X).shape == (3,)
 
 
 REFUSED = {
