@@ -151,9 +151,7 @@ def _transformed(
     ends = tuple(range(x.ndim - len(axes), x.ndim))
     x = moveaxis(x, axes, ends)
     lengths = _lengths(kind, x.shape, len(axes), s)
-    if s is not None:
-        x = _fitted(x, kind, lengths)
-    out = _transform(x, kind, lengths)
+    out = _transform(_fitted(x, kind, lengths), kind, lengths)
     factor = _factor(typeof(out).dtype, forward, lengths, norm)
     if factor is not None:
         out = arithmetic.multiply(out, factor)
@@ -191,8 +189,6 @@ def _lengths(
     lengths = list(shape[len(shape) - n_axes :])
     if kind is FftType.IRFFT and lengths:
         lengths[-1] = max(0, 2 * (lengths[-1] - 1))
-        if 0 in lengths:
-            raise ValueError("irfft requires at least two elements along the last axis")
     return tuple(lengths)
 
 
