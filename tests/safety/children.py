@@ -24,6 +24,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import tapeless as jax
 from tapeless import lax, numpy as jnp
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell turns off behind "&"
 """
 
 

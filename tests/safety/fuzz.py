@@ -182,7 +182,9 @@ def _numbers(x: Any) -> np.ndarray | None:
     if str(getattr(x, "dtype", "")).startswith("key<"):
         return None
     array = np.asarray(x)
-    return None if array.dtype.kind in "OUSV" and not hasattr(x, "dtype") else array
+    if hasattr(x, "dtype"):
+        return array.astype(x.dtype)  # JAX has numbers with a type that NumPy does not see
+    return None if array.dtype.kind in "OUSV" else array
 
 
 def _difference(x: np.ndarray | None, y: np.ndarray | None) -> str | None:
