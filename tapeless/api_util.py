@@ -9,10 +9,10 @@ from typing import Any
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, typeof
 from tapeless.core.jaxpr import DebugInfo
 from tapeless.extend.linear_util import WrappedFun, transformation_with_aux2
-from tapeless.tree.arguments import function_name
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.chains import function_name
 from tapeless.util.names import close_module
 
 __all__ = [

@@ -27,13 +27,7 @@ from tapeless.transforms.jvp import jvp_flat
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
 from tapeless.transforms.transpose import backward
-from tapeless.tree.arguments import (
-    argument_numbers,
-    check_callable,
-    is_one_number,
-    source_name,
-    wraps,
-)
+from tapeless.tree.arguments import argument_numbers, check_callable, is_one_number, wraps
 from tapeless.tree.flatten import tree_flatten, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.partial import Partial
@@ -41,6 +35,7 @@ from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.registry import register_pytree_node_class
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import bounded_cache
+from tapeless.util.chains import source_name
 from tapeless.util.frames import api_boundary
 from tapeless.util.seqs import select
 
@@ -221,6 +216,7 @@ class LinearProgram:
         """Return the name of the function and the linear program."""
         return f"LinearProgram({self.name}: {self.jaxpr})"
 
+    @api_boundary
     def push(self, residuals: Sequence[Value], *tangents: Any) -> Any:
         """Return the tangents of the results."""
         leaves, tree = tree_flatten(tangents)
@@ -298,6 +294,7 @@ class VJP:
         self.program = program
         self.opaque_residuals = list(residuals)
 
+    @api_boundary
     def __call__(self, *cotangents: Any) -> tuple:
         """Return the cotangents of the arguments; wants one cotangent, a tree like the result."""
         if len(cotangents) != 1:

@@ -17,9 +17,10 @@ from tapeless.prims.convert import reduce_precision_p
 from tapeless.prims.naming import name, name_p
 from tapeless.transforms.linearize import linearize_flat
 from tapeless.transforms.stage import stage_flat
-from tapeless.tree.arguments import argument_names, source_name
+from tapeless.tree.arguments import argument_names
 from tapeless.tree.flatten import tree_leaves, tree_unflatten
 from tapeless.tree.maps import tree_map
+from tapeless.util.chains import source_name
 
 __all__ = ["checkpoint", "checkpoint_name", "print_saved_residuals", "remat", "saved_residuals"]
 

@@ -26,7 +26,6 @@ from tapeless.core.trace import Tracer, Value
 from tapeless.errors import UnexpectedTracerError
 from tapeless.prims.common import as_value, instantiate
 from tapeless.prims.convert import convert
-from tapeless.tree.arguments import function_name, source_name
 from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.maps import tree_map
@@ -35,6 +34,7 @@ from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import weak_identity_cache
+from tapeless.util.chains import function_name, source_name
 from tapeless.util.frames import api_boundary
 from tapeless.util.records import record
 from tapeless.util.seqs import merge, select

@@ -40,10 +40,11 @@ from tapeless.runtime.key_reuse import has_keys, run_program
 from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.references import takes_references
 from tapeless.transforms.stage import refuse_returned_references, stage_flat
-from tapeless.tree.arguments import argument_names, argument_numbers, function_name, source_name
+from tapeless.tree.arguments import argument_names, argument_numbers
 from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
+from tapeless.util.chains import function_name, source_name
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]

@@ -29,10 +29,11 @@ from tapeless.runtime.array import Array
 from tapeless.runtime.meshes import AbstractMesh, AxisType, Mesh, use_abstract_mesh
 from tapeless.runtime.sharding import NamedSharding, PartitionSpec, names_in
 from tapeless.transforms.batch import batch_flat
-from tapeless.tree.arguments import argument_names, function_name, leaf_names
+from tapeless.tree.arguments import argument_names, leaf_names
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.chains import function_name
 
 __all__ = ["INFERRED", "Parts"]
 

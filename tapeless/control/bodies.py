@@ -18,12 +18,13 @@ from tapeless.core.jaxpr import DebugInfo, Jaxpr
 from tapeless.core.trace import Value
 from tapeless.prims.convert import convert
 from tapeless.transforms.stage import refuse_returned_references, stage_flat
-from tapeless.tree.arguments import argument_names, leaf_names, source_name
+from tapeless.tree.arguments import argument_names, leaf_names
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import equality_errors, equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.chains import source_name
 
 __all__ = [
     "Body",

@@ -44,7 +44,6 @@ __all__ = [
     "find_axis",
     "install_base_trace",
     "leaked",
-    "surroundings",
     "trace_state_clean",
     "under",
 ]
@@ -206,8 +205,6 @@ class Context(threading.local):
 
 
 context = Context()
-_WORDS = {"jvp": "a derivative", "vmap": "vmap", "make_jaxpr": "jit"}  # as users call them
-_MOST_AROUND = 3
 
 
 def install_base_trace(trace: Trace) -> None:
@@ -315,22 +312,6 @@ def find_axis(name: object) -> Axis:
         f"Found an unbound axis name: {name}. To fix this, please call the collective under "
         f"`vmap` with `axis_name={name!r}`."
     )
-
-
-def surroundings(tag: Tag) -> str:
-    """Return words on the transformations around that of `tag`, which runs, the innermost first."""
-    trace: Trace | None = context.trace
-    while trace is not None and trace.tag is not tag:
-        trace = trace.parent
-    found: list[str] = []
-    while trace is not None:
-        purpose, _, function = trace.tag.what.partition(" of ")
-        if trace.tag is not tag and (function or purpose in _WORDS):
-            found.append(f"{_WORDS.get(purpose, purpose)}{function and f' of {function}'}")
-        trace = trace.parent
-    more = [f"{len(found) - _MOST_AROUND} more"] if len(found) > _MOST_AROUND else []
-    shown = ", inside ".join((*found[:_MOST_AROUND], *more))
-    return f" This happened inside {shown}." if found else ""
 
 
 def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapeless.core.jaxpr import DebugInfo
-from tapeless.tree.arguments import function_name
+from tapeless.util.chains import function_name
 from tapeless.util.names import close_module
 from tapeless.util.records import record
 

@@ -13,6 +13,7 @@ tracer of an enclosing transformation is a constant, too; the caller passes it a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import NoReturn
@@ -28,7 +29,8 @@ from tapeless.core.jaxpr import NO_DEBUG_INFO, Atom, Builder, DebugInfo, Eqn, Ja
 from tapeless.core.primitive import Primitive
 from tapeless.core.ref import is_ref
 from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources, new_stack
-from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, surroundings, under
+from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
+from tapeless.util.chains import HAPPENED, transformations
 
 __all__ = [
     "RewriteTrace",
@@ -62,7 +64,8 @@ class StageTracer(Tracer):
         purpose, _, function = self.tag.what.partition(" of ")
         purpose = "jit" if purpose == "make_jaxpr" else purpose
         text = f"The error occurred while tracing the function {function} for {purpose}."
-        text += surroundings(self.tag)
+        around = transformations(sys._getframe(), (purpose, function))
+        text += around and f" {HAPPENED}{around}."
         names = self._argument_names()
         made = f" The value was made on line {self.place()}." if self.place() else ""
         if not names:

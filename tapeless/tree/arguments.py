@@ -1,4 +1,4 @@
-"""Names for messages: of functions, and of the leaves of their arguments.
+"""Names for messages: of the leaves of the arguments of functions.
 
 An error should say `argument params['w']`, not `argument number 3`.  The name of a leaf is the
 parameter's name in the function's signature, followed by the key path inside the argument; where a
@@ -20,11 +20,9 @@ __all__ = [
     "argument_numbers",
     "argument_names",
     "check_callable",
-    "function_name",
     "is_one_number",
     "leaf_names",
     "parameter_names",
-    "source_name",
     "wraps",
 ]
 
@@ -51,13 +49,6 @@ def check_callable(function: object) -> None:
         raise TypeError(f"Expected a callable value, got {function}")
 
 
-def function_name(function: Callable) -> str:
-    """Return the bare name of a function; partials and callables are looked through."""
-    while hasattr(function, "func") and not hasattr(function, "__name__"):
-        function = function.func
-    return getattr(function, "__name__", type(function).__name__)
-
-
 # What functions have under the names that are handed on.
 _KINDS = {"__name__": str, "__qualname__": str, "__annotations__": dict, "__type_params__": tuple}
 
@@ -70,16 +61,6 @@ def wraps(function: Callable) -> Callable[[Callable], Callable]:
         if isinstance(getattr(function, name, None), _KINDS.get(name, object))
     ]
     return functools.wraps(function, assigned=given)
-
-
-def source_name(function: Callable) -> str:
-    """Return `name at file:line`, or the name alone where there is no Python source."""
-    inner = inspect.unwrap(function)
-    while hasattr(inner, "func") and not hasattr(inner, "__code__"):
-        inner = inner.func
-    code = getattr(inner, "__code__", None)
-    name = function_name(function)
-    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
 
 
 def parameter_names(function: Callable, n_args: int) -> list[str]:

@@ -35,6 +35,7 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from tapeless import config
+from tapeless.util.chains import HAPPENED, PACKAGE, transformations
 from tapeless.util.handlers import has_handler, with_handler
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = (f"{os.sep}opt_einsum{os.sep}",)  # that report the user's mistakes for us
 _PASSING = (
     contextlib.__file__,
@@ -65,6 +65,7 @@ _MISTAKES = (
     ValueError, TypeError, IndexError, NameError, OverflowError, AssertionError,
 )  # fmt: skip
 _NOTE = "in "
+_AROUND = "inside "
 _SHARED = "<shared>"  # the file of the frame that `user_frame` does not look behind
 _MOST_PARTS = 8
 _MOST_LETTERS = 40
@@ -79,7 +80,7 @@ def is_internal(filename: str) -> bool:
     if answer is None and filename == _SHARED:
         return True
     if answer is None:
-        answer = _internal[filename] = filename.startswith(_PACKAGE) or any(
+        answer = _internal[filename] = filename.startswith(PACKAGE) or any(
             library in filename for library in _LIBRARIES
         )
     return answer
@@ -231,8 +232,9 @@ def _filter_one(error: BaseException) -> None:
     """Take the internal frames out of one traceback."""
     entries: list[types.TracebackType] = []
     called: list[types.FrameType] = []  # internal ones, since the last of the user's
-    entry = error.__traceback__
+    innermost = entry = error.__traceback__
     while entry is not None:
+        innermost = entry
         if is_internal(entry.tb_frame.f_code.co_filename):
             called.append(entry.tb_frame)
         else:
@@ -241,6 +243,8 @@ def _filter_one(error: BaseException) -> None:
         entry = entry.tb_next
     if isinstance(error, _MISTAKES) or type(error) is RuntimeError:
         _tell_call(error, called)
+    if isinstance(error, Exception) and innermost is not None:
+        _tell_transformations(error, innermost.tb_frame)
     kept: types.TracebackType | None = None
     for entry in reversed(entries):
         kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
@@ -271,6 +275,27 @@ def _tell_call(error: BaseException, frames: Sequence[types.FrameType]) -> None:
     if name.startswith("_") or (name in told and known):
         return
     error.add_note(f"{_NOTE}{name}({', '.join(f'{key}: {kind}' for key, kind in kinds.items())})")
+
+
+def _tell_transformations(error: Exception, frame: types.FrameType) -> None:
+    """Add a note on the transformations around, unless one, or the message, tells them.
+
+    frame: the innermost that the error left; the boundary nearest to it knows the most.
+    """
+    if any(note.startswith(_AROUND) for note in getattr(error, "__notes__", ())):
+        return
+    around = transformations(frame)
+    if around and not _tells(str(error), around):
+        error.add_note(around)
+
+
+def _tells(message: str, around: str) -> bool:
+    """Tell whether a message has the words on the transformations, or on the only one."""
+    first, _, others = around.partition(", ")
+    purpose, _, function = first.removeprefix(_AROUND).partition(" of ")
+    return f"{HAPPENED}{_AROUND}" in message or (
+        f"{function} for {purpose}." in message and not others
+    )
 
 
 def _is_of_a_library(frame: types.FrameType) -> bool:

@@ -48,7 +48,7 @@ def test_a_message_tells_the_transformations_around_the_function() -> None:
     outer = jax.jit(lambda x: jax.vmap(jax.grad(inner))(x))
     with pytest.raises(errors.TracerBoolConversionError) as caught:
         outer(jnp.ones(3))
-    caught.match(r"inside a derivative, inside vmap, inside jit of <lambda> at .*test_messages.py")
+    caught.match(r"inside grad, inside vmap, inside jit of <lambda> at .*test_messages.py")
     with pytest.raises(errors.TracerBoolConversionError) as caught:
         inner(1.0)
     assert "inside" not in str(caught.value)

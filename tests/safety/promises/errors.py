@@ -13,6 +13,7 @@ EXTENTS = (
     "tests/parity/errors/test_extents.py::"
     "test_an_extent_that_does_not_fit_is_told_with_the_function"
 )
+CHAINS = "tests/util/test_chains.py::"
 FRAMES = "tests/util/test_frames.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
@@ -74,17 +75,31 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "the transformations around are told",
             "tapeless/transforms/stage.py",
-            "        text += surroundings(self.tag)\n",
+            '        text += around and f" {HAPPENED}{around}."\n',
             "",
             MESSAGES + "test_a_message_tells_the_transformations_around_the_function",
+        ),
+        Mutation(
+            "the transformations around any error are told",
+            "tapeless/util/frames.py",
+            "        _tell_transformations(error, innermost.tb_frame)\n",
+            "        pass\n",
+            CHAINS + "test_chains_of_two_are_told",
+        ),
+        Mutation(
+            "what is transformed by libraries is left out",
+            "tapeless/util/chains.py",
+            "if code is not None and code.co_filename.startswith(PACKAGE):",
+            "if False:",
+            CHAINS + "test_nothing_is_told_outside_of_transformations_and_of_those_of_libraries",
         ),
     ),
     "Messages have at most 15 lines, and tracebacks no internal frames": (
         Mutation(
             "many transformations are counted",
-            "tapeless/core/trace.py",
-            "_MOST_AROUND = 3",
-            "_MOST_AROUND = 300",
+            "tapeless/util/chains.py",
+            "_MOST = 3",
+            "_MOST = 300",
             MESSAGES + "test_many_transformations_are_counted",
         ),
         Mutation(
