@@ -20,7 +20,7 @@ many short runs is, and not in time what the second cache has.
 
 from __future__ import annotations
 
-from tapeless.kernel.panels import Panel, panel_of
+from tapeless.kernel.panels import PAIRS, Panel, panel_of
 
 __all__ = ["panel_text"]
 
@@ -45,9 +45,15 @@ class _Text:
         """Name the types."""
         self.panel = panel
         self.size = panel.dtype.itemsize
-        self.scalar = {4: "float", 8: "double"}[self.size]
-        self.vector = f"<{panel.lanes} x {self.scalar}>"
-        self.fma = f"@llvm.fma.v{panel.lanes}f{8 * self.size}"
+        self.sum = {4: "float", 8: "double"}[self.size]
+        self.vector = f"<{panel.lanes} x {self.sum}>"
+        self.is_pairs = panel.dtype == PAIRS
+        self.scalar = "i32" if self.is_pairs else self.sum
+        self.factor = f"<{panel.lanes} x {self.scalar}>"
+        self.term = f"<{2 * panel.lanes} x bfloat>" if self.is_pairs else self.factor
+        self.routine = f"@llvm.fma.v{panel.lanes}f{8 * self.size}"
+        if self.is_pairs:
+            self.routine = f"@llvm.x86.avx512bf16.dpbf16ps.{32 * panel.lanes}"
         self.places = [(r, v) for r in range(panel.rows) for v in range(panel.vectors)]
         self.groups = range(0, panel.rows, _GROUP)
         self.lines: list[str] = []
@@ -58,8 +64,9 @@ class _Text:
 
     def module(self, symbol: str) -> str:
         """Write the function."""
+        types = (self.vector, self.term, self.term) if self.is_pairs else [self.vector] * 3
         self.lines = [
-            f"declare {self.vector} {self.fma}({', '.join([self.vector] * 3)})",
+            f"declare {self.vector} {self.routine}({', '.join(types)})",
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             f'define void @"{symbol}"({_ARGUMENTS}) nounwind {{',
             "entry:",
@@ -122,7 +129,8 @@ class _Text:
         for v in range(self.panel.vectors):
             offset = v * self.panel.lanes
             self.add(f"%y.place.{v} = getelementptr {self.scalar}, ptr %panel, i64 {offset}")
-            self.add(f"%y.{v} = load {self.vector}, ptr %y.place.{v}, align {self.size}")
+            self.add(f"%line.{v} = load {self.factor}, ptr %y.place.{v}, align {self.size}")
+            self.add(f"%y.{v} = bitcast {self.factor} %line.{v} to {self.term}")
         for r in range(self.panel.rows):
             self.row(r)
         for g in self.groups:
@@ -137,21 +145,23 @@ class _Text:
         offset = ("0", "%row", "%row2")[r % _GROUP]
         self.add(f"%x.place.{r} = getelementptr i8, ptr %x.{r - r % _GROUP}, i64 {offset}")
         self.add(f"%number.{r} = load {self.scalar}, ptr %x.place.{r}, align {self.size}")
-        one = f"{self.vector} poison, {self.scalar} %number.{r}"
+        one = f"{self.factor} poison, {self.scalar} %number.{r}"
         self.add(f"%one.{r} = insertelement {one}, i64 0")
-        operands = f"{self.vector} %one.{r}, {self.vector} poison"
+        operands = f"{self.factor} %one.{r}, {self.factor} poison"
         order = f"<{self.panel.lanes} x i32> zeroinitializer"
-        self.add(f"%all.{r} = shufflevector {operands}, {order}")
+        self.add(f"%spread.{r} = shufflevector {operands}, {order}")
+        self.add(f"%all.{r} = bitcast {self.factor} %spread.{r} to {self.term}")
         for v in range(self.panel.vectors):
-            factors = f"{self.vector} %all.{r}, {self.vector} %y.{v}, {self.vector} %s.{r}.{v}"
-            self.add(f"%n.{r}.{v} = call {self.vector} {self.fma}({factors})")
+            factors = [f"{self.term} %all.{r}", f"{self.term} %y.{v}"]
+            factors.insert(0 if self.is_pairs else 2, f"{self.vector} %s.{r}.{v}")
+            self.add(f"%n.{r}.{v} = call {self.vector} {self.routine}({', '.join(factors)})")
 
     def results(self) -> None:
         """Store the sums, or add them to what is there."""
         for r, v in self.places:
             place, value = f"%place.{r}.{v}", f"%n.{r}.{v}"
             offset = v * self.panel.lanes
-            self.add(f"{place} = getelementptr {self.scalar}, ptr %out.{r}, i64 {offset}")
+            self.add(f"{place} = getelementptr {self.sum}, ptr %out.{r}, i64 {offset}")
             if self.panel.adds:
                 old, value = f"%old.{r}.{v}", f"%sum.{r}.{v}"
                 self.add(f"{old} = load {self.vector}, ptr {place}, align {self.size}")

@@ -50,7 +50,8 @@ class Target:
         is_arm = self.triple.startswith("aarch64")
         if self.vector_bytes < 32 and not is_arm:
             return None
-        return Registers(32 if self.vector_bytes == 64 or is_arm else 16, self.vector_bytes)
+        brains = self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")
+        return Registers(32 if self.vector_bytes == 64 or is_arm else 16, self.vector_bytes, brains)
 
 
 _ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64

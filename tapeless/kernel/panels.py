@@ -9,6 +9,8 @@ of terms are arguments: one routine serves all shapes, and a factor x that is st
 well as one that is stored by rows. What adds to what is there is a routine of its own, which few
 programs need.
 
+Of `PAIRS`, words of two bfloat16, a product is the sum of two products, and results are float32.
+
     panels:dtype:rows:lanes:vectors:adds(x, y, out, terms, row_step, term_step, y_step, out_step)
 
 `strips.py` has the routines for convolutions, whose sizes and steps are in their text.
@@ -20,9 +22,10 @@ import numpy as np
 
 from tapeless.util.records import record
 
-__all__ = ["PANELS", "Panel", "panel_of"]
+__all__ = ["PAIRS", "PANELS", "Panel", "panel_of", "sums_of"]
 
 PANELS = "panels:"
+PAIRS = np.dtype(np.uint32)
 
 
 @record
@@ -45,6 +48,11 @@ class Panel:
         """The name of the routine."""
         sizes = (self.rows, self.lanes, self.vectors, int(self.adds))
         return ":".join((f"{PANELS}{self.dtype.name}", *map(str, sizes)))
+
+
+def sums_of(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the sums of products of factors."""
+    return np.dtype(np.float32) if dtype == PAIRS else dtype
 
 
 def panel_of(symbol: str) -> Panel:

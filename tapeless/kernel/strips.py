@@ -32,10 +32,14 @@ MOST_VECTORS = 4
 
 @record
 class Registers:
-    """The vector registers of a processor that multiplies and adds at once: how many, how wide."""
+    """The vector registers of a processor that multiplies and adds at once: how many, how wide.
+
+    brains: whether an instruction does so for pairs of bfloat16.
+    """
 
     count: int
     bytes: int
+    brains: bool = False
 
 
 @record

@@ -1,4 +1,4 @@
-"""Products of bfloat16 in the matrix registers of a processor, as statements of the loop language.
+"""Products of bfloat16 as a processor's own instructions make them, in the loop language.
 
 A matrix register holds 16 rows of 64 bytes.  One instruction multiplies 16 rows of 32 numbers by 16
 columns of 32, and adds to 16 x 16 sums in float32.  So factors are cut into such *tiles*, each of
@@ -11,6 +11,11 @@ which is contiguous in memory:
 
 What is missing at the edges is zero.  `tiles:product` (`compiler/matrixtiles.py`) multiplies
 squares of 2 x 2 tiles.  The instruction takes subnormal numbers for zero, and returns none.
+
+Where there are no matrix registers, an instruction may multiply the pairs of numbers in two
+vectors, with the same reserve.  Factors are words then, of two terms each: panels (`panels.py`) of
+
+    x (n, k): as it lies in memory             y (k, m): uint32 (k / 2, m), pairs as above
 """
 
 from __future__ import annotations
@@ -21,8 +26,11 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
+from tapeless.kernel.panels import PAIRS
+from tapeless.kernel.strips import Registers
+from tapeless.prims import panels
 
-__all__ = ["multiply_brains", "pays_in_tiles"]
+__all__ = ["multiply_brains", "multiply_pairs", "pays_in_pairs", "pays_in_tiles"]
 
 SQUARE = 32  # rows and columns of what is multiplied at once, and the terms of one step
 MOST_PADDED = 2  # times the work
@@ -198,13 +206,8 @@ def _right_tiles(
                 batch, p, j, c = index
                 p = b.iadd(p, p0)
                 j = b.iadd(j, j0)
-                row = b.imul(p, 2)
                 column = b.iadd(b.imul(j, _ROWS), c)
-                bits = _bits(b, y.at(batch, row, column))
-                if both:
-                    high = _bits(b, y.at(batch, b.iadd(row, 1), column))
-                    bits = b.or_(bits, b.shift_left(high, 16))
-                b.store(out, (batch, j, p, c), bits)
+                b.store(out, (batch, j, p, c), _pair(b, y, (batch, p, column), both))
 
             b.nest(
                 (
@@ -216,6 +219,43 @@ def _right_tiles(
                 pair,
             )
     return out
+
+
+def pays_in_pairs(registers: Registers | None, sizes: Sequence[int]) -> bool:
+    """Tell whether products are faster by pairs of terms.  sizes: (count, n, m, k)."""
+    *others, k = sizes
+    if registers is None or not registers.brains or k % 2:
+        return False
+    return panels.pays_in_panels(registers, (*others, k // 2), PAIRS)
+
+
+def multiply_pairs(b: Any, x: Any, y: Any, sizes: Sequence[int]) -> Any:
+    """Return the products of the matrices x and y, batch by batch, stored, in float32.
+
+    sizes: (count, n, m, k); x: (count, n, k), stored, y: (count, k, m) -> (count, n, m)
+    """
+    count, n, m, k = sizes
+    half = (count, n, m, k // 2)
+
+    def pull(index: Sequence[Any]) -> Any:
+        """Return the word of two terms."""
+        return _pair(b, y, index, True)
+
+    if panels.pays_apart(b.registers, half, PAIRS):
+        return panels.multiply_apart(b, x, pull, half, (PAIRS, False, False))
+    packed = panels.packed_panels(b, pull, (count, k // 2, m), (PAIRS, False))
+    return panels.multiply_panels(b, x, packed, half, False)
+
+
+def _pair(b: Any, y: Any, index: Sequence[Any], both: bool) -> Any:
+    """Return the word of two terms of a column, or of one, at (batch, pair, column)."""
+    batch, pair, column = index
+    row = b.imul(pair, 2)
+    bits = _bits(b, y.at(batch, row, column))
+    if not both:
+        return bits
+    high = _bits(b, y.at(batch, b.iadd(row, 1), column))
+    return b.or_(bits, b.shift_left(high, 16))
 
 
 def _bits(b: Any, x: Any) -> Any:

@@ -232,12 +232,9 @@ class DotGeneral(Primitive):
             return (_lower_in_place(b, args, outs[0], plan, dtype),)
         if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in blas.BLAS_LETTER:
             return (_lower_by_fold(b, args, outs[0], plan, dtype),)
-        if (
-            brains
-            and b.has_matrix_registers
-            and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
-        ):
-            return (_lower_by_tiles(b, args, outs[0], plan),)
+        tiled = b.has_matrix_registers and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
+        if brains and (tiled or brainproducts.pays_in_pairs(b.registers, plan.sizes)):
+            return (_lower_by_brains(b, args, outs[0], plan, tiled),)
         across = plan.x_batch + plan.x_contract + plan.x_left == tuple(range(len(args[0].shape)))
         if panels.pays_apart(b.registers, plan.sizes, dtype, across):
             return (_lower_apart(b, args, outs[0], plan, dtype),)
@@ -496,22 +493,31 @@ def _merged(b: Any, x: Any, order: Sequence[int], shape: Dims) -> Callable[[Sequ
     return pull
 
 
-def _lower_by_tiles(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan) -> Any:
-    """Return the product of brain floats computed in matrix registers."""
+def _brains(b: Any, x: Any, groups: Sequence[Dims], shape: Dims, is_stored: bool = False) -> Any:
+    """Return a factor as matrices of `shape`; what would be read across its rows is copied first.
+
+    groups: the axes of count, rows and columns.
+    """
+    order = [axis for group in groups for axis in group]
+    aval = ShapedArray(shape, x.dtype)
+    if is_stored and order == sorted(order):
+        return b.reshape(b.stored(x), aval)
+    batch, rows, columns = groups
+    lies_flipped = [*batch, *columns, *rows] == sorted(order) != order
+    matrix = b.virtual(aval, _merged(b, x, order, shape))
+    return b.stored(matrix) if lies_flipped or is_stored else matrix
+
+
+def _lower_by_brains(
+    b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, in_tiles: bool
+) -> Any:
+    """Return the product of brain floats computed in matrix registers, or by pairs of terms."""
     x_groups = (plan.x_batch, plan.x_left, plan.x_contract)
     y_groups = (plan.y_batch, plan.y_contract, plan.y_left)
-    factors = []
-    for arg, groups, shape in (
-        (args[0], x_groups, (plan.count, plan.n, plan.k)),
-        (args[1], y_groups, (plan.count, plan.k, plan.m)),
-    ):
-        order = [axis for group in groups for axis in group]
-        matrix = b.virtual(ShapedArray(shape, arg.dtype), _merged(b, arg, order, shape))
-        batch, rows, columns = groups
-        lies_flipped = [*batch, *columns, *rows] == sorted(order) != order
-        # Of what is read across its rows, a copy in tiles is made first.
-        factors.append(b.stored(matrix) if lies_flipped else matrix)
-    left, right = factors
+    left = _brains(b, args[0], x_groups, (plan.count, plan.n, plan.k), not in_tiles)
+    right = _brains(b, args[1], y_groups, (plan.count, plan.k, plan.m))
+    if not in_tiles:
+        return _shaped(b, brainproducts.multiply_pairs(b, left, right, plan.sizes), out)
     product = brainproducts.multiply_brains(b, left, right, plan.sizes)
     axes = (plan.batch_shape, plan.n_shape, plan.m_shape)
     ends = np.cumsum([len(part) for part in axes])

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.panels import Panel
+from tapeless.kernel.panels import PAIRS, Panel, sums_of
 from tapeless.kernel.strips import Registers
 from tapeless.util.records import record
 
@@ -65,8 +65,10 @@ FEWEST_IN_STRIP = 8  # if there are as many
 FEWEST_STRIPS = 4  # of a block, whose panel is used again
 MOST_STRIPS = 8
 FEWEST = 8  # rows, columns
+FEWEST_LANES = 4  # of an instruction for pairs
 LEAST_WORK = 1 << 18  # multiplications; below, a call of BLAS costs less than packing
-MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 31}
+LEAST_PAIRS = 1 << 15
+MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 31, PAIRS: 1 << 32}
 WIDEST = 2048  # columns
 LONGEST = 1 << 13  # terms
 MOST_ROWS_IN_BANDS = 28  # of a product whose right factor is read in bands
@@ -74,6 +76,9 @@ BAND = 16  # terms, whose rows are read from end to end at once
 MOST_ROWS_APART = 512  # of a product of which each block of columns is packed for itself
 BLOCK_BYTES = 1 << 19  # of such a block, which stays in the second cache
 MOST_PANELS = 8  # of a block
+FEWEST_COPIED = 64  # rows of a left factor that is copied once for all columns
+SHARED_BYTES = 1 << 24  # of a right factor that all of them share
+FEWEST_FOR_COPY = 2  # panels, that use a copy of a left factor
 FEWEST_BLOCKS = 8  # if there are as many panels
 NEAR_BYTES = 1 << 16  # of a factor that stays near the first cache
 LEAST_IN_PLACE = 1 << 12  # multiplications; below, sums that are pulled cost less than a call
@@ -120,7 +125,8 @@ def pays_in_panels(
     most = MOST_WORK.get(np.dtype(dtype), 0)
     if registers is None or min(n, m) < FEWEST or m > WIDEST or k > LONGEST:
         return False
-    return (is_packed_once or n * m * k > LEAST_WORK) and n * m * k < most
+    least = LEAST_PAIRS if dtype == PAIRS else LEAST_WORK
+    return (is_packed_once or n * m * k > least) and n * m * k < most
 
 
 def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool:
@@ -160,7 +166,14 @@ def pays_apart(
         return False
     if count > 1:
         return True
-    return n <= MOST_ROWS_APART and not (is_flipped and n * m * k >= COPIED_WORK)
+    is_near = k * m * np.dtype(dtype).itemsize <= SHARED_BYTES
+    is_copied = is_flipped or (n >= FEWEST_COPIED and is_near and _collides(k, dtype))
+    return n <= MOST_ROWS_APART and not (is_copied and n * m * k >= COPIED_WORK)
+
+
+def _collides(k: int, dtype: Any) -> bool:
+    """Tell whether the rows of a left factor of k terms have one place in the first cache."""
+    return k * np.dtype(dtype).itemsize % WAY_BYTES == 0
 
 
 def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
@@ -170,7 +183,8 @@ def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, 
     found = [Columns(0, whole, lanes, 2, 2 * lanes)] if whole else []
     if rest:
         vectors = -(-rest // lanes)
-        while lanes // 2 >= rest:
+        fewest = FEWEST_LANES if dtype == PAIRS else 1
+        while lanes // 2 >= max(rest, fewest):
             lanes //= 2
         found.append(Columns(m - rest, 1, lanes, vectors, rest))
     return tuple(found)
@@ -377,12 +391,16 @@ def multiply_in_place(b: Any, x: Any, y: Any, sizes: Sizes, flipped: bool) -> An
 
 @record
 class _Left:
-    """Where the left factor is, from a row and a term on: how far from each other things are."""
+    """Where the left factor is, from a row and a term on: how far from each other things are.
+
+    numbers: of the memory, that are a term's factor.
+    """
 
     memory: Any
     batch: int
     row: int
     term: int
+    numbers: int = 1
     first_row: Any = 0
     first_term: int = 0
 
@@ -390,7 +408,8 @@ class _Left:
         """Return where the numbers of a row begin at a term."""
         found = b.imul(b.iadd(row, b.imul(self.first_row, -1)), self.row)
         found = b.iadd(found, b.imul(b.iadd(term, -self.first_term), self.term))
-        return self.memory, b.iadd(b.imul(batch, self.batch), found)
+        found = b.iadd(b.imul(batch, self.batch), found)
+        return self.memory, b.imul(found, self.numbers)
 
 
 @record
@@ -431,10 +450,11 @@ class _Product:
         dtype, flipped = layout
         self.b, self.x, self.groups, self.dtype = b, x, groups, dtype
         self.count, self.n, self.m, self.k = sizes
+        self.numbers = 2 if dtype == PAIRS else 1
         self.is_shared = self.count == 1 and self.n * self.m * self.k >= SHARED_WORK
         self.flipped = flipped
         steps = (1, self.n) if flipped else (self.k, 1)
-        self.left = _Left(x, self.n * self.k, *steps)
+        self.left = _Left(x, self.n * self.k, *steps, self.numbers)
         is_long = flipped and self.n * dtype.itemsize > NARROW_BYTES
         self.most_terms = FLIPPED_PASS if is_long else LONGEST_PASS
         self.out = self.memory(self.m)
@@ -443,7 +463,7 @@ class _Product:
 
     def memory(self, width: int) -> Any:
         """Make memory for columns of the results."""
-        return self.b.buffer(ShapedArray((self.count, self.n, width), self.dtype))
+        return self.b.buffer(ShapedArray((self.count, self.n, width), sums_of(self.dtype)))
 
     def result(self) -> Any:
         """Return the products, when all have been computed."""
@@ -467,8 +487,7 @@ class _Product:
             size = self.k * group.width
             parts.append((group, _Right(packed, packed.shape[1], size, group.width, start)))
             start += group.count * size
-        collides = self.k * self.dtype.itemsize % WAY_BYTES == 0
-        copies = self.is_shared and (self.flipped or collides)
+        copies = self.is_shared and (self.flipped or _collides(self.k, self.dtype))
         most = LONGEST_PASS if copies else self.most_terms
         for terms in _passes(self.k, most):
             self.each(lambda batch, terms=terms: self.rows(batch, parts, terms, copies))
@@ -526,8 +545,10 @@ class _Product:
     def apart(self, batch: Any, group: Columns, packed: Any) -> None:
         """Compute some columns with their packed panels."""
         right = _Right(packed, 0, self.k * group.width, group.width, 0)
+        collides = not self.flipped and _collides(self.k, self.dtype)
+        copies = collides and group.count >= FEWEST_FOR_COPY
         for terms in _passes(self.k, self.most_terms):
-            self.all_rows(batch, [(group, right)], terms)
+            self.rows(batch, [(group, right)], terms, copies)
 
     def each(self, body: Callable[[Any], None]) -> None:
         """Run `body` for each batch."""
@@ -550,7 +571,7 @@ class _Product:
     ) -> None:
         """Compute the sums of one pass, in blocks of rows; `copies`: of copied ones."""
         b, n = self.b, self.n
-        size = _block_rows(n, self.tallest()) if self.is_shared else n
+        size = _block_rows(n, self.tallest()) if self.is_shared or copies else n
         count, rest = divmod(n, size)
 
         def block(first: Any, size: int) -> None:
@@ -574,16 +595,17 @@ class _Product:
         """Copy a part of the left factor, row by row, so that lines are in nobody's way."""
         b, (first, size), (term, length) = self.b, rows, terms
         pitch = length + LINE_BYTES // self.dtype.itemsize
-        memory = b.buffer(ShapedArray((size, pitch), self.dtype))
+        memory = b.buffer(ShapedArray((size, pitch * self.numbers), self.x.dtype))
+        start = b.imul(term, self.numbers)
 
         def copy(index: Sequence[Any]) -> None:
             """Copy an element."""
-            place = (b.iadd(index[0], first), b.iadd(index[1], term))
+            place = (b.iadd(index[0], first), b.iadd(index[1], start))
             order = place[::-1] if self.flipped else place
             b.store(memory, index, self.x.at(batch, *order))
 
-        b.nest((size, length), copy)
-        return _Left(memory, 0, pitch, 1, first, term)
+        b.nest((size, length * self.numbers), copy)
+        return _Left(memory, 0, pitch, 1, self.numbers, first, term)
 
     def block(
         self,

@@ -11,8 +11,9 @@ import pytest
 from tapeless.compiler.engine import generate_object
 from tapeless.compiler.linker import link, machine
 from tapeless.compiler.paneltext import panel_text
-from tapeless.compiler.target import host_target, named_target
-from tapeless.kernel.panels import Panel, panel_of
+from tapeless.compiler.target import Target, host_target, named_target
+from tapeless.kernel.panels import PAIRS, Panel, panel_of
+from tapeless.util.records import replace
 
 TERMS = 9
 
@@ -22,6 +23,13 @@ def routine(panel: Panel) -> tuple:
     code = link(generate_object(panel_text(panel.symbol), host_target()), panel.symbol, (), {})
     kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 5]
     return code, ctypes.CFUNCTYPE(None, *kinds)(code.address(panel.symbol))
+
+
+def assembly(panel: Panel, target: Target) -> str:
+    """Return the assembly of a routine."""
+    module = llvm.parse_assembly(panel_text(panel.symbol), llvm.create_context())
+    module.triple = target.triple
+    return machine(target, 1).emit_assembly(module)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -48,11 +56,7 @@ def test_a_panel_adds_up_products(dtype, rows, by_columns, y_step):
 
 
 def test_sums_and_addresses_stay_in_registers():
-    target = named_target("x86-64-v4")
-    symbol = Panel(np.dtype(np.float32), 14, 16, 2).symbol
-    module = llvm.parse_assembly(panel_text(symbol), llvm.create_context())
-    module.triple = target.triple
-    text = machine(target, 1).emit_assembly(module)
+    text = assembly(Panel(np.dtype(np.float32), 14, 16, 2), named_target("x86-64-v4"))
     assert text.count("vfmadd") == 28
     loop = text[: text.rindex("vfmadd")].rpartition("\n.LBB")[2]
     assert loop.count("vbroadcastss") == 14
@@ -64,3 +68,14 @@ def test_symbols_say_sizes():
     assert panel.symbol == "panels:float64:6:8:2:0"
     assert panel_of(panel.symbol) == panel
     assert panel.width == 16
+
+
+def test_pairs_of_brain_floats_are_one_operand():
+    wide = named_target("x86-64-v4")
+    target = replace(wide, features=wide.features + ",+avx512bf16")
+    assert target.registers.brains
+    text = assembly(Panel(PAIRS, 14, 16, 2), target)
+    assert text.count("vdpbf16ps") == 28
+    loop = text[: text.rindex("vdpbf16ps")].rpartition("\n.LBB")[2]
+    assert "rsp" not in loop
+    assert not wide.registers.brains

@@ -9,9 +9,11 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler.target import host_target
-from tapeless.prims.brainproducts import pays_in_tiles
+from tapeless.kernel.strips import Registers
+from tapeless.prims.brainproducts import pays_in_pairs, pays_in_tiles
 
 SHAPES = [(64, 64, 64), (100, 90, 100), (40, 65, 47), (33, 64, 64), (300, 40, 129), (600, 510, 333)]
+SHAPES += [(65, 77, 130), (530, 33, 2048), (40, 9, 500), (33, 300, 4200)]
 
 
 def brains(*shape: int) -> np.ndarray:
@@ -71,6 +73,9 @@ def test_products_that_would_be_mostly_padding_are_left_to_others():
     assert pays_in_tiles(64, 64, 64)
     assert not pays_in_tiles(10_000, 8, 64)
     assert not pays_in_tiles(1, 4096, 4096)
+    assert pays_in_pairs(Registers(32, 64, True), (1, 64, 64, 64))
+    assert not pays_in_pairs(Registers(32, 64, True), (1, 64, 64, 65))
+    assert not pays_in_pairs(Registers(32, 64), (1, 64, 64, 64))
 
 
 def test_the_registers_are_used_where_there_are_some():
@@ -80,3 +85,20 @@ def test_the_registers_are_used_where_there_are_some():
     in_tiles = any("tiles:product" in kernel.kernel.text for kernel in kernels)
     assert in_tiles == host_target().matrices
     assert compiled.cost_analysis()["flops"] == 2 * 64**3
+
+
+def test_pairs_of_terms_are_multiplied_where_an_instruction_does():
+    kernels = jax.inspect(jnp.matmul)(brains(64, 64), brains(64, 64)).kernels
+    target = host_target()
+    brain_pairs = target.registers is not None and target.registers.brains
+    in_pairs = any("panels:uint32" in kernel.kernel.text for kernel in kernels)
+    assert in_pairs == (brain_pairs and not target.matrices)
+
+
+def test_a_factor_that_lies_by_rows_is_not_copied():
+    x = np.ones((600, 512), ml_dtypes.bfloat16)
+    y = np.ones((512, 64), ml_dtypes.bfloat16)
+    if pays_in_pairs(host_target().registers, (1, 600, 64, 512)) and not host_target().matrices:
+        product = jax.jit(lambda x, y: jnp.matmul(x, y, preferred_element_type="float32"))
+        memory = product.lower(x, y).compile().memory_analysis()
+        assert memory.temp_size_in_bytes == y.nbytes

@@ -11,6 +11,7 @@ import pytest
 
 import tapeless as jax
 from tapeless import numpy as jnp
+from tapeless.kernel.panels import PAIRS
 from tapeless.kernel.strips import Registers
 from tapeless.prims import panels
 
@@ -25,6 +26,7 @@ SHAPES = {
     "passes": (33, 72, 2100),
     "passes of copied rows": (530, 40, 2100),
     "lines in each other's way": (530, 40, 1024),
+    "lines in each other's way, few rows": (40, 530, 1024),
     "copied columns": (300, 200, 600),
     "blocks": (300, 270, 200),
     "shared": (520, 270, 100),
@@ -81,7 +83,9 @@ def test_batches_and_narrow_floats_are_packed_and_converted():
     assert "panels:" in text_of(jnp.matmul, x, y)
 
 
-@pytest.mark.parametrize("sizes", [(3, 16, 16, 16), (2, 40, 30, 50), (3, 130, 140, 60)])
+@pytest.mark.parametrize(
+    "sizes", [(3, 16, 16, 16), (2, 40, 30, 50), (3, 130, 140, 60), (2, 70, 1024, 90)]
+)
 @pytest.mark.parametrize("flips", [(0, 0), (1, 0), (0, 1)])
 def test_products_of_batches(sizes, flips):
     count, n, k, m = sizes
@@ -147,6 +151,7 @@ def test_columns_are_cut_into_panels():
     (edge,) = panels.columns_of(WIDE, 11, single)
     assert (edge.width, edge.used, edge.is_padded) == (16, 11, True)
     assert [c.width for c in panels.columns_of(WIDE, 24, double)] == [16, 8]
+    assert [c.width for c in panels.columns_of(WIDE, 33, PAIRS)] == [32, 4]
 
 
 def test_columns_in_place_overlap_and_are_not_padded():
@@ -188,6 +193,9 @@ def test_what_panels_are_no_good_at_is_left_to_blas():
     assert not panels.pays_apart(WIDE, (1, 600, 256, 256), single)
     assert panels.pays_apart(WIDE, (1, 256, 256, 256), single, is_flipped=True)
     assert not panels.pays_apart(WIDE, (1, 512, 512, 512), single, is_flipped=True)
+    assert panels.pays_apart(WIDE, (1, 512, 512, 500), double)
+    assert not panels.pays_apart(WIDE, (1, 512, 512, 512), double)
+    assert panels.pays_apart(WIDE, (1, 32, 2048, 2048), double)
 
 
 @pytest.mark.parametrize(
