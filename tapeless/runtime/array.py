@@ -359,6 +359,7 @@ def _references_of_one_owner() -> int:
 # (shape, dtype) of NumPy arrays that are Arrays as they are, of a few bytes -> the type.
 small_types = BoundedTable(1024)
 _NEVER_NARROWED = 4  # bytes of a dtype, up to which the 64-bit switch does not touch it
+_PIECE = 1 << 24  # bytes, copied within some milliseconds
 _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
 with_handler(Array.__buffer__, _keep_dropped)
@@ -382,8 +383,20 @@ def array_of(value: np.ndarray, aval: ShapedArray) -> Array:
         return Array(aval, data, memory.bytes_address(data))
     block = memory.allocate(n_bytes)
     if value.size:
-        memory.view(block, block.address, shape, dtype, writable=True)[...] = value
+        _fill(memory.view(block, block.address, shape, dtype, writable=True), value)
     return Array(aval, block, block.address)
+
+
+def _fill(target: np.ndarray, value: np.ndarray) -> None:
+    """Copy elements in pieces, between which Python looks for signals."""
+    if target.nbytes <= _PIECE:
+        target[...] = value
+    elif rows := len(target) * _PIECE // target.nbytes:
+        for start in range(0, len(target), rows):
+            target[start : start + rows] = value[start : start + rows]
+    else:
+        for part, source in zip(target, value, strict=True):
+            _fill(part, source)
 
 
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:

@@ -128,3 +128,18 @@ def test_numpy_gets_what_no_buffer_has(dtype: str) -> None:
     x = jnp.ones(3, dtype)
     assert np.asarray(x).dtype == x.dtype
     assert np.asarray(x).astype(float).tolist() == [1, 1, 1]
+
+
+def test_handlers_run_while_a_large_array_is_copied() -> None:
+    for number, shape in enumerate(((30_000_000,), (2, 15_000_000))):
+        theirs, rings = np.full(shape, number, np.float32), []
+        theirs[-1, ...] = 7
+        before = signal.signal(signal.SIGALRM, lambda *_, rings=rings: rings.append(1))
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        try:
+            ours = array_from_numpy(theirs)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert len(rings) >= 4
+        assert np.array_equal(np.asarray(ours), theirs)

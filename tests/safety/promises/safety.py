@@ -91,14 +91,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/compiler/interrupts.py",
             "  %status = call i32 @handled()\n  %quiet",
             "  %status = add i32 0, 0\n  %quiet",
-            SIGNALS + "test_a_signal_just_before_a_callback_is_not_lost",
+            SIGNALS + "test_a_signal_just_before_a_callback_is_not_lost[newer]",
         ),
         Mutation(
             "no result of a callback swallows an exception of a handler",
             "tapeless/control/callback.py",
             "values = [_as_numpy(result) for result in results]",
             "values = [np.asarray(result) for result in results]",
-            SIGNALS + "test_a_signal_in_a_loop_of_callbacks_is_not_lost",
+            SIGNALS + "test_a_signal_in_a_loop_of_callbacks_is_not_lost[newer]",
         ),
         Mutation(
             "an exception before the first instruction of __buffer__ is not lost",
@@ -138,6 +138,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)",
             "return generate()",
             SIGNALS + "test_handlers_run_while_a_large_module_is_compiled",
+        ),
+        Mutation(
+            "large arrays are copied in pieces",
+            "tapeless/runtime/array.py",
+            "    if target.nbytes <= _PIECE:\n",
+            "    if True:\n",
+            "tests/runtime/test_array.py::test_handlers_run_while_a_large_array_is_copied",
         ),
         Mutation(
             "long products are cut into pieces",
