@@ -78,6 +78,7 @@ def test_a_mode_says_what_an_index_out_of_bounds_means() -> None:
     with jax.checks(index=True):
         np.testing.assert_array_equal(x.at[i].get(mode="fill", fill_value=9), [0, 9])
         np.testing.assert_array_equal(x.at[i].get(mode="clip"), [0, 2])
+        assert jax.jit(lambda x, i: x.at[i].get(mode="clip"))(x, 5) == 2
         np.testing.assert_array_equal(x.at[i].set(8, mode="drop"), [8, 1, 2])
         np.testing.assert_array_equal(x[jnp.array([0, -1, -3])], [0, 2, 0])
 

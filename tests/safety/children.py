@@ -31,11 +31,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell turns 
 class Child:
     """A running program, killed at the end of the `with` block or after `limit` seconds."""
 
-    def __init__(self, program: str, limit: float = 60.0, **environment: str) -> None:
-        """Start it."""
+    def __init__(
+        self, program: str, limit: float = 60.0, first: str = "", **environment: str
+    ) -> None:
+        """Start it; first: what runs before the common imports."""
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-c", PRELUDE + program],
+            [sys.executable, "-u", "-c", first + PRELUDE + program],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,

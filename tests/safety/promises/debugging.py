@@ -325,7 +325,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/numpy/indexing.py",
             "by_mode = True  # slices would be checked",
             "pass",
-            CHECKIFY + "test_errors_and_results_are_those_of_jax",
+            CHECKING + "test_a_mode_says_what_an_index_out_of_bounds_means",
         ),
         Mutation(
             "rows that have left a mapped loop are not checked",
