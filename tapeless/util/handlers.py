@@ -9,7 +9,8 @@ The table (CPython's *exception table*) is a row of entries: first instruction, 
 instructions, target, and twice the depth of the stack there, plus one if the position of the
 instruction is kept.  Numbers are written six bits to a byte, most significant first; 64 marks the
 bytes that are followed by another, 128 the first byte of an entry.  Positions count instructions
-of two bytes.
+of two bytes.  Functions that are made again and again, as those inside of others, share their code,
+with the handler and without.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _NOT_PLAIN = 0x20 | 0x80 | 0x200  # generators and coroutines leave off in the m
 _SAME_LINE = 128 | 13 << 3  # of the table of lines: no columns
 _MOST_ALIKE = 8  # instructions that an entry of the table of lines is for
 _LATEST = (3, 13)  # the last version that this was tried on
+_MOST_KNOWN = 1024
+_handled: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by identity; equal is not enough
 
 
 def _model(handler: Callable[[], None]) -> None:
@@ -117,6 +120,16 @@ def with_handler(function: types.FunctionType, handler: Callable[[], None]) -> N
     code = function.__code__
     if not _before or code.co_flags & _NOT_PLAIN or has_handler(code, handler):
         return
+    known = _handled.get(id(code))
+    if known is None or known[1].co_consts[-1] is not handler:
+        if len(_handled) >= _MOST_KNOWN:
+            _handled.clear()
+        known = _handled[id(code)] = code, _with_handler(code, handler)
+    function.__code__ = known[1]
+
+
+def _with_handler(code: types.CodeType, handler: Callable[[], None]) -> types.CodeType:
+    """Return the code of a function with a handler."""
     load = _load(len(code.co_consts))
     text = _before + load + _after
     target, longer = len(code.co_code) // 2, len(load) // 2 - 1
@@ -131,7 +144,7 @@ def with_handler(function: types.FunctionType, handler: Callable[[], None]) -> N
     entries += [
         (target + first, n + longer, target + to + longer, depth) for first, n, to, depth in _own
     ]
-    function.__code__ = code.replace(
+    return code.replace(
         co_code=code.co_code + text,
         co_consts=(*code.co_consts, handler),
         co_exceptiontable=_written(entries),

@@ -126,3 +126,19 @@ def test_generators_are_left_alone() -> None:
     with pytest.raises(ValueError):
         list(rows())
     assert noted == []
+
+
+def test_functions_made_again_share_their_code() -> None:
+    def made() -> object:
+        return lambda x: 1 / x
+
+    noted, others = Noted(), Noted()
+    first, second, third = made(), made(), made()
+    with_handler(first, noted)
+    with_handler(second, noted)
+    with_handler(third, others)
+    assert first.__code__ is second.__code__ is not third.__code__
+    for function in (first, second, third):
+        with pytest.raises(ZeroDivisionError):
+            function(0)
+    assert (len(noted), len(others)) == (2, 1)
