@@ -6,7 +6,6 @@ transformations.  Every error names what was wanted and what was got.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,9 +77,12 @@ class FlatFunction:
     Leaves of the auxiliary output that are not values, such as strings, are kept aside.
     """
 
-    def __init__(self, function: Callable, tree: PyTreeDef, has_aux: bool) -> None:
-        """tree: of the tuple of positional arguments."""
+    def __init__(
+        self, function: Callable, tree: PyTreeDef, has_aux: bool, named: Callable | None = None
+    ) -> None:
+        """tree: of the tuple of positional arguments; named: what messages name, if another."""
         self.function = function
+        self.named = named or function
         self.tree = tree
         self.has_aux = has_aux
         # Known when the function has been called.
@@ -201,7 +203,7 @@ class LinearProgram:
 
     def __init__(self, flat: FlatFunction, in_avals: Sequence[ShapedArray], linear: Any) -> None:
         """linear: a `Linearized`."""
-        self.name = source_name(flat.function)
+        self.name = source_name(flat.named)
         self.in_tree, self.out_tree = flat.tree, flat.out_tree
         self.in_avals = in_avals
         self.jaxpr: Jaxpr = linear.jaxpr.lift_consts()
@@ -380,13 +382,18 @@ def _tree_message(name: str, out_tree: PyTreeDef, cotangent: Any) -> str:
     )
 
 
-def linearized(fun: Callable, primals: tuple, has_aux: bool) -> tuple[Any, VJP, Any]:
-    """Return the result, the linear program and the auxiliary output of a function at a point."""
+def linearized(
+    fun: Callable, primals: tuple, has_aux: bool, named: Callable | None = None
+) -> tuple[Any, VJP, Any]:
+    """Return the result, the linear program and the auxiliary output of a function at a point.
+
+    named: the function that messages name, if it is another one.
+    """
     check_callable(fun)
     leaves, tree = tree_flatten(tuple(primals))
     for leaf in leaves:
         check_value(leaf)
-    flat = FlatFunction(fun, tree, has_aux)
+    flat = FlatFunction(fun, tree, has_aux, named)
     linear = linearize_flat(flat, leaves)
     n = flat.n_outs
     value = tree_unflatten(flat.out_tree, linear.outs[:n])
@@ -517,7 +524,7 @@ def value_and_grad(
         chosen = tuple(args[position] for position in positions)
         for leaf in tree_flatten(chosen)[0]:
             check_grad_input(leaf, holomorphic, allow_int, "grad")
-        value, pullback, aux = linearized(_renamed(partial, fun), chosen, has_aux)
+        value, pullback, aux = linearized(partial, chosen, has_aux, fun)
         grads = pullback(_seed(value, pullback, holomorphic))
         result = grads[0] if is_one_number(argnums) else grads
         return ((value, aux), result) if has_aux else (value, result)
@@ -548,11 +555,6 @@ def grad(
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapped
-
-
-def _renamed(function: Callable, like: Callable) -> Callable:
-    """Give a wrapper the name of what it wraps."""
-    return functools.wraps(like)(function)
 
 
 def _check_enough(argnums: int | Sequence[int], n_args: int) -> None:
@@ -590,11 +592,11 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
             f"argnums are fine: they are treated as plumbing, and are not differentiated.)"
         )
     dtype = typeof(leaf).dtype
-    shown = dtypes.dtype_name(dtype)
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(
-                f"{name} with holomorphic=True requires inputs with complex dtype, but got {shown}."
+                f"{name} with holomorphic=True requires inputs with complex dtype, but got "
+                f"{dtypes.dtype_name(dtype)}."
             )
         return
     if (
@@ -606,14 +608,15 @@ def check_grad_input(leaf: Any, holomorphic: bool, allow_int: bool, name: str) -
             raise TypeError(
                 f"{name} requires real- or complex-valued inputs (input dtype that is a "
                 f"sub-dtype of "
-                f"np.inexact), but got {shown}. If you want to use Boolean- or integer-valued "
+                f"np.inexact), but got {dtypes.dtype_name(dtype)}. If you want to use Boolean- or "
+                f"integer-valued "
                 f"inputs, "
                 f"use vjp or set allow_int to True."
             )
     elif not dtypes.issubdtype(dtype, np.inexact):
         raise TypeError(
             f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of "
-            f"np.bool_ or np.number), but got {shown}."
+            f"np.bool_ or np.number), but got {dtypes.dtype_name(dtype)}."
         )
 
 
@@ -643,25 +646,25 @@ def _one(aval: ShapedArray) -> Value:
 
 def check_grad_output(dtype: Any, holomorphic: bool, name: str) -> None:
     """Refuse outputs that the kind of derivative is not defined for."""
-    shown = dtypes.dtype_name(dtype)
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(
                 f"{name} with holomorphic=True requires outputs with complex dtype, but got "
-                f"{shown}."
+                f"{dtypes.dtype_name(dtype)}."
             )
     elif dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(
             f"{name} requires real-valued outputs (output dtype that is a sub-dtype of "
             f"np.floating), "
-            f"but got {shown}. For holomorphic differentiation, pass holomorphic=True. For "
-            f"differentiation of non-holomorphic functions involving complex outputs, use jax.vjp "
-            f"directly."
+            f"but got {dtypes.dtype_name(dtype)}. For holomorphic differentiation, pass "
+            f"holomorphic=True. For differentiation of non-holomorphic functions involving complex "
+            f"outputs, use jax.vjp directly."
         )
     elif not dtypes.issubdtype(dtype, np.floating):
         raise TypeError(
             f"{name} requires real-valued outputs (output dtype that is a sub-dtype of "
             f"np.floating), "
-            f"but got {shown}. For differentiation of functions with integer outputs, use jax.vjp "
+            f"but got {dtypes.dtype_name(dtype)}. For differentiation of functions with integer "
+            f"outputs, use jax.vjp "
             f"directly."
         )

@@ -26,6 +26,7 @@ from tapeless.util.seqs import split
 __all__ = [
     "ProgramPrimitive",
     "batch_to_front",
+    "effects_of",
     "fixed_point",
     "join_tangents",
     "lift_tracers",
@@ -37,6 +38,11 @@ __all__ = [
 ]
 
 Mask = tuple[bool, ...]
+
+
+def effects_of(jaxpr: Jaxpr) -> Effects:
+    """Return a program's effects; one that takes references has theirs."""
+    return jaxpr.effects | {STATE} if takes_references(jaxpr) else jaxpr.effects
 
 
 class ProgramPrimitive(Primitive):
@@ -64,12 +70,10 @@ class ProgramPrimitive(Primitive):
         return args, params
 
     def effects(self, **params: Any) -> Effects:
-        """Return the union of the programs' effects; one that takes references has theirs."""
+        """Return the union of the programs' effects."""
         effects = NO_EFFECTS
         for jaxpr in subjaxprs(params):
-            effects |= jaxpr.effects
-            if takes_references(jaxpr):
-                effects |= {STATE}
+            effects |= effects_of(jaxpr)
         return effects
 
     def axis_names(self, **params: Any) -> tuple[object, ...]:

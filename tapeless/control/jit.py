@@ -16,6 +16,7 @@ from typing import Any
 
 from tapeless.control.common import (
     ProgramPrimitive,
+    effects_of,
     join_tangents,
     linear_mask,
     none_of,
@@ -23,6 +24,7 @@ from tapeless.control.common import (
     transposed_results,
 )
 from tapeless.core.aval import ShapedArray
+from tapeless.core.effects import Effects
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Mask, Primitive, Split, Values
@@ -59,6 +61,10 @@ class Jit(ProgramPrimitive):
     def abstract(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> tuple[ShapedArray, ...]:
         """Return the program's output types."""
         return jaxpr.out_avals
+
+    def effects(self, *, jaxpr: Jaxpr, **params: Any) -> Effects:
+        """Return the program's effects."""
+        return effects_of(jaxpr)
 
     def programs(self, avals: Sequence, outs: Sequence, **params: Any) -> Sequence[tuple]:
         """Return the program, which takes the operands and returns the results."""
