@@ -25,6 +25,7 @@ from tapeless.core.source import UNKNOWN_SOURCE, Source
 from tapeless.core.trace import Context, Value, context, eval_context, under
 from tapeless.prims.check import Fault, check
 from tapeless.transforms.stage import StageTrace, StageTracer, stage_jaxpr
+from tapeless.util.cache import bounded_cache
 from tapeless.util.records import record
 from tapeless.util.seqs import select, split_at
 
@@ -45,9 +46,15 @@ _SHORTEST_ROW = 64  # elements; shorter ones are looked at together, when the lo
 
 def checked_kinds() -> Kinds:
     """Return the kinds of checks that the configuration asks for now."""
-    current = config.current
-    kinds = {kind for kind, names in _FLAGS.items() if all(getattr(current, n) for n in names)}
-    if current.tapeless_out_of_bounds == "raise":
+    return _kinds_under(config.trace_context())
+
+
+@bounded_cache(64)
+def _kinds_under(settings: config.TraceContext) -> Kinds:
+    """Return the kinds of checks that settings ask for."""
+    asked = settings.as_dict()
+    kinds = {kind for kind, names in _FLAGS.items() if all(asked[name] for name in names)}
+    if asked["tapeless_out_of_bounds"] == "raise":
         kinds.add("index")
     return frozenset(kinds)
 

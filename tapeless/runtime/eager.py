@@ -25,8 +25,9 @@ from tapeless.core.source import UNKNOWN_SOURCE
 from tapeless.core.trace import Tag, Trace, Tracer, Value, install_base_trace, leaked
 from tapeless.runtime import fastcall
 from tapeless.runtime.array import Array, array_of, as_array
+from tapeless.runtime.callkeys import tokens_of
 from tapeless.runtime.checked import checked, checked_kinds, sources_of
-from tapeless.runtime.executable import Executable, Template, usable_donations
+from tapeless.runtime.executable import Executable, Template, usable_donations, watchers
 from tapeless.runtime.key_reuse import has_keys, run_operation
 from tapeless.runtime.structure import parameters_key, structure_of
 from tapeless.util import lazy
@@ -40,6 +41,7 @@ __all__ = [
 
 xla = lazy.load("tapeless.runtime.xla")
 templates = BoundedTable(1024)
+_MOST_TRIES = 64  # before it is clear that there is no plan
 
 
 class EvalTrace(Trace):
@@ -55,7 +57,10 @@ class EvalTrace(Trace):
         if getattr(prim, "evaluated_in_python", False):
             return prim.evaluate(*args, **params)
         if getattr(prim, "inline_program", False):
-            executable = executable_of(params.get("jaxpr") or params["call_jaxpr"])
+            jaxpr = params.get("jaxpr") or params["call_jaxpr"]
+            if not config.current.jax_debug_key_reuse:
+                return _run_program(jaxpr, args)
+            executable = executable_of(jaxpr)
         elif subjaxprs(params):
             avals = tuple([typeof(arg) for arg in args])
             executable = _operation_with_programs(prim, avals, params)
@@ -98,6 +103,34 @@ def _program_of(prim: Primitive, avals: Sequence[ShapedArray], params: dict) -> 
     outvars = [Var(aval) for aval in prim.abstract(*avals, **params)]
     eqn = Eqn(prim, invars, outvars, params, prim.effects(**params) or NO_EFFECTS, UNKNOWN_SOURCE)
     return Jaxpr((), invars, outvars, (eqn,), debug=DebugInfo(prim.name))
+
+
+@weak_identity_cache
+def _plans_of(jaxpr: Jaxpr) -> dict[config.TraceContext, fastcall.Plan | int]:
+    """Return how a program is run under each of the settings: a plan, or the tries to find one."""
+    return {}
+
+
+def _run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> tuple[Value, ...]:
+    """Run a program, compiled by itself; a plan runs it from the second call on, if there is one.
+
+    Transformations of compiled functions, called again and again, come here with the same program.
+    """
+    plans, settings = _plans_of(jaxpr), config.trace_context()
+    found = plans.get(settings)
+    if isinstance(found, fastcall.Plan) and not watchers:
+        outs = found.run(*args)
+        if outs is not NotImplemented:
+            return outs
+    executable = executable_of(jaxpr)
+    outs = executable(args)
+    if found is None:
+        plans[settings] = 0
+    elif isinstance(found, int) and found < _MOST_TRIES and isinstance(executable, Executable):
+        tokens = tokens_of(args)
+        plan = None if tokens is None else fastcall.plan_for(executable, tokens)
+        plans[settings] = found + 1 if plan is None else plan
+    return outs
 
 
 def _operation_with_programs(

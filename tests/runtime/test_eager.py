@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import numpy as np
@@ -127,3 +128,50 @@ def test_threads_get_their_own_results():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_transformed_programs_are_run_by_plans():
+    """A call that comes again has the plan of the one before, and its results."""
+    f = jax.jit(lambda x: jnp.sin(x) * x)
+    x, y = jnp.arange(4.0), jnp.arange(4.0) - 2
+    wanted = jax.jvp(f, (x,), (y,))
+    for _ in range(80):
+        for value, first in zip(jax.jvp(f, (x,), (y,)), wanted, strict=True):
+            np.testing.assert_array_equal(value, first)
+    for args in ((x, np.ones(4, "float32")), (np.ones(4, "float32"), y)):
+        value, tangent = jax.jvp(f, args[:1], args[1:])
+        np.testing.assert_allclose(value, np.sin(args[0]) * args[0], rtol=1e-6)
+        slope = np.cos(args[0]) * args[0] + np.sin(args[0])
+        np.testing.assert_allclose(tangent, slope * args[1], rtol=1e-6)
+    plans = [plan for *_, table in eager._plans_of._tables.values() for plan in table.values()]
+    assert any(isinstance(plan, fastcall.Plan) for each in plans for plan in each.values())
+
+
+def test_plans_follow_settings_and_deleted_arguments():
+    """Settings that staging reads, and arrays that are gone, are noticed at every call."""
+    f = jax.jit(jnp.log)
+    x, one = jnp.array([-1.0, 1.0]), jnp.ones(2)
+    for _ in range(3):
+        assert np.isnan(jax.jvp(f, (x,), (one,))[0][0])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        jax.jvp(f, (x,), (one,))
+    assert np.isnan(jax.jvp(f, (x,), (one,))[0][0])
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        jax.jvp(f, (x,), (one,))
+
+
+def test_plans_go_with_their_programs():
+    """Functions that are transformed a few times each leave nothing behind."""
+    x = jnp.ones(3)
+    kept = []
+    for _ in range(2):
+        gc.collect()
+        kept.append(len(eager._plans_of._tables))
+        for _ in range(20):
+            f = jax.jit(lambda x: x * 2 + 1)
+            for _ in range(3):
+                jax.grad(lambda x, f=f: f(x).sum())(x)
+        del f
+    gc.collect()
+    assert len(eager._plans_of._tables) <= kept[-1] + 4
