@@ -14,8 +14,8 @@ A network has `M` vectors of `N` lanes. It sorts the lanes across vectors first,
 moving anything between lanes; then it merges neighbouring columns, two, four and more at a time,
 until all are one; last it transposes. Places are column * M + row until then.
 
-To divide a vector of 4 or 8 lanes, its lanes are put in order: those below the pivot first. A table
-has the order for every mask. The vector is stored at the front and at the back, as a whole: what
+To divide a vector of 4 or 8 lanes, its lanes are put in order: those below the pivot first; lanes of
+16 bits are widened for it. A table has the order for every mask. The vector is stored at the front and at the back, as a whole: what
 does not belong there will be overwritten.
 
 A sample is nine vectors, one from each ninth of the line. Each lane has the median of medians of
@@ -41,7 +41,7 @@ _ROWS = 16  # of a network
 _AT_ONCE = 8  # vectors that `divide` reads
 _DRAWN = 9  # vectors of a sample
 _FACTOR = 0x9E3779B97F4A7C15  # whose multiples look random
-_PART_BYTES = 32  # of a vector that is divided
+_PART_BYTES = 32  # of a vector that is divided, at most
 _ENTRIES = 8  # of an order
 _ROW, _ORDER = f"[{_ENTRIES} x i8]", f"<{_ENTRIES} x i32>"
 _PERMUTE = "@llvm.x86.avx2.permd"
@@ -98,10 +98,10 @@ class _Text:
         self.word = ("float" if sorter.bits == 32 else "double") if self.is_float else self.whole
         self.lanes = 8 * sorter.bytes // sorter.bits
         self.vector = f"<{self.lanes} x {self.word}>"
-        self.rows = _ROWS // sorter.words
+        self.rows = 1 << (_ROWS // sorter.words).bit_length() - 1
         self.most = self.rows * self.lanes
         self.at_once = _AT_ONCE // sorter.words
-        self.part_lanes = 8 * _PART_BYTES // sorter.bits
+        self.part_lanes = min(8 * _PART_BYTES // sorter.bits, _ENTRIES)
         self.part = f"<{self.part_lanes} x {self.word}>"
         self.lines: list[str] = []
         self.count = 0
@@ -249,7 +249,7 @@ class _Text:
         """Return the mask of the first lanes; count: how many, or any number."""
         lanes = _lanes_of(kind)
         whole = f"<{lanes} x {self.whole}>"
-        short = count if self.bits == 64 else self.emit(f"trunc i64 {count} to i32")
+        short = count if self.bits == 64 else self.emit(f"trunc i64 {count} to {self.whole}")
         first = self.emit(f"insertelement {whole} poison, {self.whole} {short}, i64 0")
         zeros = f"<{lanes} x i32> zeroinitializer"
         spread = self.emit(f"shufflevector {whole} {first}, {whole} poison, {zeros}")
@@ -415,10 +415,11 @@ class _Text:
         short = self.emit(f"load <{_ENTRIES} x i8>, ptr {row}, align {_ENTRIES}")
         places = self.emit(f"zext <{_ENTRIES} x i8> {short} to {_ORDER}")
         result = []
+        to, back = ("zext", "trunc") if self.bits < 32 else ("bitcast", "bitcast")
         for word in vector:
-            given = self.emit(f"bitcast {self.part} {word} to {_ORDER}")
+            given = self.emit(f"{to} {self.part} {word} to {_ORDER}")
             moved = self.emit(f"call {_ORDER} {_PERMUTE}({_ORDER} {given}, {_ORDER} {places})")
-            result.append(self.emit(f"bitcast {_ORDER} {moved} to {self.part}"))
+            result.append(self.emit(f"{back} {_ORDER} {moved} to {self.part}"))
         return result, self.emit(f"call i64 @llvm.ctpop.i64(i64 {wide})")
 
     def divide(self) -> None:

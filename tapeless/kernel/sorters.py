@@ -1,11 +1,11 @@
-"""Sorters: routines that sort elements of one or two words in memory, named by their sizes.
+"""Sorters: routines that sort elements of one to three words in memory, named by their sizes.
 
-An element is a number of 32 or 64 bits, or two of them, in two arrays: then the second one decides
-where the first ones are equal. What has to follow its key, such as where it came from, is the lower
-part of such a number, or the second one: a sort by it is stable, and no two elements are equal.
+An element is a number of 16, 32 or 64 bits, or some of them, in as many arrays: then the next one
+decides where the ones before are equal. What has to follow its key, such as where it came from, is
+the lower part of such a number, or the last one: a sort by it is stable, and no two elements are equal.
 Floats must not be NaNs, and zeros lose their signs (`prims/wordsort.py`).
 
-    sorters:dtype:words:bytes(first[, second], n, depth, wanted)
+    sorters:dtype:words:bytes(first[, second, third], n, depth, wanted)
 
 bytes: of a vector, 32 or 64.  wanted: how many of the least elements are to be sorted; the others
 come behind them in any order.

@@ -4,7 +4,8 @@
 
 Zeros of both signs are equal, NaNs are equal and last.  Complex numbers are ordered by their real
 parts, then by their imaginary parts.  All sorts are stable.  The loops are in `prims/sortloops.py`,
-and where they are routines of the compiler in `prims/wordsort.py`.
+where they are routines of the compiler in `prims/wordsort.py`, and those of narrow numbers in
+`prims/narrowsort.py`.
 
 The tangents follow their elements: they are gathered by the sorted positions.
 """
@@ -32,6 +33,7 @@ from tapeless.util import lazy
 
 __all__ = ["follow", "sort", "sort_key_val", "sort_p"]
 
+narrowsort = lazy.load("tapeless.prims.narrowsort")
 sortloops = lazy.load("tapeless.prims.sortloops")
 wordsort = lazy.load("tapeless.prims.wordsort")
 _BOOL = ShapedArray((), np.bool_)
@@ -108,6 +110,9 @@ class Sort(Primitive):
         **params: Any,
     ) -> tuple:
         size = outs[0].shape[dimension] if outs[0].shape else 1
+        how = narrowsort.narrow_sort_for(b.registers, outs, size)
+        if how is not None:
+            return tuple(narrowsort.narrow_sort(b, args[0], dimension, how))
         plan = wordsort.word_sort_for(b.registers, outs, size, num_keys)
         if plan is not None:
             return tuple(wordsort.word_sort(b, args, dimension, plan))

@@ -31,6 +31,7 @@ __all__ = [
     "in_turn",
     "insert_element",
     "insertion_sort",
+    "less",
     "line_index",
     "ordered",
     "word_of",
@@ -72,7 +73,7 @@ def _keys_of(b: Any, x: Any) -> list[Any]:
     return [ordered(b, x)]
 
 
-def _less(
+def less(
     b: Any,
     left: Sequence[Any],
     right: Sequence[Any],
@@ -157,7 +158,7 @@ def insertion_sort(
             def before(j: Any) -> Any:
                 """Compare with the element at j."""
                 theirs = (targets[k].at(*place(j)) for k in range(num_keys))
-                return _less(
+                return less(
                     b,
                     mine,
                     [key for x in theirs for key in _keys_of(b, x)],

@@ -5,15 +5,18 @@ are equal only if they are the same, the numbers are sorted. For all else the ke
 become one unsigned integer (`prims/sortloops.py: ordered`), with its place below, which makes it
 distinct:
 
-    number                 one operand, of 32 or 64 bits
+    number                 one operand, of 16 bits and fewer (`prims/narrowsort.py`), 32 or 64
     (key, place)           in 32 or in 64 bits together
-    (key), (place)         in two words of 64 bits
+    (key), ..., (place)    in two or three words of 64 bits
 
 Operands follow by the places.  Zeros of both signs are equal, and so are NaNs, which are sorted as
 infinities; if there are any but 0.0, they are written once more, in the order in which they came
 (`write_alike`).  Lines along another axis than the last one are sorted in a transposed copy.
 
-Keys that have more than 64 bits are sorted by counting; so are long lines of narrow ones, which
+Long lines whose words are in order stay as they are; the first neighbours that are not end the
+search.
+
+Keys that have more than 128 bits are sorted by counting; so are long lines of narrow ones, which
 have few digits.  A routine sorts one line; lines are shared by threads.
 """
 
@@ -29,30 +32,41 @@ from tapeless.core.aval import ShapedArray
 from tapeless.kernel.sorters import Sorter, depth_of
 from tapeless.kernel.strips import Registers
 from tapeless.prims.rules import is_complex
-from tapeless.prims.sortloops import SHORT, ordered, word_of
+from tapeless.prims.sortloops import SHORT, less, ordered, word_of
 from tapeless.util.records import record
 
-__all__ = ["WordSort", "word_sort", "word_sort_for", "word_top"]
+__all__ = [
+    "FEWEST",
+    "MANY",
+    "Numbers",
+    "WordSort",
+    "each_line",
+    "word_sort",
+    "word_sort_for",
+    "word_top",
+]
 
 FEWEST = 4  # elements of a line; shorter ones are inserted, as are all if they are SHORT together
 FEW_DIGITS = 16  # bits of keys
 MANY = 1 << 12  # elements, from which few digits are counted sooner than compared
 _VECTOR_BYTES = 32  # of the processors that have the routines, at least
 _WORD_BITS = 64
+_MOST_WORDS = 3
+_LOOKED_AT = 256  # neighbours that are compared at once, of longer lines
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
 
 
 @record
 class WordSort:
-    """How lines are sorted: the routine, the scalars of the keys, and the bits of places.
+    """How lines are sorted: the routine, the scalars of each word, and the bits of places.
 
-    parts: pairs of an operand and a part of its complex numbers, if it has such, the most
+    words: of keys, pairs of an operand and a part of its complex numbers, if it has such, the most
     significant first; place_bits: 0 if there are no places.
     """
 
     sorter: Sorter
-    parts: tuple[tuple[int, int | None], ...]
+    words: tuple[tuple[tuple[int, int | None], ...], ...]
     place_bits: int
 
     @property
@@ -77,25 +91,41 @@ def word_sort_for(
         for k in range(num_keys)
         for part in ((0, 1) if is_complex(outs[k].dtype) else (None,))
     )
-    bits = sum(map(_bits_of, outs[:num_keys]))
+    sizes = [_bits_of(outs[k]) for k, _ in parts]
+    bits = sum(sizes)
     if bits <= FEW_DIGITS and size >= MANY:
         return None
     if len(outs) == len(parts) == 1 and bits in (32, 64):
-        return WordSort(Sorter(outs[0].dtype, 1, registers.bytes), parts, 0)
+        return WordSort(Sorter(outs[0].dtype, 1, registers.bytes), (parts,), 0)
     place_bits = (size - 1).bit_length()
     for total in (32, 64):
         if bits + place_bits <= total:
             word = np.dtype(f"uint{total}")
-            return WordSort(Sorter(word, 1, registers.bytes), parts, place_bits)
-    if bits > _WORD_BITS:
+            return WordSort(Sorter(word, 1, registers.bytes), (parts,), place_bits)
+    words = _filled(parts, sizes)
+    if len(words) >= _MOST_WORDS:
         return None
-    return WordSort(Sorter(np.dtype(np.uint64), 2, registers.bytes), parts, _WORD_BITS)
+    sorter = Sorter(np.dtype(np.uint64), len(words) + 1, registers.bytes)
+    return WordSort(sorter, words, _WORD_BITS)
+
+
+def _filled(parts: Sequence[tuple], sizes: Sequence[int]) -> tuple[tuple, ...]:
+    """Return the parts that go into each word; sizes: their bits."""
+    words: list[list] = []
+    room = 0
+    for part, bits in zip(parts, sizes, strict=True):
+        if bits > room:
+            words.append([])
+            room = _WORD_BITS
+        words[-1].append(part)
+        room -= bits
+    return tuple(map(tuple, words))
 
 
 def _bits_of(key: ShapedArray) -> int:
-    """Return how many bits the integers of a key have."""
+    """Return how many bits the integer of a key, or of a part of it, has."""
     if is_complex(key.dtype):
-        return 8 * key.dtype.itemsize
+        return 4 * key.dtype.itemsize
     return 8 * word_of(key.dtype).itemsize
 
 
@@ -106,8 +136,9 @@ def word_sort(
     plan: WordSort,
 ) -> list:
     """Sort every line; return the results."""
-    kind = _Places if plan.place_bits else _Numbers
-    return _each_line(b, args, axis, lambda rows: kind(b, rows, plan))
+    if plan.place_bits:
+        return each_line(b, args, axis, lambda rows: _Places(b, rows, plan))
+    return each_line(b, args, axis, lambda rows: Numbers(b, rows, plan.sorter.symbol))
 
 
 def word_top(
@@ -118,10 +149,10 @@ def word_top(
     plan: WordSort,
 ) -> list:
     """Return the k greatest elements of every line, and their places."""
-    return _each_line(b, [x], axis, lambda rows: _Greatest(b, rows, plan, k))
+    return each_line(b, [x], axis, lambda rows: _Greatest(b, rows, plan, k))
 
 
-def _each_line(
+def each_line(
     b: Any,
     args: Sequence,
     axis: int,
@@ -152,23 +183,29 @@ def _moved(
     return b.virtual(aval, lambda index: x.at(*(index[k] for k in back)))
 
 
-class _Numbers:
-    """The sort of lines of numbers, in the memory of the results."""
+class Numbers:
+    """The sort of lines of numbers, in the memory of the results.
+
+    reads_operand: whether the operand is read, and not its copy in the memory of the results.
+    """
+
+    reads_operand = False
 
     def __init__(
         self,
         b: Any,
         args: Sequence,
-        plan: WordSort,
+        symbol: str,
     ) -> None:
         """Make the memory."""
         (x,) = args
-        self.b, self.symbol = b, plan.sorter.symbol
+        self.b, self.symbol = b, symbol
         self.size, self.dtype = x.shape[-1], x.dtype
         self.word = word_of(x.dtype)
         self.is_float = bool(dtypes.issubdtype(x.dtype, np.floating))
-        self.source = b.stored(x) if self.is_float else x
-        self.sorted = b.buffer(x.aval) if self.is_float else b.writable(x)
+        is_read = self.reads_operand or self.is_float
+        self.source = b.stored(x) if is_read else x
+        self.sorted = b.buffer(x.aval) if is_read else b.writable(x)
         self.targets = [self.sorted]
         self.line: tuple = ()
 
@@ -326,8 +363,36 @@ class _Places:
 
         b.loop(self.size, start)
         args = (*self.words, self.size, depth_of(self.size), self.wanted)
-        b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
+
+        def call() -> None:
+            """Sort the integers."""
+            b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
+
+        if self.size > _LOOKED_AT:
+            b.when(self.is_out_of_order(), call)
+        else:
+            call()
         b.loop(self.wanted, lambda i: self.follow(line, i))
+
+    def is_out_of_order(self) -> Any:
+        """Tell whether an element's words are less than those before."""
+        b, last = self.b, self.size - 1
+        spot = b.buffer(ShapedArray((), _I64))
+        b.store(spot, (), b.const(0, _I64))
+
+        def wrong(index: Sequence[Any]) -> Any:
+            """Compare two neighbours."""
+            first = b.min(b.add(spot.at(), b.convert(index[0], _I64)), last - 1)
+            pair = [[word.at(at) for word in self.words] for at in (b.add(first, 1), first)]
+            return less(b, *pair)
+
+        def fine() -> Any:
+            """Tell whether there are more, and these are in order."""
+            some = b.let(b.fold((_LOOKED_AT,), wrong, "or", False))
+            return b.and_(b.lt(spot.at(), last), b.not_(some))
+
+        b.while_loop(fine, lambda: b.store(spot, (), b.add(spot.at(), _LOOKED_AT)))
+        return b.lt(spot.at(), last)
 
     def integers(
         self,
@@ -335,21 +400,29 @@ class _Places:
         i: Any,
     ) -> list:
         """Return the integers of element i."""
-        b, word, place_bits = self.b, self.plan.word, self.plan.place_bits
+        b, place_bits = self.b, self.plan.place_bits
+        place = b.convert(i, self.plan.word)
+        keys = [self.joined(parts, line, i) for parts in self.plan.words]
+        if len(self.words) > 1:
+            return [*keys, place]
+        return [b.or_(b.shift_left(keys[0], place_bits), place)]
+
+    def joined(
+        self,
+        parts: Sequence[tuple],
+        line: tuple,
+        i: Any,
+    ) -> Any:
+        """Return a word of element i's keys."""
+        b, word = self.b, self.plan.word
         joined = None
-        for k, part in self.plan.parts:
+        for k, part in parts:
             element = self.sources[k].at(*line, i)
             key = self.key(element if part is None else element[part])
             bits = 8 * key.dtype.itemsize
             key = b.convert(key, word)
-            if joined is not None:
-                key = b.or_(b.shift_left(joined, bits), key)
-            joined = key
-        place = b.convert(i, word)
-        if len(self.words) == 2:
-            return [joined, place]
-        above = b.shift_left(joined, place_bits)
-        return [b.or_(above, place)]
+            joined = key if joined is None else b.or_(b.shift_left(joined, bits), key)
+        return joined
 
     def key(self, element: Any) -> Any:
         """Return the integer of a scalar."""

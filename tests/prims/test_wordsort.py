@@ -124,8 +124,9 @@ def test_which_integers_are_sorted():
     assert plan("float32", "int32") == ("uint64:1:64", 10)
     assert plan("float64", "int32") == ("uint64:2:64", 64)
     assert plan("complex64") == ("uint64:2:64", 64)
-    assert plan("complex128") is None
-    assert plan("int64", "int32", num_keys=2) is None
+    assert plan("complex128") == ("uint64:3:64", 64)
+    assert plan("int64", "int32", num_keys=2) == ("uint64:3:64", 64)
+    assert plan("complex128", "int32", num_keys=2) is None
     assert plan("int16", size=10_000) is None
     assert plan("float32", size=3) is None
     assert plan("float32", registers=MIDDLE) == ("float32:1:32", 0)
