@@ -14,9 +14,9 @@ A network has `M` vectors of `N` lanes. It sorts the lanes across vectors first,
 moving anything between lanes; then it merges neighbouring columns, two, four and more at a time,
 until all are one; last it transposes. Places are column * M + row until then.
 
-To divide a vector of 4 or 8 lanes, its lanes are put in order: those below the pivot first; lanes of
-16 bits are widened for it. A table has the order for every mask. The vector is stored at the front and at the back, as a whole: what
-does not belong there will be overwritten.
+To divide a vector of 4 or 8 lanes, its lanes are put in order: those below the pivot first. A table
+has the order for every mask; lanes of 16 bits are widened for it. The vector is stored at the front
+and at the back, as a whole: what does not belong there will be overwritten.
 
 A sample is nine vectors, one from each ninth of the line. Each lane has the median of medians of
 three; the pivot is the median of those.

@@ -2,7 +2,8 @@
 
 An element is a number of 16, 32 or 64 bits, or some of them, in as many arrays: then the next one
 decides where the ones before are equal. What has to follow its key, such as where it came from, is
-the lower part of such a number, or the last one: a sort by it is stable, and no two elements are equal.
+the lower part of such a number, or the last one: a sort by it is stable, and no two elements are
+equal.
 Floats must not be NaNs, and zeros lose their signs (`prims/wordsort.py`).
 
     sorters:dtype:words:bytes(first[, second, third], n, depth, wanted)

@@ -6,12 +6,12 @@
     digits    by counting the values of one byte after the other, where 16 bits are too many
     tally     count how often every integer occurs, and write it as often
 
-Keys are made of bits alone: of the lower half of floats, whose sign is set, all bits are inverted,
-the others get the sign. All NaNs have the greatest key, and -0.0 is below 0.0; both are put into the
-order in which they came as in sorts of wider numbers (`prims/wordsort.py`).
+Keys are made of bits alone: where the sign of a float is set, all bits are inverted, the others get
+the sign. All NaNs have the greatest key, and -0.0 is below 0.0; both are put into the order in
+which they came as in sorts of wider numbers (`prims/wordsort.py`).
 
-A tally has several tables, which neighbours take in turns: of few different numbers, each would wait
-for the one before.
+A tally has several tables, which neighbours take in turns: of few different numbers, each would
+wait for the one before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.sorters import Sorter, depth_of
 from tapeless.kernel.strips import Registers
-from tapeless.prims.sortloops import SHORT, Counting
+from tapeless.prims.sortloops import HALVES, SHORT, Counting, half_is_nan
 from tapeless.prims.wordsort import FEWEST, MANY, Numbers, each_line
 
 __all__ = ["narrow_sort", "narrow_sort_for"]
@@ -35,7 +35,6 @@ _BYTE = 8
 _VECTOR_BYTES = 64  # of processors that load 16 bits under a mask
 _TALLIED = 1 << 16  # from this length numbers of 16 bits are tallied
 _TABLES, _TABLES_OF_BYTES = 2, 4  # of counts
-_FLOATS = ("float16", "bfloat16")
 _WORD = np.dtype(np.uint16)
 _I64 = np.dtype(np.int64)
 
@@ -60,7 +59,7 @@ def _is_narrow(dtype: np.dtype) -> bool:
     """Tell whether numbers are kept in 8 or 16 bits whose order is known here."""
     if dtypes.issubdtype(dtype, np.integer):
         return dtypes.itemsize_bits(dtype) in (8, 16)
-    return dtype == np.bool_ or dtype.name in _FLOATS
+    return dtype == np.bool_ or dtype.name in HALVES
 
 
 def narrow_sort(
@@ -106,10 +105,7 @@ class _Narrow(Numbers):
 
     def is_nan(self, i: Any) -> Any:
         """Tell whether an element of the operand is a NaN, by its bits."""
-        b = self.b
-        infinity = int(np.asarray(np.inf, self.dtype).view(self.word))
-        size = b.and_(self.bits(i), b.not_(self.top))
-        return b.gt(size, b.const(infinity, self.word))
+        return half_is_nan(self.b, self.bits(i), self.dtype)
 
     def key(self, i: Any) -> Any:
         """Return the integer of an element of the operand."""
@@ -142,9 +138,7 @@ class _Vectors(_Narrow):
         b.loop(self.size, lambda i: b.store(keys, i, b.convert(self.key(i), _WORD)))
         args = (keys, self.size, depth_of(self.size), self.size)
         b.call(self.symbol, args, reads=[keys], writes=[keys])
-        b.loop(
-            self.size, lambda i: self.store(i, self.number(b.convert(keys.at(i), self.word)))
-        )
+        b.loop(self.size, lambda i: self.store(i, self.number(b.convert(keys.at(i), self.word))))
 
 
 class _Digits(_Narrow):
@@ -188,8 +182,10 @@ class _Tally(_Narrow):
 
         def count(first: Any) -> None:
             """Count neighbours."""
+            start = b.imul(first, n_tables)
             for table in range(n_tables):
-                self.count_one(b.iadd(b.imul(first, n_tables), table), table)
+                at = b.iadd(start, table)
+                self.count_one(at, table)
 
         b.loop(whole, count, independent=False)
         for at in range(whole * n_tables, self.size):
@@ -198,7 +194,9 @@ class _Tally(_Narrow):
 
         def write(k: Any) -> None:
             """Write one number as often as it was there."""
-            counts = [self.counts.at(b.iadd(b.imul(k, n_tables), t)) for t in range(n_tables)]
+            first = b.imul(k, n_tables)
+            places = (b.iadd(first, table) for table in range(n_tables))
+            counts = map(self.counts.at, places)
             total = b.let(functools.reduce(b.add, counts))
             place = b.let(spot.at())
             number = self.number(b.convert(k, self.word))

@@ -4,6 +4,7 @@ Elements are compared through `ordered`: a map to unsigned integers that turns e
 of integers.  Zeros of both signs are equal, NaNs are equal and last.  Complex numbers are ordered
 by their real parts, then by their imaginary parts.  All sorts are stable.
 
+    exchange_sort    many lines of few elements, in registers
     insertion_sort   short lines, in the result's memory
     counting_sort    long ones, by digits from the least significant up: every digit is one pass
                      that counts, and one that moves elements, and the numbers of their places, if
@@ -25,9 +26,13 @@ from tapeless.prims.rules import is_complex
 from tapeless.util import lazy
 
 __all__ = [
+    "HALVES",
     "SHORT",
     "Counting",
     "counting_sort",
+    "exchange_sort",
+    "half_is_nan",
+    "has_few",
     "in_turn",
     "insert_element",
     "insertion_sort",
@@ -39,7 +44,9 @@ __all__ = [
 
 kernel_parts = lazy.load("tapeless.kernel.parts")
 
+FEW, FEW_FLOATS = 8, 6  # elements, of lines that are sorted in registers
 SHORT = 48  # up to this length insertion is faster than counting
+HALVES = ("float16", "bfloat16")
 LONG = 1 << 14  # from this length digits of 11 bits pay
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
@@ -59,11 +66,23 @@ def ordered(b: Any, x: Any) -> Any:
     top = b.const(1 << (bits - 1), word)
     if dtypes.issubdtype(dtype, np.signedinteger):
         return b.xor(b.bitcast(b.convert(x, np.dtype(f"int{bits}")), word), top)
-    x = b.select(b.eq(x, 0.0), b.const(0.0, dtype), x)
-    number = b.bitcast(x, word)
+    if dtype.name in HALVES:  # bits are compared sooner than numbers that have to be converted
+        number = b.bitcast(x, word)
+        number = b.select(b.eq(number, top), b.const(0, word), number)
+        is_nan = half_is_nan(b, number, dtype)
+    else:
+        x = b.select(b.eq(x, 0.0), b.const(0.0, dtype), x)
+        number, is_nan = b.bitcast(x, word), b.ne(x, x)
     negative = b.shift_right_logical(number, bits - 1)
     flipped = b.xor(number, b.or_(b.sub(b.const(0, word), negative), top))
-    return b.select(b.ne(x, x), b.const((1 << bits) - 1, word), flipped)
+    return b.select(is_nan, b.const((1 << bits) - 1, word), flipped)
+
+
+def half_is_nan(b: Any, bits: Any, dtype: np.dtype) -> Any:
+    """Tell by its bits whether a number, whose dtype is one of HALVES, is a NaN."""
+    infinity = int(np.asarray(np.inf, dtype).view(bits.dtype))
+    size = b.and_(bits, b.const((1 << 15) - 1, bits.dtype))
+    return b.gt(size, b.const(infinity, bits.dtype))
 
 
 def _keys_of(b: Any, x: Any) -> list[Any]:
@@ -169,6 +188,68 @@ def insertion_sort(
         b.loop(shape[axis] - 1, step, independent=False)
 
     b.nest((*shape[:axis], *shape[axis + 1 :]), run)
+
+
+def has_few(avals: Sequence[ShapedArray], size: int) -> bool:
+    """Tell whether there are many lines, of so few elements that all pairs are compared."""
+    most = FEW if len(avals) > 1 or _are_integers(avals) else FEW_FLOATS
+    return 1 < size <= most and avals[0].size > SHORT
+
+
+def _are_integers(operands: Sequence) -> bool:
+    """Tell whether there is one operand, of integers: their minima and maxima are all to find."""
+    dtype = operands[0].dtype
+    is_integer = dtype == np.bool_ or dtypes.issubdtype(dtype, np.integer)
+    return len(operands) == 1 and is_integer
+
+
+def exchange_sort(
+    b: Any,
+    args: Sequence,
+    targets: Sequence,
+    axis: int,
+    num_keys: int,
+) -> None:
+    """Sort lines of few elements, many at once: neighbours that are not in order change places."""
+    shape = targets[0].shape
+    size = shape[axis]
+    integers = _are_integers(args)
+    low, high = (b.and_, b.or_) if args[0].dtype == np.bool_ else (b.min, b.max)
+
+    def run(line: Sequence[Any]) -> None:
+        """Sort one line."""
+        places = [line_index(line, axis, j) for j in range(size)]
+        elements = [[b.let(x.at(*place)) for x in args] for place in places]
+        keys = [[b.let(key) for x in e[:num_keys] for key in _keys_of(b, x)] for e in elements]
+        for last in range(size - 1, 0, -1):
+            for j in range(last):
+                both = elements[j : j + 2]
+                if integers:
+                    (x,), (y,) = both
+                    elements[j : j + 2] = [low(x, y)], [high(x, y)]
+                    continue
+                turned = b.let(less(b, keys[j + 1], keys[j]))
+                elements[j : j + 2] = _exchanged(b, turned, *both)
+                keys[j : j + 2] = _exchanged(b, turned, *keys[j : j + 2])
+        for place, element in zip(places, elements, strict=True):
+            for target, x in zip(targets, element, strict=True):
+                b.store(target, place, x)
+
+    b.nest((*shape[:axis], *shape[axis + 1 :]), run)
+
+
+def _exchanged(b: Any, turned: Any, first: Sequence, second: Sequence) -> tuple[list, list]:
+    """Return two lists, the other way round where `turned` holds."""
+    pairs = list(zip(first, second, strict=True))
+    left = [_chosen(b, turned, y, x) for x, y in pairs]
+    return left, [_chosen(b, turned, x, y) for x, y in pairs]
+
+
+def _chosen(b: Any, flag: Any, x: Any, y: Any) -> Any:
+    """Choose between elements."""
+    if isinstance(x, kernel_parts.Pair):
+        return kernel_parts.Pair(b.select(flag, x.re, y.re), b.select(flag, x.im, y.im))
+    return b.select(flag, x, y)
 
 
 class Counting:

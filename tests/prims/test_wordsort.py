@@ -67,7 +67,7 @@ def test_equal_elements_keep_their_order_and_their_bits(dtype, size):
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "float16"])
-@pytest.mark.parametrize("shape", [(3, 4, 50), (5, 17, 6), (300, 2, 7)])
+@pytest.mark.parametrize("shape", [(3, 4, 50), (5, 17, 6), (300, 2, 7), (40, 8, 5)])
 def test_lines_along_any_axis(dtype, axis, shape):
     check(numbers(shape, dtype), axis)
 
