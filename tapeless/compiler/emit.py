@@ -62,7 +62,7 @@ _UNROLLED = 8
 _UNROLLED_WEIGHT = 64
 _WRITTEN_ONCE = 30
 _SHORT_BODY = 8
-_BLOCK_TILES = 32
+_BLOCK_TILES, _STREAMED_TILES = 32, 64
 _CACHED = 1 << 20  # bytes
 _WORK_PER_BYTE = 6
 _POLLED_COST = 1 << 17  # instructions; of less, tens of microseconds, the loops around it take care
@@ -147,6 +147,7 @@ class _Emitter:
         self._places.update({b: n for n, b in enumerate((*program.inputs, *program.outputs))})
         self._values = Values(emit_reduce, call_recipe)
         self._costs = plan.Costs()
+        self._is_shared = False  # what is being written, by nests whose buffers differ
 
     def addressed(self, body: Block) -> set[Buffer]:
         """Return the buffers whose addresses statements need that are not calls of functions."""
@@ -272,9 +273,9 @@ class _Emitter:
         for scalar in nest.constants:
             register = format_of(scalar.dtype).register
             root.cache[scalar] = Value(taken(register), 1, register)
-        self._values.parameters = frozenset(nest.constants)
+        self._values.parameters, self._is_shared = frozenset(nest.constants), True
         self._loop(root, loop)
-        self._values.parameters = frozenset()
+        self._values.parameters, self._is_shared = frozenset(), False
         _finish(root, nest.name, "ptr %buffers, ptr %arena, ptr %table")
 
     def _loop(self, region: Region, loop: Loop) -> None:
@@ -426,7 +427,8 @@ class _Emitter:
 
     def _tile(self, region: Region, loop: Loop) -> Tile | None:
         """Return the tile of a nest that should be tiled."""
-        return find_tile(loop, self.module.target.vector_bytes) if region.lanes == 1 else None
+        width = self.module.target.vector_bytes
+        return find_tile(loop, width, not self._is_shared) if region.lanes == 1 else None
 
     def _tiled_loop(self, region: Region, loop: Loop, tile: Tile, start: str, stop: str) -> None:
         """Emit rows `start` to `stop` in tiles; `start` is a multiple of their height.
@@ -437,8 +439,9 @@ class _Emitter:
         """
         size, height, inner = tile.size, tile.height, tile.inner
         extent, width = plan.static_extent(loop), plan.static_extent(inner)
+        length = (_STREAMED_TILES if tile.streamed else _BLOCK_TILES) * size
         blocks = Counter(region, "0", writes=plan.writes(loop.body))
-        end = add(blocks.region, blocks.index, str(_BLOCK_TILES * size))
+        end = add(blocks.region, blocks.index, str(length))
         end = minimum(blocks.region, end, str(width))
         rows = Counter(blocks.region, start)
         row = _within(rows.region, rows.index, extent, height)
@@ -448,9 +451,11 @@ class _Emitter:
             self.block(copy, inner.body)
         columns.close(end, size)
         if self._costs.statement(loop) > _POLLED_COST:
-            emit_poll(rows.region, _BLOCK_TILES * size * int(self._costs.block(inner.body)))
+            emit_poll(rows.region, length * int(self._costs.block(inner.body)))
         rows.close(stop, height)
-        blocks.close(str(width), _BLOCK_TILES * size)
+        blocks.close(str(width), length)
+        if tile.streamed:
+            region.do("fence seq_cst")  # stores past the caches keep no order of their own
 
     # Threads
 

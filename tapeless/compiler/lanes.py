@@ -14,6 +14,7 @@ from tapeless.kernel.ir import Affine, Buffer, Index
 
 __all__ = [
     "add",
+    "ask",
     "carry",
     "count",
     "displace",
@@ -30,6 +31,7 @@ __all__ = [
     "scatter",
     "splat_value",
     "store_lanes",
+    "stream_lanes",
     "tail_mask",
 ]
 
@@ -197,6 +199,18 @@ def store_lanes(
     region.declare(name, f"void ({kind}, ptr, i32, <{lanes} x i1>)")
     place = f"ptr {pointer}, i32 {form.size}"
     region.do(f"call void @{name}({kind} {raw}, {place}, <{lanes} x i1> {mask})")
+
+
+def stream_lanes(region: Region, raw: str, pointer: str, form: Format, lanes: int) -> None:
+    """Store a whole line of the cache to memory, past the caches."""
+    kind = typed(form.memory, lanes)
+    region.do(f"store {kind} {raw}, ptr {pointer}, align {lanes * form.size}, !nontemporal !1")
+
+
+def ask(region: Region, pointer: str) -> None:
+    """Ask for a line of the cache that will be read; no address is a fault."""
+    region.declare("llvm.prefetch.p0", "void (ptr, i32, i32, i32)")
+    region.do(f'call void @"llvm.prefetch.p0"(ptr {pointer}, i32 0, i32 3, i32 1)')
 
 
 def gather(region: Region, pointers: str, form: Format, lanes: int, mask: str | None) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tapeless.compiler.formats import constant, format_of, typed
 from tapeless.compiler.interrupts import emit_poll
-from tapeless.compiler.lanes import add, displace, multiply, tail_mask
+from tapeless.compiler.lanes import add, ask, displace, multiply, tail_mask
 from tapeless.compiler.operations import identity, operate, round_narrow
 from tapeless.compiler.ordered import from_ordered, ordered_format, to_ordered
 from tapeless.compiler.plan import prefers_lanes, survey, total_weight, vector_lanes
@@ -219,10 +219,8 @@ class _Fold:
             if abs(step) < _FAR:
                 continue
             pointer = self.values.address(region, node.buffer, node.index)
-            region.declare("llvm.prefetch.p0", "void (ptr, i32, i32, i32)")
             for line in range(0, region.lanes * node.dtype.itemsize, _LINE):
-                there = displace(region, pointer, "i8", str(_AHEAD * step + line))
-                region.do(f'call void @"llvm.prefetch.p0"(ptr {there}, i32 0, i32 3, i32 1)')
+                ask(region, displace(region, pointer, "i8", str(_AHEAD * step + line)))
 
     def run_shared(
         self,

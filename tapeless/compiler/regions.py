@@ -78,7 +78,7 @@ class Module:
         for name, signature in self.declared.items():
             result, arguments = signature.split(" (", 1)
             lines.append(f'declare {result} @"{name}"({arguments}')
-        lines.append('!0 = !{!"branch_weights", i32 1, i32 2000}\n')
+        lines.append('!0 = !{!"branch_weights", i32 1, i32 2000}\n!1 = !{i32 1}\n')
         return "\n".join(lines)
 
 
@@ -165,6 +165,7 @@ class Region:
     writes: the buffers that are written while the region runs.
     outer: for the outermost region of a task, the region of the calling function around it.
     private: there, the buffers that the task has in memory of its own.
+    streamed: the buffers whose lanes are whole lines that are stored past the caches.
     """
 
     def __init__(
@@ -195,6 +196,7 @@ class Region:
         self.cache: dict[object, Value] = {}
         self.groups: dict[object, tuple[Value, ...]] = {}
         self.private: frozenset[Buffer] = frozenset()
+        self.streamed: frozenset[Buffer] = frozenset()
         self.readers: dict[Buffer, list[object]] = {}
         vectorised = lanes > 1
         self.vector_var: Index | None = None

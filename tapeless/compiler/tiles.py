@@ -11,6 +11,9 @@ touch two lines each, and both are far away. As many tiles as read a line to its
 the other. But rows whose distance is a multiple of a page share few places of the cache, and drive
 each other out: if their runs all begin with a line, rows of tiles are whole lines, touched once.
 
+A result that no cache holds is *streamed*: whole lines go to memory past the caches, which need not
+fetch them first. Nothing is read twice then, and what the next tiles read is asked for.
+
 The transpose of n registers takes log2(n) rounds; each exchanges off-diagonal halves of blocks of
 twice the size of the one before: rows r and r + d swap the lanes whose numbers differ in bit d.
 """
@@ -20,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.compiler.formats import format_of, typed
-from tapeless.compiler.lanes import add
+from tapeless.compiler.lanes import add, ask
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
-from tapeless.kernel.ir import Load, Loop, Reduce, Statement, Store
+from tapeless.kernel.ir import Buffer, Load, Loop, Reduce, Statement, Store
 from tapeless.util.records import record, replace
 
 __all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
@@ -32,6 +35,7 @@ __all__ = ["Tile", "find_tile", "open_rows", "ordered_for_tiles"]
 _MOST_WEIGHT = 16
 _LARGEST = 16  # elements a side, since there are 32 registers
 _ROW, _LINE, _PAGE = 32, 64, 4096  # bytes
+_STREAMED = 1 << 22  # bytes of a result at least
 
 
 @record
@@ -39,20 +43,25 @@ class Tile:
     """A nest of two loops to tile.
 
     size: elements a side; height: rows of the tiles that come one after the other; turned: the
-    loads to transpose.
+    loads to transpose; streamed: the results that are.
     """
 
     inner: Loop
     size: int
     height: int
     turned: tuple[Load, ...]
+    streamed: frozenset[Buffer] = frozenset()
 
 
 def find_tile(
     loop: Loop,
     vector_bytes: int,
+    may_stream: bool = False,
 ) -> Tile | None:
-    """Return the tile of a nest, or None if it has no awkward operand or is not simple."""
+    """Return the tile of a nest, or None if it has no awkward operand or is not simple.
+
+    may_stream: whether results are known to begin with a line.
+    """
     if len(loop.body) != 1 or not loop.independent:
         return None
     (inner,) = loop.body
@@ -77,12 +86,16 @@ def find_tile(
     if len(sizes) != 1 or not all(_can_turn(load, loop, inner) for load in turned):
         return None
     (item,) = sizes
-    in_lines = _are_whole_lines(loop, inner, [*plain, *turned], item)
+    is_wide = may_stream and vector_bytes >= _LINE and _LARGEST * item >= _LINE
+    streamed = _streamed(inner, plain, item) if is_wide else frozenset()
+    in_lines = bool(streamed) or _are_whole_lines(loop, inner, [*plain, *turned], item)
     size = min(min(vector_bytes, _LINE if in_lines else _ROW) // item, _LARGEST)
     if size < 4 or min(static_extent(loop), inner.extent) < size:
         return None
     height = min(_LINE // item, _LARGEST)
-    return Tile(inner, size, height if static_extent(loop) >= height else size, turned)
+    if static_extent(loop) < height:
+        height = size
+    return Tile(inner, size, height, turned, streamed)
 
 
 def ordered_for_tiles(
@@ -134,6 +147,22 @@ def _are_whole_lines(
         distance = index.stride(across)
         is_far |= bool(distance) and distance % page == 0
     return is_far
+
+
+def _streamed(inner: Loop, stores: Sequence[Store], item: int) -> frozenset[Buffer]:
+    """Return the results that no cache holds, of which tiles store whole lines."""
+    line = _LINE // item
+    if static_extent(inner) % line:
+        return frozenset()
+    found = set()
+    for store in stores:
+        buffer, index = store.buffer, store.index
+        steps = [step for term, step in index.terms if term is not inner.var]
+        in_lines = not any(step % line for step in (*steps, index.const))
+        is_large = buffer.space == "output" and buffer.n_bytes >= _STREAMED
+        if in_lines and is_large and buffer.dtype.itemsize == item:
+            found.add(buffer)
+    return frozenset(found)
 
 
 def _is_plain(statement: Store, inner: Loop) -> bool:
@@ -196,7 +225,11 @@ def _open_square(
         )
         for number in range(size)
     ]
+    for copy in rows:
+        copy.streamed = tile.streamed
     for load in tile.turned:
+        for copy in columns if tile.streamed else ():
+            ask(copy, values.address(copy, load.buffer, load.index, tile.height))
         kind = typed(format_of(load.dtype).register, size)
         loaded = [values.lanes(copy, load, size) for copy in columns]
         for copy, text in zip(rows, _transpose(region, loaded, kind), strict=True):

@@ -38,6 +38,7 @@ from tapeless.compiler.lanes import (
     scatter,
     splat_value,
     store_lanes,
+    stream_lanes,
     tail_mask,
 )
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
@@ -538,6 +539,9 @@ class Values:
             old = from_memory(region, read(region, place, form, lanes, mask), form, lanes)
             value = operate(region, store.accumulate, [old, value], form, form, lanes)
         raw = to_memory(region, value, form, lanes)
+        if store.buffer in region.streamed:
+            stream_lanes(region, raw, place, form, lanes)
+            return
         write = store_lanes if unit else scatter
         write(region, raw, place, form, lanes, mask)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapeless as jax
+from tapeless import numpy as jnp
 from tapeless.compiler.target import host_target, named_target
 from tapeless.compiler.tiles import find_tile, ordered_for_tiles
 from tapeless.kernel.ir import Loop
@@ -66,6 +68,48 @@ def test_rows_that_are_pages_apart_are_whole_lines(dtype: np.dtype, size: int) -
     np.testing.assert_array_equal(work.run()[0], expected)
     for n, m in ((2 * size, page + 1), (2 * size + 1, page), (2 * size, page + size)):
         assert find_tile(turning(n, m, dtype)[0].body[0], 64).size == size // 2
+
+
+@named(("dtype", "size"), [(F32, 16), (F64, 8)], ids=["float32", "float64"])
+def test_large_results_are_streamed_by_lines(dtype: np.dtype, size: int) -> None:
+    nest = turning(1033, 1040, dtype)[0].body[0]
+    tile = find_tile(nest, 64, may_stream=True)
+    assert (tile.size, tile.height, len(tile.streamed)) == (size, size, 1)
+    assert not find_tile(nest, 64).streamed
+    assert not find_tile(nest, 32, may_stream=True).streamed
+    for n, m in ((1033, 1044), (100, 1040)):
+        assert not find_tile(turning(n, m, dtype)[0].body[0], 64, may_stream=True).streamed
+
+
+def test_stores_past_the_caches_are_whole_aligned_lines() -> None:
+    work, _ = turning(1033, 1040, F32)
+    stores = [
+        line for line in work.emit(named_target("x86-64-v4")).text.splitlines() if "!1" in line
+    ]
+    assert len(stores) == 16 + 1
+    assert all("store <16 x float>" in line and "align 64" in line for line in stores[:-1])
+
+
+def test_a_nest_for_several_buffers_is_not_streamed() -> None:
+    work, _ = turning(1033, 1040, F32)
+    x, y, z, _ = work.arrays
+    out = work.output((1033, 1040), F32)
+    i, j = work.index("i", 1033), work.index("j", 1040)
+    value = work.add(work.sub(work.get(x, j, i), work.get(y, i, j)), work.get(z, i))
+    work.body.append(Loop(i, 1033, (Loop(j, 1040, (work.put(out, (i, j), value),)),)))
+    text = work.emit(named_target("x86-64-v4")).text
+    assert "@nest0" in text and "!nontemporal" not in text
+
+
+@named("shape", [(1040, 1040), (1033, 1040), (70, 130, 144)], ids=str)
+def test_streamed_results_are_those_of_numpy(shape: tuple[int, ...]) -> None:
+    x = numbers(*shape[::-1], dtype=F32)
+    found, total = jax.jit(lambda x: (x.T, jnp.sum(x.T * 2, axis=0)))(x)
+    np.testing.assert_array_equal(found, x.T)
+    np.testing.assert_allclose(total, (x.T * 2).sum(axis=0), rtol=1e-4, atol=1e-3)
+    given = jnp.asarray(x)
+    result = jax.jit(lambda x, y: (x.T + 1, y), donate_argnums=1)(given, jnp.zeros(shape, F32))[0]
+    np.testing.assert_array_equal(result, x.T + 1)
 
 
 def test_what_reads_its_own_output_is_not_tiled() -> None:
