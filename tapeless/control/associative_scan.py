@@ -2,8 +2,9 @@
 
     combine neighbours -> scan the half as long list -> combine its results with the even elements
 
-The recursion is written in slices, pads and the user's function on whole arrays, so that the
-program has a size of O(log n) equations.
+The recursion is written in slices, pads and the user's function on whole arrays. What a few levels
+leave of a long list is done by loops (`prefixes.py`), so that the size of the program does not grow
+with the length: at most 13 levels are written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapeless import config
+from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
@@ -23,6 +26,8 @@ from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.util.frames import api_boundary
 
 __all__ = ["associative_scan"]
+
+_LEVELS = 3  # written before loops: they are fast, and leave an eighth of the list
 
 
 @api_boundary
@@ -73,16 +78,20 @@ def _scan(
     combine: Callable,
     elems: list[Value],
     axis: int,
+    level: int = 0,
 ) -> list[Value]:
     """Return the prefixes of flat arrays along an axis."""
     n = typeof(elems[0]).shape[axis]
     if n < 2:
         return elems
+    if level == _LEVELS and n > SHORTEST and not config.current.jax_disable_jit:
+        return prefixes_by_tiles(combine, elems, axis)
     pairs = combine(
         [slice_in_dim(x, 0, n - 1, 2, axis) for x in elems],
         [slice_in_dim(x, 1, None, 2, axis) for x in elems],
     )
-    odd = _scan(combine, pairs, axis)
+    same = [typeof(x).dtype for x in pairs] == [typeof(x).dtype for x in elems]
+    odd = _scan(combine, pairs, axis, level + 1 if same else _LEVELS + 1)
     last = n // 2 - 1
     even = combine(
         odd if n % 2 else [slice_in_dim(x, 0, last, 1, axis) for x in odd],

@@ -199,6 +199,13 @@ def programs_as_data(jax):
     return [type(jaxpr.eqns).__name__, type(jaxpr.effects).__name__]
 
 
+@case(False, True)
+def long_associative_scans(jax):
+    x = jax.numpy.zeros(10**4, np.float32)
+    scanned = lambda x: jax.lax.associative_scan(jax.numpy.add, x)  # noqa: E731
+    return "scan[" in str(jax.make_jaxpr(scanned)(x))
+
+
 @case("ft_in=", "num_carry=")
 def scan_in_print(jax):
     return str(jax.make_jaxpr(lambda x: jax.lax.map(jax.numpy.sin, x))(X))
