@@ -3,7 +3,9 @@
 The problem: the pages of a large fresh allocation are mapped one fault at a time, which costs more
 than most kernels that write them.  The idea: blocks come in size classes (four per power of two,
 so that at most a fifth is wasted), and a block that dies goes to the free list of its class.  What
-the lists hold is bounded; beyond that memory goes back to the system.
+the lists hold is bounded; beyond that memory goes back to the system. Large blocks are mapped by
+themselves, where Linux has huge pages to make them of: there are fewer faults, and a processor
+finds where pages are, and reads ahead across their ends.
 
 A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to
 it. Small memory is a `bytes` object instead, which Python makes and frees faster than any code of
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 import weakref
 from collections import deque
 from typing import Any
@@ -43,11 +46,19 @@ SMALL = 1 << 15  # bytes up to which memory may as well be a `bytes` object
 _LIMIT = 1 << 30  # bytes that the free lists may hold
 _LARGEST_POOLED = 1 << 28
 _MOST_ADDRESSES = 1 << 62
+_HUGE_PAGE = 1 << 21  # bytes
+_MAPPED = 1 << 22 if sys.platform == "linux" else _MOST_ADDRESSES  # bytes of a large block
+_READ_WRITE, _PRIVATE_ANONYMOUS, _USE_HUGE_PAGES = 3, 0x22, 14  # flags of Linux
 
 _libc = ctypes.CDLL(None)
 _libc.aligned_alloc.restype = ctypes.c_void_p
 _libc.aligned_alloc.argtypes = (ctypes.c_size_t, ctypes.c_size_t)
 _libc.free.argtypes = (ctypes.c_void_p,)
+if sys.platform == "linux":
+    _libc.mmap.restype = ctypes.c_void_p
+    _libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+    _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 bytes_address = ctypes.pythonapi.PyBytes_AsString
 bytes_address.restype = ctypes.c_void_p
@@ -96,7 +107,7 @@ class _LargeBlock(Block):
     def __del__(self) -> None:
         """Give the memory back."""
         if _libc is not None:  # None while the interpreter ends
-            _libc.free(self.address)
+            _give_back(self.address, self.size)
 
 
 _graves: deque[_Grave] = deque()
@@ -125,7 +136,7 @@ def _visit_graves() -> None:
             _held += grave.size
             _free.setdefault(grave.size, []).append(grave.address)
         else:
-            _libc.free(grave.address)
+            _give_back(grave.address, grave.size)
 
 
 def size_class(n_bytes: int) -> int:
@@ -160,13 +171,39 @@ def allocate(n_bytes: int) -> Block:
         else:
             _held -= size
             return _block(address, size)
-    address = _libc.aligned_alloc(ALIGNMENT, size)
+    address = _fresh(n_bytes, size)
     if not address:
         trim()
-        address = _libc.aligned_alloc(ALIGNMENT, size)
+        address = _fresh(n_bytes, size)
     if not address:
         raise MemoryError(f"out of memory: an array of {n_bytes} bytes could not be allocated")
     return _block(address, size)
+
+
+def _fresh(n_bytes: int, size: int) -> int | None:
+    """Return the address of `size` bytes, of which `n_bytes` will be used, or None.
+
+    Huge pages end before those do: what is not used takes no memory.
+    """
+    if size < _MAPPED:
+        return _libc.aligned_alloc(ALIGNMENT, size)
+    start = _libc.mmap(None, size + _HUGE_PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+    if start == ctypes.c_void_p(-1).value:
+        return None
+    skipped = -start % _HUGE_PAGE
+    if skipped:
+        _libc.munmap(start, skipped)
+    _libc.munmap(start + skipped + size, _HUGE_PAGE - skipped)
+    _libc.madvise(start + skipped, n_bytes // _HUGE_PAGE * _HUGE_PAGE, _USE_HUGE_PAGES)
+    return start + skipped
+
+
+def _give_back(address: int, size: int) -> None:
+    """Return memory to the system."""
+    if size < _MAPPED:
+        _libc.free(address)
+    else:
+        _libc.munmap(address, size)
 
 
 def trim() -> None:
@@ -175,7 +212,7 @@ def trim() -> None:
     _visit_graves()
     for size, addresses in list(_free.items()):
         while addresses:
-            _libc.free(addresses.pop())
+            _give_back(addresses.pop(), size)
             _held -= size
 
 

@@ -76,3 +76,25 @@ def test_a_block_that_dies_runs_no_python_code() -> None:
     del block
     sys.setprofile(None)
     assert [name for name, event in frames if event == "call"] == []
+
+
+def test_large_blocks_begin_with_a_page_and_go_back_to_the_system():
+    size = memory.size_class(5 << 20)
+    block = memory.allocate(5 << 20)
+    assert block.size == size
+    assert block.address % memory.ALIGNMENT == 0
+    if sys.platform == "linux":
+        assert block.address % (2 << 20) == 0
+    whole = memory.view(block, block.address, (size,), np.dtype(np.int8), writable=True)
+    whole[:] = 1
+    assert whole[-1] == 1
+    del whole, block
+    before = memory.pooled_bytes()
+    assert before >= size
+    memory.trim()
+    assert memory.pooled_bytes() == 0
+
+
+def test_what_no_memory_is_left_for_is_an_error():
+    with pytest.raises(MemoryError, match="could not be allocated"):
+        memory.allocate(1 << 61)
