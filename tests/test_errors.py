@@ -1,6 +1,7 @@
 """Error classes: their ancestry, the hint in their messages, and the programs on their pages."""
 
 import functools
+import importlib
 import inspect
 import pickle
 import textwrap
@@ -46,6 +47,16 @@ def block(text):
 @pytest.mark.parametrize(("name", "base"), list(JAX_ANCESTRY.items()))
 def test_ancestry_is_that_of_jax(name, base):
     assert issubclass(getattr(errors, name), base)
+
+
+@pytest.mark.oracle
+def test_every_class_of_jax_is_here_with_the_same_ancestors():
+    theirs = importlib.import_module("jax.errors")
+    for name, kind in vars(theirs).items():
+        if inspect.isclass(kind) and name[0] != "_":
+            ours = getattr(errors, name)
+            families = [{base.__name__ for base in x.__mro__} for x in (kind, ours)]
+            assert families[0] - {"_JAXErrorMixin"} == families[1] - {"_Documented"}
 
 
 def test_an_integer_conversion_is_not_a_concretization():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -142,3 +144,59 @@ def test_functions_made_again_share_their_code() -> None:
         with pytest.raises(ZeroDivisionError):
             function(0)
     assert (len(noted), len(others)) == (2, 1)
+
+
+UNKNOWN_VERSION = """
+import sys
+version = sys.version_info
+sys.version_info = type("Version", (tuple,), {"major": 3, "minor": 99})((3, 99, 0, "final", 0))
+from tapeless.util import handlers
+sys.version_info = version
+assert handlers._before == b"" and handlers._own == []
+import tapeless as jax, tapeless.numpy as jnp
+
+def noted():
+    raise AssertionError
+
+def plain():
+    return 1 / 0
+
+code = plain.__code__
+handlers.with_handler(plain, noted)
+assert plain.__code__ is code and not handlers.has_handler(code, noted)
+
+assert jax.jit(jax.vmap(jax.grad(lambda x: x**2)))(jnp.arange(3.0))[2] == 4.0
+for call in (
+    lambda: jnp.add(jnp.ones((2, 3)), jnp.ones(7)),
+    lambda: jax.jit(lambda x: jax.vmap(jnp.linalg.inv)(x))(jnp.ones((2, 2, 3))),
+):
+    try:
+        call()
+    except ValueError as error:
+        assert "shape" in str(error)
+    else:
+        raise AssertionError
+assert float(jax.jit(jnp.sin)(0.0)) == 0.0
+try:
+    jax.jit(jax.grad(lambda x: 1.0 if x > 0 else x))(1.0)
+except jax.errors.TracerBoolConversionError as error:
+    assert "for jit" in str(error)
+else:
+    raise AssertionError
+
+def fails():
+    jnp.add(jnp.ones((2, 3)), jnp.ones(7))
+
+fails()
+"""
+
+
+def test_under_a_version_that_is_not_known_functions_stay_as_they_are(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(UNKNOWN_VERSION)
+    found = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    # What nobody catches is filtered all the same, by the hook of the interpreter.
+    assert found.returncode == 1, found.stderr
+    assert "ValueError: Incompatible shapes" in found.stderr, found.stderr
+    assert "in add(argument 1: float32[2,3], argument 2: float32[7])" in found.stderr
+    assert "/tapeless/" not in found.stderr.replace(str(tmp_path), "")
