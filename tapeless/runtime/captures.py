@@ -4,54 +4,76 @@ A compiled function has the values of globals and of variables of enclosing func
 was traced; a later change of them is without effect, silently.  Where `tapeless_stale_captures`
 asks for it, a traced program keeps a *snapshot*, and each call compares.
 
-What is compared: the variables that the function's code reads, attributes that it reads of them
-(`config.scale`, `self.scale` of a method), and those of the Python functions that it finds in them,
-library functions of this package left out.  Attributes are looked up in objects and classes as they
-are stored: no property runs, and those of modules are left out.  Numbers, strings and the like
-change when they are unequal; arrays, when their elements are; lists, deques, dicts and sets, when
-an element has changed, which may be a container as well; anything else, when it is another object.
+What is compared: the variables, cells and defaults that the function's code reads, attributes that
+it reads of them (`config.scale`, `module.rate`, `self.scale` of a method), and those of the Python
+functions that it finds in them.  A value that is used whole (`codereads`) may be read anywhere: of
+the objects in it, those that lie in containers as well, all attributes are compared that any of the
+functions reads of anything.  They are looked up as they are stored: no property runs, but what it
+would read is compared.  Functions of this package, and those that modules and objects have of
+libraries, are left out.
+
+Numbers, strings and the like change when they are unequal; arrays and buffers, when their elements
+are; containers, when an element has changed; anything else, when it is another object.
 """
 
 from __future__ import annotations
 
+import array
 import collections
-import dis
+import functools
 import inspect
+import sysconfig
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tapeless import config, errors
 from tapeless.runtime.array import Array
+from tapeless.runtime.codereads import Reads, reads_of
+from tapeless.util.chains import function_name
 from tapeless.util.frames import is_internal, warn
 from tapeless.util.records import record
 
 __all__ = ["Snapshot", "snapshot"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.generic)
-_ORDERED = (list, tuple, collections.deque)
-_CONTAINERS = (*_ORDERED, set, frozenset)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_FORMS: dict[str, Any] = {
+    "plain": _PLAIN,
+    "array": np.ndarray,
+    "buffer": (bytearray, array.array),
+    "memory": memoryview,
+    "sequence": (list, tuple, collections.deque),
+    "dict": (dict, types.MappingProxyType),
+    "set": (set, frozenset),
+    "partial": functools.partial,
+    "user dict": collections.UserDict,
+    "user list": collections.UserList,
+    "chain": collections.ChainMap,
+}
+_KEYS = (bool, int, float, str, bytes, type(None))
+_FUNCTIONS = (types.FunctionType, types.MethodType)
+_OPAQUE = (*_PLAIN, np.ndarray, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
+_OURS = ("tapeless", "jax", "builtins")
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _LONGEST = 80  # characters of a value in a message
 _MISSING = object()
-_READS = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
-_READS_CELL = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF"))
-_READS_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 
 
 @record
 class _Variable:
     """A variable of a function's surroundings.
 
-    read: returns its value now, or _MISSING.  mark: what a value of the same meaning has, too;
-    shown: the value as text.
+    read: returns its value now, or _MISSING.  settled: the value, if it has not changed as long as
+    it is the same object.  mark: what a value of the same meaning has, too.  shown: it as text.
     """
 
     name: str
     function: str
     read: Callable[[], Any]
+    settled: Any
     mark: Any
     shown: str
 
@@ -66,7 +88,7 @@ class Snapshot:
         """Raise, or warn, if a variable has changed."""
         for variable in self.variables:
             value = variable.read()
-            if _mark(value) != variable.mark:
+            if value is not variable.settled and _mark(value) != variable.mark:
                 self._report(variable, value)
 
     def _report(self, variable: _Variable, value: Any) -> None:
@@ -84,36 +106,122 @@ class Snapshot:
 
 def snapshot(function: Callable) -> Snapshot:
     """Return the variables that a function depends on, as they are now."""
-    found: list[_Variable] = []
-    seen: set[int] = set()
-    waiting: list[tuple[Any, Any]] = [(function, _MISSING)]
-    while waiting:
-        current, owner = _python_function(*waiting.pop())
-        if current is None or id(current) in seen:
-            continue
-        seen.add(id(current))
-        for name, read in _variables(current, owner):
-            value = read()
-            if value is _MISSING or isinstance(value, types.ModuleType):
-                continue
-            where = current.__qualname__
-            found.append(_Variable(name, where, read, _mark(value), _shown(value)))
-            waiting.append((value, read.owner() if isinstance(read, _Attribute) else _MISSING))
-    return Snapshot(tuple(found))
+    search = _Search()
+    search.functions.append((function, _MISSING))
+    while search.functions:
+        while search.functions:
+            search.follow(*search.functions.pop())
+        search.look_at_objects()
+    return Snapshot(tuple(search.found))
 
 
-def _python_function(value: Any, owner: Any) -> tuple[types.FunctionType | None, Any]:
-    """Return the user's Python function behind a value, if there is one, and the object it is of.
+class _Search:
+    """The search for what a function depends on: through functions, containers and objects.
 
-    The value may be transformed or a method; owner: of what it was read as an attribute.
+    functions: to be gone through, each with the object that it is a method of, or _MISSING.
+    objects: that may be asked for any attribute that is read somewhere, with their names.
     """
-    for _ in range(_DEEPEST):
-        if isinstance(value, types.MethodType):
-            value, owner = value.__func__, value.__self__
-        if isinstance(value, types.FunctionType) and not is_internal(value.__code__.co_filename):
-            return value, owner
-        value = _wrapped(value)
-    return None, owner
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.found: list[_Variable] = []
+        self.functions: list[tuple[Any, Any]] = []
+        self.objects: list[tuple[str, str, Any, int]] = []
+        self.attributes: set[str] = set()
+        self.entered: dict[int, Any] = {}  # functions, containers and objects by id
+        self.known: set[tuple[int, str]] = set()  # attributes of objects that were looked at
+
+    def follow(self, value: Any, owner: Any) -> None:
+        """Note what a function reads; owner: what its first argument is, if it is a method."""
+        for _ in range(_DEEPEST):
+            if isinstance(value, types.MethodType):
+                value, owner = value.__func__, value.__self__
+            if isinstance(value, functools.partial):
+                self._note_parts(value)
+            if isinstance(value, types.FunctionType) and not is_internal(_file(value)):
+                break
+            value = _wrapped(value)
+        else:
+            return
+        if id(value) in self.entered:
+            return
+        self.entered[id(value)] = value
+        reads = reads_of(value.__code__)
+        self.attributes |= reads.attributes
+        for path, read in _variables(value, owner, reads):
+            self._note(".".join(path), value.__qualname__, read, path in reads.whole)
+        if owner is not _MISSING and "__class__" in value.__code__.co_freevars:
+            self._follow_inherited(owner, reads.attributes)
+
+    def _follow_inherited(self, owner: Any, names: Iterable[str]) -> None:
+        """Go through what a method may find by `super()`."""
+        for kind in inspect.getmro(owner if isinstance(owner, type) else type(owner)):
+            for stored in filter(None, map(vars(kind).get, names)):
+                function = stored.fget if isinstance(stored, property) else stored
+                if not _file(function).startswith(_LIBRARIES):
+                    self.functions.append((function, owner))
+
+    def _note_parts(self, part: functools.partial) -> None:
+        """Note what a function is partly applied to."""
+        given = {f"argument {i}": x for i, x in enumerate(part.args, 1)} | part.keywords
+        where = f"a partial of {function_name(part.func)}"
+        for name, value in given.items():
+            self._note(name, where, lambda value=value: value, True)
+
+    def _note(self, name: str, where: str, read: Callable[[], Any], is_whole: bool) -> None:
+        """Note a variable; is_whole: anything in it may be read."""
+        value = read()
+        if isinstance(read, _Attribute):
+            stored = read.stored()
+            if isinstance(stored, property):
+                self.functions.append((stored.fget, read.owner()))
+            self.known.add((id(read.owner()), read.name))
+        if value is _MISSING or isinstance(value, types.ModuleType):
+            return
+        self.found.append(
+            _Variable(name, where, read, _settled(value), _mark(value), _shown(value))
+        )
+        if not isinstance(read, _Attribute):
+            self.functions.append((value, _MISSING))
+        elif not _file(value).startswith(_LIBRARIES):
+            self.functions.append((value, read.owner()))
+        if is_whole:
+            self._enter(name, where, value, 0)
+
+    def _enter(self, name: str, where: str, value: Any, depth: int) -> None:
+        """Note what a value holds that may be read: objects, functions, and containers of them."""
+        if depth > _DEEPEST or isinstance(value, _OPAQUE) or id(value) in self.entered:
+            return
+        self.entered[id(value)] = value
+        parts = _parts(value)
+        if parts is None:
+            if type(value).__module__.partition(".")[0] not in _OURS:
+                self.objects.append((name, where, value, depth))
+            return
+        for key, item in parts:
+            if isinstance(item, _FUNCTIONS):
+                self.functions.append((item, _MISSING))
+            else:
+                self._enter(f"{name}[{key}]", where, item, depth + 1)
+
+    def look_at_objects(self) -> None:
+        """Note of objects what is read of anything, and the fields of dataclasses."""
+        for name, where, value, depth in self.objects:
+            fields = getattr(type(value), "__dataclass_fields__", ())
+            for attribute in sorted(self.attributes.union(fields)):
+                if (id(value), attribute) in self.known:
+                    continue
+                read = _Attribute(lambda value=value: value, attribute)
+                self._note(f"{name}.{attribute}", where, read, False)
+                content = read()
+                if content is not _MISSING:
+                    self._enter(f"{name}.{attribute}", where, content, depth + 1)
+
+
+def _file(value: Any) -> str:
+    """Return the file of a function, or "" of what is none."""
+    function = value.__func__ if isinstance(value, types.MethodType) else value
+    return function.__code__.co_filename if isinstance(function, types.FunctionType) else ""
 
 
 def _wrapped(value: Any) -> Any:
@@ -124,26 +232,37 @@ def _wrapped(value: Any) -> Any:
         return None
 
 
-def _variables(function: types.FunctionType, owner: Any) -> Iterator[tuple[str, Callable]]:
-    """Yield the names of the variables outside that a function reads, and how to read them.
+def _variables(
+    function: types.FunctionType, owner: Any, code: Reads
+) -> Iterator[tuple[tuple[str, ...], Callable]]:
+    """Yield the paths of what a function reads outside, and how to read it.
 
-    owner: what its first argument is, if it is a method; else _MISSING.
+    owner: what its first argument is, if it is a method; else _MISSING.  code: what it reads.
     """
-    code, table = function.__code__, function.__globals__
+    table, names = function.__globals__, function.__code__
     reads: dict[str, Callable[[], Any]] = {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+    for name, cell in zip(names.co_freevars, function.__closure__ or (), strict=True):
         reads[name] = lambda cell=cell: _content(cell)
-    for name in sorted(_global_names(code)):
+    for name in sorted(code.variables):
         reads[name] = lambda name=name: table.get(name, _MISSING)
-    yield from reads.items()
-    if owner is not _MISSING and code.co_argcount:
-        reads[code.co_varnames[0]] = lambda: owner
-    for name, *path in sorted(_attribute_paths(code)):
+    for name, default in _defaults(function).items():
+        reads[name] = lambda default=default: default
+    yield from (((name,), read) for name, read in reads.items())
+    if owner is not _MISSING and names.co_argcount:
+        reads[names.co_varnames[0]] = lambda: owner
+    for name, *path in sorted(code.paths):
         if name in reads:
             read = reads[name]
             for attribute in path:
                 read = _Attribute(read, attribute)
-            yield ".".join((name, *path)), read
+            yield (name, *path), read
+
+
+def _defaults(function: types.FunctionType) -> dict[str, Any]:
+    """Return the defaults of a function's arguments."""
+    code, given = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(given) :]
+    return {**dict(zip(names, given, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 class _Attribute:
@@ -153,15 +272,38 @@ class _Attribute:
         """owner: returns the object; name: of the attribute."""
         self.owner, self.name = owner, name
 
+    def stored(self) -> Any:
+        """Return what is stored under the name: a value, a descriptor, or _MISSING."""
+        value = self.owner()
+        if value is _MISSING:
+            return _MISSING
+        if isinstance(value, types.ModuleType):
+            is_ours = is_internal(getattr(value, "__file__", None) or "")
+            return _MISSING if is_ours else vars(value).get(self.name, _MISSING)
+        return inspect.getattr_static(value, self.name, _MISSING)
+
     def __call__(self) -> Any:
         """Return the attribute as it is stored, or _MISSING."""
         value = self.owner()
-        if value is _MISSING or isinstance(value, types.ModuleType):
-            return _MISSING
-        stored = inspect.getattr_static(value, self.name, _MISSING)
+        kind = type(value)
+        if (
+            kind.__dictoffset__
+            and kind is not types.ModuleType
+            and not _is_described(kind, self.name)
+        ):
+            table = object.__getattribute__(value, "__dict__")
+            if self.name in table and not isinstance(value, type):
+                return table[self.name]
+        stored = self.stored()
         if isinstance(stored, types.MemberDescriptorType):  # a slot
-            return getattr(value, self.name, _MISSING)
+            return getattr(self.owner(), self.name, _MISSING)
         return _MISSING if hasattr(type(stored), "__set__") else stored
+
+
+@functools.lru_cache(4096)
+def _is_described(kind: type, name: str) -> bool:
+    """Tell whether a class has something under a name that goes before what its objects have."""
+    return hasattr(type(inspect.getattr_static(kind, name, None)), "__set__")
 
 
 def _content(cell: types.CellType) -> Any:
@@ -170,37 +312,6 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return _MISSING
-
-
-def _global_names(code: types.CodeType) -> set[str]:
-    """Return the globals that code, and the functions written inside of it, read."""
-    names = {step.argval for step in dis.get_instructions(code) if step.opname in _READS}
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            names |= _global_names(inner)
-    return names
-
-
-def _attribute_paths(code: types.CodeType) -> set[tuple[str, ...]]:
-    """Return what code, and the functions written inside of it, read: `a.b.c` and `a.b` of it."""
-    found: set[tuple[str, ...]] = set()
-    path: tuple[str, ...] = ()
-    first = code.co_varnames[:1]
-    for step in dis.get_instructions(code):
-        if step.opname in _READS | _READS_CELL:
-            path = (step.argval,)
-        elif step.opname.startswith("LOAD_FAST"):  # of one variable, or of two
-            name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
-            path = (name,) if name in first else ()
-        elif path and step.opname in _READS_ATTRIBUTE:
-            path = (*path, step.argval)
-            found.add(path)
-        else:
-            path = ()
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            found |= _attribute_paths(inner)
-    return found
 
 
 class _Itself:
@@ -234,21 +345,67 @@ def _alike(x: Any, y: Any) -> bool:
     return np.asarray(x).tobytes() == np.asarray(y).tobytes()
 
 
+@functools.lru_cache(4096)
+def _form(kind: type) -> str:
+    """Return how values of a type are compared: the name of a form."""
+    return next((name for name, kinds in _FORMS.items() if issubclass(kind, kinds)), "object")
+
+
+def _parts(value: Any) -> Iterable[tuple[Any, Any]] | None:
+    """Return what a container holds, each with words for where; None of what is no container."""
+    form = _form(type(value))
+    if form in ("sequence", "set"):
+        return enumerate(value)
+    if form == "partial":
+        return [("its arguments", value.args), ("its keywords", value.keywords)]
+    if form == "chain":
+        return enumerate(value.maps)
+    if form not in ("dict", "user dict", "user list"):
+        return None
+    content = value.data if form.startswith("user") else value
+    if form == "user list":
+        return enumerate(content)
+    return [(repr(key) if type(key) in _KEYS else "...", x) for key, x in content.items()]
+
+
 def _mark(value: Any, depth: int = 0) -> Any:
     """Return what is equal for values of the same meaning; depth: in how many containers it is."""
-    if isinstance(value, _PLAIN):
+    form = _form(type(value))
+    if form == "plain":
         return (type(value), repr(value))
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if form == "array" and not value.dtype.hasobject:
         return (np.ndarray, value.shape, value.dtype, value.tobytes())
-    if depth > _DEEPEST or not isinstance(value, (dict, *_CONTAINERS)):
+    if form == "buffer":
+        return (type(value), getattr(value, "typecode", ""), bytes(value))
+    if form == "memory":
+        return _memory_mark(value)
+    parts = _parts(value) if depth <= _DEEPEST else None
+    if parts is None:
         return _Itself(value)
-    if isinstance(value, dict):
-        items = ((_mark(k, depth + 1), _mark(v, depth + 1)) for k, v in value.items())
+    if form == "dict":
+        items = [(_mark(k, depth + 1), _mark(v, depth + 1)) for k, v in value.items()]
         return (type(value), *items)
-    marks = [_mark(item, depth + 1) for item in value]
-    if not isinstance(value, _ORDERED):
+    marks = [_mark(item, depth + 1) for _, item in parts]
+    if form == "partial":
+        marks.append(_Itself(value.func))
+    if form == "set":
         marks.sort(key=repr)
+    if form == "user dict":
+        marks.append(_mark(tuple(value.data), depth + 1))
     return (type(value), *marks)
+
+
+def _settled(value: Any) -> Any:
+    """Return a value that does not change as long as it is the same object; else a new object."""
+    return value if _form(type(value)) in ("plain", "object") else object()
+
+
+def _memory_mark(view: memoryview) -> Any:
+    """Return the mark of a view of memory, which may have been given up."""
+    try:
+        return (memoryview, view.format, view.shape, view.tobytes())
+    except ValueError:
+        return _Itself(view)
 
 
 def _shown(value: Any) -> str:

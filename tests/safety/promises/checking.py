@@ -9,6 +9,9 @@ __all__ = ["PROMISES"]
 CHECKING = "tests/api/test_checking.py::"
 WATCH = "tests/kernel/test_watch.py::"
 
+CAPTURES = "tests/runtime/test_captures.py::"
+WITHIN = "tests/runtime/test_captures_within.py::"
+
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
         Mutation(
@@ -104,6 +107,102 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "elif eqn.primitive is check_p and",
             "elif False and",
             CHECKING + "test_indices_that_a_loop_does_not_change_are_looked_at_once",
+        ),
+    ),
+    (
+        "Captured globals, cells and containers that changed raise StaleCaptureError "
+        "with both values"
+    ): (
+        Mutation(
+            "captured variables that changed are found",
+            "tapeless/runtime/captures.py",
+            "if value is not variable.settled and _mark(value) != variable.mark:",
+            "if False:",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "cells are compared",
+            "tapeless/runtime/captures.py",
+            "        reads[name] = lambda cell=cell: _content(cell)\n",
+            "        pass\n",
+            CAPTURES + "test_a_cell_of_an_enclosing_function_is_compared",
+        ),
+        Mutation(
+            "containers are compared",
+            "tapeless/runtime/captures.py",
+            '"sequence": (list, tuple, collections.deque),',
+            '"sequence": (),',
+            CAPTURES + "test_a_change_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "objects in containers are compared",
+            "tapeless/runtime/captures.py",
+            "                self.objects.append((name, where, value, depth))\n",
+            "                pass\n",
+            WITHIN + "test_a_change_within_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "what properties read is compared",
+            "tapeless/runtime/captures.py",
+            "                self.functions.append((stored.fget, read.owner()))\n",
+            "                pass\n",
+            WITHIN + "test_a_change_within_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "defaults are compared",
+            "tapeless/runtime/captures.py",
+            "in _defaults(function).items():",
+            "in ():",
+            WITHIN + "test_a_change_within_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "globals of other modules are compared",
+            "tapeless/runtime/captures.py",
+            "return _MISSING if is_ours else vars(value).get(self.name, _MISSING)",
+            "return _MISSING",
+            WITHIN + "test_a_change_within_names_the_variable_and_both_values",
+        ),
+        Mutation(
+            "containers in containers are compared",
+            "tapeless/runtime/captures.py",
+            "    if depth > _DEEPEST or",
+            "    if depth > 0 or",
+            CAPTURES + "test_what_containers_in_containers_hold_is_compared",
+        ),
+        Mutation(
+            "functions that are transformed are looked into",
+            "tapeless/runtime/captures.py",
+            'getattr(value, "__wrapped__", None) or getattr(value, "func", None)',
+            "None",
+            CAPTURES + "test_functions_that_are_transformed_first_are_looked_into",
+        ),
+        Mutation(
+            "both values are told",
+            "tapeless/runtime/captures.py",
+            "and is {_shown(value)} now",
+            "now",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
+        Mutation(
+            "the variable is named",
+            "tapeless/runtime/captures.py",
+            "The variable {variable.name!r}, which",
+            "A variable, which",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
+        Mutation(
+            "globals are compared",
+            "tapeless/runtime/captures.py",
+            "lambda name=name: table.get(name, _MISSING)",
+            "lambda: _MISSING",
+            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
+        ),
+        Mutation(
+            "attributes are compared",
+            "tapeless/runtime/captures.py",
+            "                read = _Attribute(read, attribute)\n",
+            "                read = lambda: _MISSING\n",
+            CAPTURES + "test_attributes_that_changed_are_named",
         ),
     ),
 }

@@ -14,7 +14,6 @@ DISCHARGE = "tests/control/test_discharge.py::"
 MESSAGES = "tests/safety/test_messages.py::"
 PARITY = "tests/parity/errors/test_messages.py::"
 KEYS = "tests/runtime/test_key_reuse.py::"
-CAPTURES = "tests/runtime/test_captures.py::"
 CALLBACK = "tests/control/test_callback.py::"
 CHECKIFY = "tests/parity/test_checkify.py::"
 WATCH = "tests/kernel/test_watch.py::"
@@ -384,74 +383,6 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             '_CALLS = frozenset("jit ',
             '_CALLS = frozenset("',
             KEYS + "test_calls_of_a_compiled_function_use_its_arguments",
-        ),
-    ),
-    (
-        "Captured globals, cells and containers that changed raise StaleCaptureError "
-        "with both values"
-    ): (
-        Mutation(
-            "captured variables that changed are found",
-            "tapeless/runtime/captures.py",
-            "if _mark(value) != variable.mark:",
-            "if False:",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values",
-        ),
-        Mutation(
-            "cells are compared",
-            "tapeless/runtime/captures.py",
-            "        reads[name] = lambda cell=cell: _content(cell)\n",
-            "        pass\n",
-            CAPTURES + "test_a_cell_of_an_enclosing_function_is_compared",
-        ),
-        Mutation(
-            "containers are compared",
-            "tapeless/runtime/captures.py",
-            "not isinstance(value, (dict, *_CONTAINERS))",
-            "True",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values[table]",
-        ),
-        Mutation(
-            "containers in containers are compared",
-            "tapeless/runtime/captures.py",
-            "    if depth > _DEEPEST or",
-            "    if depth > 0 or",
-            CAPTURES + "test_what_containers_in_containers_hold_is_compared",
-        ),
-        Mutation(
-            "functions that are transformed are looked into",
-            "tapeless/runtime/captures.py",
-            'getattr(value, "__wrapped__", None) or getattr(value, "func", None)',
-            "None",
-            CAPTURES + "test_functions_that_are_transformed_first_are_looked_into",
-        ),
-        Mutation(
-            "both values are told",
-            "tapeless/runtime/captures.py",
-            "and is {_shown(value)} now",
-            "now",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
-        ),
-        Mutation(
-            "the variable is named",
-            "tapeless/runtime/captures.py",
-            "The variable {variable.name!r}, which",
-            "A variable, which",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
-        ),
-        Mutation(
-            "globals are compared",
-            "tapeless/runtime/captures.py",
-            "lambda name=name: table.get(name, _MISSING)",
-            "lambda: _MISSING",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
-        ),
-        Mutation(
-            "attributes are compared",
-            "tapeless/runtime/captures.py",
-            "                read = _Attribute(read, attribute)\n",
-            "                read = lambda: _MISSING\n",
-            CAPTURES + "test_attributes_that_changed_are_named",
         ),
     ),
     "checkify: user, index, nan and div errors as values, under jit, scan and vmap": (
