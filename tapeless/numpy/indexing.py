@@ -274,11 +274,12 @@ def take_at(
     by_mode = mode is lax.GatherScatterMode.FILL_OR_DROP
     if mode is lax.GatherScatterMode.CLIP and bounds_are_checked():
         if all(map(_is_static, entries)) and 0 not in shape:
-            entries = _moved_inside(entries, shape)
+            entries = _moved_inside(entries, shape, wrap_negative_indices)
         by_mode = True  # slices would be checked
+    by_mode = by_mode or not wrap_negative_indices
     if all(map(_is_static, entries)) and not (by_mode and any(isinstance(e, int) for e in entries)):
         return read_window(x, *window_of(entries, shape))
-    if not by_mode and wrap_negative_indices and _is_window(entries, shape):
+    if not by_mode and _is_window(entries, shape):
         return _take_window(x, entries)
     x, entries = insert_mask_axes(x, entries)
     plan = plan_gather(typeof(x).shape, entries, wrap_negative_indices)
@@ -299,13 +300,16 @@ def take_at(
     return lax.expand_dims(out, plan.new_dims) if plan.new_dims else out
 
 
-def _moved_inside(entries: Sequence[Any], shape: Shape) -> list[Any]:
-    """Return static entries with each integer replaced by the nearest that is in bounds."""
+def _moved_inside(entries: Sequence[Any], shape: Shape, wrap: bool) -> list[Any]:
+    """Return static entries with each integer replaced by the nearest that is in bounds.
+
+    wrap: negative ones count from the end.
+    """
     out, axis = [], 0
     for entry in entries:
         if isinstance(entry, int):
             length = shape[axis]
-            entry = min(max(entry + length * (entry < 0), 0), length - 1)
+            entry = min(max(entry + length * (wrap and entry < 0), 0), length - 1)
         axis += entry is not None
         out.append(entry)
     return out

@@ -49,6 +49,25 @@ def test_dtypes_of_indices(dtype):
     np.testing.assert_array_equal(jnp.asarray(x)[jnp.asarray(places[0])], x[places[0]])
 
 
+@pytest.mark.parametrize("mode", [None, "clip", "promise_in_bounds"])
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (-1, [0, 1]),
+        (np.s_[-1, None], [[0, 1]]),
+        (np.s_[-1:0:-1, -1], [4, 2]),
+        (np.s_[1:, -2], [2, 4]),
+    ],
+)
+def test_integers_below_zero_that_do_not_wrap_are_out_of_bounds(index, expected, mode):
+    def read(x):
+        return x.at[index].get(mode=mode, wrap_negative_indices=False)
+
+    x = jnp.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(read(x), expected)
+    np.testing.assert_array_equal(jax.jit(read)(x), expected)
+
+
 def test_what_is_out_of_bounds():
     x = jnp.arange(3.0)
     np.testing.assert_array_equal(x[jnp.array([5, -9])], [2.0, 0.0])
