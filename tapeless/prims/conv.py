@@ -276,6 +276,7 @@ class Conv(Primitive):
         (aval,) = self.abstract(typeof(x), typeof(k), **params)
         plan = convlower.ConvPlan(x.shape, k.shape, aval, params)
         out = np.zeros(aval.shape, np.result_type(x.dtype, np.float64))
+        x, k = x.astype(out.dtype), k.astype(out.dtype)
         for index in np.ndindex(*aval.shape):
             image, feature, *spot = (index[axis] for axis in plan.numbers.out_spec)
             space = np.zeros(plan.windows.shape)

@@ -5,6 +5,7 @@ Small convolutions, and those with few channels, lower to folds.  Large ones kee
 block by block (`convblocks.py`), or, with groups, those of one image after the other.
 
 A `ConvPlan` has the sizes of a convolution, and says where its products find their factors.
+Products are summed in the dtype that those of matrices are: the result's, if it is the wider one.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convlayout import spatial
 from tapeless.prims.convstrips import conv_in_strips, pays_in_strips
+from tapeless.prims.dot import sum_dtype
 from tapeless.prims.window import Windows
 
 __all__ = ["ConvPlan", "conv_windows", "lower_conv"]
@@ -47,9 +48,7 @@ def conv_windows(x_shape: Shape, k_shape: Shape, params: dict[str, Any]) -> Wind
 def lower_conv(b: Any, args: Sequence, out: ShapedArray, params: dict[str, Any]) -> Any:
     """Return the result of a convolution, of the type `out`."""
     plan = ConvPlan(args[0].shape, args[1].shape, out, params)
-    wide = args[0].dtype
-    if dtypes.issubdtype(wide, np.floating) and dtypes.itemsize_bits(wide) < 32:
-        wide = np.dtype(np.float32)
+    wide = sum_dtype(args[0].dtype, args[1].dtype, out.dtype, params["precision"])
     few = min(plan.depth, plan.features) < 4
     if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
         return _lower_by_fold(b, args, out, plan, wide)

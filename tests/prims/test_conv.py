@@ -82,3 +82,26 @@ def test_preferred_dtypes_are_as_wide_and_of_the_same_kind(dtype, preferred, tex
     with pytest.raises(TypeError, match=text):
         convolve((1,), "VALID", preferred_element_type=preferred)(x, x)
     assert convolve((1,), "VALID")(x, x).dtype == dtype
+
+
+@pytest.mark.parametrize("channels", [1, 12])
+@pytest.mark.parametrize(
+    ("dtype", "preferred"),
+    [
+        ("int8", "int32"),
+        ("uint8", "uint32"),
+        ("int16", "float32"),
+        ("int8", "float16"),
+        ("bool", "int32"),
+        ("bool", "float32"),
+        ("bool", "complex64"),
+    ],
+)
+def test_sums_have_the_range_of_the_preferred_dtype(dtype, preferred, channels):
+    generator = np.random.default_rng(0)
+    shapes = ((2, channels, 9, 9), (8, channels, 3, 3))
+    x, k = (generator.integers(0, 20, shape).astype(dtype) for shape in shapes)
+    found = convolve((1, 1), "VALID", preferred_element_type=preferred)(x, k)
+    wide = convolve((1, 1), "VALID")(x.astype("float64"), k.astype("float64"))
+    assert found.dtype == preferred
+    np.testing.assert_allclose(found.astype(complex), wide, rtol=1e-3)
