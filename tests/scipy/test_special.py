@@ -263,6 +263,13 @@ def test_cosine_integral_is_even() -> None:
         np.testing.assert_allclose(jax.grad(lambda x: ours.sici(x)[1])(-2.0), -np.cos(2) / 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_ndtr_vanishes_from_below(dtype) -> None:
+    with jax.enable_x64(dtype == np.float64):
+        found = ours.log_ndtr(np.array([40.0, 1e30, np.inf], dtype))
+    assert (found == 0).all() and np.signbit(found).all()
+
+
 def test_slope_of_log_ndtr_is_exact_far_below() -> None:
     x = np.array([-1e10, -1000.0, -30.0, -1.5, -0.5, 0.0, 2.0])
     expected = np.sqrt(2 / np.pi) / special.erfcx(-x / np.sqrt(2))

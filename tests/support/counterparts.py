@@ -67,7 +67,8 @@ def of_similar(result: Any) -> list[np.ndarray]:
     if not isinstance(result, (tuple, list)):
         return []
     t, z = (np.asarray(part) for part in result)
-    return [z @ t @ np.swapaxes(z.conj(), -1, -2)]
+    with np.errstate(all="ignore"):
+        return [z @ t @ np.swapaxes(z.conj(), -1, -2)]
 
 
 def in_order(result: Any) -> list[np.ndarray]:

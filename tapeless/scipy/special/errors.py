@@ -410,14 +410,14 @@ def _log_ndtr_of_single(x: Value) -> Value:
     lost = jnp.where(
         is_low,
         rest,
-        (1 - argument) - share,
+        share - (1 - argument),
     )
     part = lost / argument
     value = jnp.log(argument)
     return jnp.where(
         is_low,
         (value - x * x / 2) + (part - half_lost),
-        value + part,
+        -(part - value),  # -0.0 where it vanishes, as logarithms of what is below 1
     )
 
 
