@@ -141,3 +141,48 @@ print("fine")
 
 def test_garbage_of_an_interrupted_compilation_does_not_crash() -> None:
     assert run_program(INTERRUPTED) == "fine"
+
+
+SIGNALLED = """
+import gc, signal, time
+from tapeless.compiler.engine import generate_object
+from tapeless.compiler.target import host_target
+
+class Alarm(Exception):
+    pass
+
+def ring(number, frame):
+    if "llvmlite" in frame.f_code.co_filename:
+        return  # the binding itself frees a string twice if it is interrupted as it frees it
+    rings.append(number)
+    raise Alarm
+
+def compiled(number):
+    body = "\\n".join(f"%x{i + 1} = mul i64 %x{i}, {i % 7 + 3}" for i in range(60))
+    text = f"define i64 @f{number}(i64 %x0) {{\\n{body}\\nret i64 %x60\\n}}"
+    begin = time.monotonic()
+    generate_object(text, host_target())
+    return time.monotonic() - begin
+
+rings, caught = [], 0
+compiled(0)
+usual = compiled(1)
+signal.signal(signal.SIGALRM, ring)
+for number in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, usual * (number % 97 + 1) / 97)
+        compiled(number)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        time.sleep(0)  # what has come by now is raised here
+    except Alarm as error:
+        error.cycle = error
+        caught += 1
+    if number % 5 == 0:
+        gc.collect()
+print(caught, len(rings))
+"""
+
+
+def test_signals_that_end_compilations_are_neither_lost_nor_crash() -> None:
+    caught, raised = map(int, run_program(SIGNALLED).split())
+    assert caught == raised > 0

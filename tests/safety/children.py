@@ -8,6 +8,7 @@ signal has a negative return code: that is a crash, which no exception can hide.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -76,6 +77,25 @@ class Child:
         """Read a line, which must be `text`."""
         found = self.line()
         assert found == text, f"expected {text!r}, got {found!r}"
+
+    def work(self, seconds: float) -> None:
+        """Let it work for so many seconds of processor time, or idle for as long.
+
+        On a busy machine it may not yet have begun when they have passed.
+        """
+        first, end = self._spent(), time.monotonic() + 10 * seconds
+        time.sleep(seconds)
+        while time.monotonic() < end and self._spent() < first + seconds:
+            time.sleep(0.01)
+
+    def _spent(self) -> float:
+        """Return the processor time that it has used; endless where that is not known."""
+        try:
+            text = Path(f"/proc/{self.process.pid}/stat").read_text()
+        except OSError:
+            return math.inf
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def send(self, number: signal.Signals) -> float:
         """Send a signal; return the time."""

@@ -134,11 +134,11 @@ def interrupted(case: str, limit: float) -> float:
 
     The rounds end when one has taken less than `limit`.
     """
-    with Child(case + LOOP.replace("ROUNDS", str(ROUNDS))) as child:
+    with Child((case + LOOP).replace("ROUNDS", str(ROUNDS))) as child:
         latency = math.inf
         for number in range(ROUNDS):
             child.expect("started")
-            time.sleep(0.05 + 0.1 * number)
+            child.work(0.05 + 0.1 * number)
             sent = child.send(signal.SIGINT)
             caught = child.line()
             assert caught != "finished", "the program was not long enough"
@@ -170,7 +170,7 @@ run, after = lambda: g(x), lambda: float(f(jnp.ones((2, 2)))[0, 0]) == 2
 LONG_CALLS = {
     "svd": """
 f = jax.jit(lambda x: jnp.linalg.svd(x)[1])
-x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+x = jnp.asarray(np.random.RandomState(0).randn(2200, 2200))
 g = f.lower(x).compile()
 run, after = lambda: g(x), lambda: abs(float(f(jnp.eye(2) * 3)[0]) - 3) < 1e-5
 """,
@@ -195,10 +195,11 @@ after()
 """,
     "donated": """
 f = jax.jit(lambda x: jnp.linalg.svd(x)[0] @ x, donate_argnums=0)
-y = np.random.RandomState(0).randn(1300, 1300).astype("f")
+y = np.random.RandomState(0).randn(2200, 2200).astype("f")
 g = f.lower(y).compile()
+arrays = [jnp.array(y) for _ in range(ROUNDS)]
 def run():
-    x = jnp.array(y)
+    x = arrays.pop()
     try:
         g(x)
     finally:
@@ -210,7 +211,7 @@ def here(a):
     assert threading.current_thread() is threading.main_thread()
     return a
 f = jax.jit(lambda x: jax.pure_callback(here, jax.typeof(x), jnp.linalg.svd(x)[0]))
-x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+x = jnp.asarray(np.random.RandomState(0).randn(2200, 2200))
 g = f.lower(x).compile()
 h = f.lower(x[:500, :500]).compile()
 run, after = lambda: g(x), lambda: h(x[:500, :500]).shape == (500, 500)
@@ -219,13 +220,13 @@ run, after = lambda: g(x), lambda: h(x[:500, :500]).shape == (500, 500)
 def step(c):
     return jnp.linalg.svd(c)[0] + 1
 f = jax.jit(lambda x: lax.while_loop(lambda c: c.sum() < 1e30, step, x).max())
-x = jnp.asarray(np.random.RandomState(0).randn(1300, 1300))
+x = jnp.asarray(np.random.RandomState(0).randn(2200, 2200))
 g = f.lower(x).compile()
 run, after = lambda: g(x), lambda: float(f(jnp.eye(2) * 1e31)) > 1
 """,
     "in_a_scan": """
 f = jax.jit(lambda x, ks: lax.scan(lambda c, k: (jnp.linalg.svd(c)[0] + k, ()), x, ks)[0])
-x, many = jnp.asarray(np.random.RandomState(0).randn(1300, 1300)), jnp.ones(1000)
+x, many = jnp.asarray(np.random.RandomState(0).randn(2200, 2200)), jnp.ones(1000)
 g = f.lower(x, many).compile()
 run, after = lambda: g(x, many), lambda: f(jnp.eye(2), many[:1]).shape == (2, 2)
 """,
