@@ -355,14 +355,6 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "::test_garbage_of_an_interrupted_compilation_does_not_crash",
         ),
         Mutation(
-            "a module outlives no context, whatever signals end",
-            "tapeless/compiler/linker.py",
-            "    _contexts[id(context)] = context\n    module = ",
-            "    _contexts[id(context)] = None\n    module = ",
-            "tests/compiler/test_engine.py"
-            "::test_signals_that_end_compilations_are_neither_lost_nor_crash",
-        ),
-        Mutation(
             "sizes beyond the address space are errors",
             "tapeless/runtime/memory.py",
             "if n_bytes >= _MOST_ADDRESSES:",
