@@ -225,6 +225,15 @@ def _log_gamma(t: mpf) -> mpf:
 PSI_ROOT = mpmath.findroot(mpmath.digamma, 1.4616)
 
 
+def _gamma_arch(t: mpf) -> mpf:
+    """(gamma(1 + t) - 1) / (t (t - 1)) in t - 1/2, whose ends are limits."""
+    for end, limit in ((mpf(0), -mpmath.digamma(1)), (mpf(1), mpmath.digamma(2))):
+        if abs(t + mpf(1) / 2 - end) < mpf(10) ** -20:
+            return limit
+    t += mpf(1) / 2
+    return (mpmath.gamma(1 + t) - 1) / (t * (t - 1))
+
+
 def _digamma(t: mpf) -> mpf:
     """digamma(2 + t) / (2 + t - root)."""
     return mpmath.digamma(2 + t) / (2 + t - PSI_ROOT)
@@ -270,6 +279,7 @@ FITS = [
     Fit("erfcx64", _erfcx, _erfcx_weight, mpf("-1.02"), mpf("1.01"), {"f64": 22}),
     Fit("cbrt", _cbrt, lambda m: 1 / _cbrt(m), mpf("0.353"), mpf("2.83"), {"f32": 4}),
     Fit("gamma", _log_gamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 9, "f64": 18}),
+    Fit("arch", _gamma_arch, lambda t: 1, -mpf(1) / 2, mpf(1) / 2, {"f64": 19}),
     Fit("psi", _digamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 10, "f64": 20}),
     Fit("stirling32", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 16, {"f32": 2}),
     Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),

@@ -1,5 +1,7 @@
 """Special functions against SciPy, in float64 and float32, with their derivatives."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special
@@ -277,3 +279,22 @@ def test_slope_of_log_ndtr_is_exact_far_below() -> None:
         with jax.enable_x64(dtype == np.float64):
             found = jax.grad(lambda x: ours.log_ndtr(x).sum())(x.astype(dtype))
         np.testing.assert_allclose(found, expected, rtol=relative)
+
+
+def test_gamma_is_exact_for_small_integers_and_near_where_it_vanishes():
+    n = np.arange(23.0)
+    edge = -np.linspace(170.1, 177.9, 40)
+    with jax.enable_x64(True):
+        factorials, values = np.asarray(ours.factorial(n)), np.asarray(ours.gamma(edge))
+        near = np.asarray(ours.gamma(np.linspace(-150.3, 170.0, 997)))
+    np.testing.assert_array_equal(factorials, [float(math.factorial(k)) for k in range(23)])
+    sizes = np.exp(special.gammaln(edge))
+    np.testing.assert_allclose(values, special.gammasgn(edge) * sizes, rtol=1e-6)
+    np.testing.assert_allclose(near, special.gamma(np.linspace(-150.3, 170.0, 997)), rtol=1e-13)
+
+
+def test_gamma_of_float32_is_rounded_once():
+    x = np.random.default_rng(0).uniform(-10, 30, 20_000).astype(np.float32)
+    exact = special.gamma(x.astype(np.float64))
+    error = np.abs(np.asarray(ours.gamma(x)) - exact)
+    assert np.max(error / np.spacing(np.abs(exact).astype(np.float32))) < 0.501

@@ -38,6 +38,47 @@ __all__ = [
 scipy_special = lazy.load("scipy.special")
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
+# gamma(z) sqrt(z) exp(z) / z**z for large z, by powers of 1 / z.
+_STIRLING_FACTORS = tuple(
+    math.sqrt(2 * math.pi) * factor
+    for factor in (
+        1,
+        1 / 12,
+        1 / 288,
+        -139 / 51840,
+        -571 / 2488320,
+        163879 / 209018880,
+        5246819 / 75246796800,
+        -534703531 / 902961561600,
+        -4483131259 / 86684309913600,
+    )
+)
+# (gamma(1 + t) - 1) / (t (t - 1)) by powers of t - 1/2: dev/fits/remez.py, "arch".
+_ARCH = (
+    0.4550922981889676,
+    -0.12935358979553532,
+    0.161115378002934,
+    -0.08823514092432988,
+    0.06588007579720769,
+    -0.042848354393446926,
+    0.029079089834573548,
+    -0.019385679371060928,
+    0.012965880811073551,
+    -0.008652857918088144,
+    0.005774314759590142,
+    -0.0038517539267067784,
+    0.0025620342489168666,
+    -0.0017056714860564082,
+    0.0011741802176951188,
+    -0.0007925149649523123,
+    0.00040251066754273465,
+    -0.00024898559061337447,
+    0.00040327995745162643,
+    -0.0002851607945475956,
+)
+_MIDDLE = 24  # below it factors are multiplied
+_MOST = 400.0  # gamma of more is infinite, and its inverse zero
+
 
 def gammaln(x: Any) -> Value:
     """Return log |gamma(x)|.
@@ -74,16 +115,37 @@ def gammasgn(x: Any) -> Value:
 
 
 def _gamma(x: Value) -> Value:
-    """Return gamma(x): for 2 < x < 24 as (x-1)(x-2)... times gamma of a number between 1 and 2."""
-    is_middle = (x > 2) & (x < 24)
-    rest, product = x, jnp.ones_like(x)
-    for _ in range(22):
-        goes_on = is_middle & (rest > 2)
-        rest = jnp.where(goes_on, rest - 1, rest)
-        product = jnp.where(goes_on, product * rest, product)
-    value = product * jnp.exp(lax.lgamma(rest)) * gammasgn(x)
-    value = jnp.where(x == 0, jnp.copysign(jnp.inf, x), value)
-    return jnp.where(x == -jnp.inf, jnp.nan, value)
+    """Return gamma(x), by that of 1 - x for x < 1/2, as a product of two that do not overflow."""
+    turned = x < 0.5
+    z = jnp.minimum(jnp.where(turned, 1 - x, x), _MOST)
+    is_middle = z < _MIDDLE
+    product, arch = _gamma_middle(z)
+    root = z ** (z / 2 - 0.25)
+    tail = root * jnp.exp(-z) * horner(1 / z, _STIRLING_FACTORS)
+    first, second = jnp.where(is_middle, product, root), jnp.where(is_middle, arch, tail)
+    nearest = jnp.round(x)
+    sine = jnp.sin(math.pi * (x - nearest)) * (1 - 2 * (nearest % 2))
+    value = jnp.where(turned, math.pi / sine / first / second, first * second)
+    value = jnp.where((x < 0) & (x == nearest), jnp.nan, value)
+    return jnp.where(x == 0, jnp.copysign(jnp.inf, x), value)
+
+
+def _gamma_middle(z: Value) -> tuple[Value, Value]:
+    """Return two factors of gamma(z) for 1/2 <= z < 24: (z-1)(z-2)..., and gamma between 1 and 2.
+
+    The steps down to there are taken 16, 8, 4, 2 and 1 at once.
+    """
+    left, rest, product = jnp.ceil(z) - 2, z, jnp.ones_like(z)
+    for step in (16, 8, 4, 2, 1):
+        goes_on = left >= step
+        factors = math.prod((rest - k for k in range(2, step + 1)), start=rest - 1)
+        product = jnp.where(goes_on, product * factors, product)
+        rest = jnp.where(goes_on, rest - step, rest)
+        left = jnp.where(goes_on, left - step, left)
+    is_low = z < 1
+    t = jnp.where(is_low, z, rest - 1)
+    arch = 1 + t * (t - 1) * horner(t - 0.5, _ARCH)
+    return jnp.where(is_low, 1 / z, product), arch
 
 
 _gamma_function = wide_function(
