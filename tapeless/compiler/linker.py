@@ -1,8 +1,10 @@
 """Executable memory: linking objects into the process, resolving what they call, and forks.
 
-Everything that touches the process as a whole is here. One LLJIT links all programs; each is a
-library of its own and is freed with its `Linked` object. The runtime (the poll for signals and the
-worker pool) is LLVM text like any program, compiled and linked at first use.
+Everything that touches the process as a whole is here. An LLJIT links programs; each is a library
+of its own and is freed with its `Linked` object. LLVM keeps some kilobytes of each until the LLJIT
+goes, with the last of its programs, so that after some programs there is a new one. The runtime
+(the poll for signals and the worker pool) is LLVM text like any program, compiled and linked at
+first use.
 
 Foreign symbols are resolved by their spelling: `blas:` and `lapack:` name SciPy's routines
 (`libraries.py`); names that the program brings are given; everything else is looked up in the
@@ -57,6 +59,8 @@ __all__ = [
 _serial = itertools.count()
 _machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
 _shared: list[Runtime] = []
+_linkers: list[llvm.LLJIT] = []  # the one for the next program
+_MOST_LINKED = 128  # programs of a linker
 _contexts: dict[int, llvm.ContextRef] = {}
 
 
@@ -182,7 +186,6 @@ class Runtime:
     finds what a signal handler raised; left: where `mark_left` enters threads.
     """
 
-    jit: llvm.LLJIT
     tracker: llvm.ResourceTracker
     symbols: Mapping[str, int]
     exception: int
@@ -227,7 +230,15 @@ def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int
             if address is not None:
                 library.import_symbol(symbol, address)
         library.export_symbol(name)
-        return Linked(library.link(shared.jit, f"program{next(_serial)}"), len(code))
+        number = next(_serial)
+        if number % _MOST_LINKED == _MOST_LINKED - 1:
+            _linkers[:] = [_new_linker()]
+        return Linked(library.link(_linkers[0], f"program{number}"), len(code))
+
+
+def _new_linker() -> llvm.LLJIT:
+    """Return what links programs; it lives as long as one of them."""
+    return llvm.create_lljit_compiler(machine(host_target(), 1), use_jit_link=True)
 
 
 def runtime() -> Runtime:
@@ -249,7 +260,8 @@ def _start() -> Runtime:
     aim = machine(target, 1)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    jit = llvm.create_lljit_compiler(aim, use_jit_link=True)
+    jit = _new_linker()
+    _linkers[:] = [jit]
     text = poll_text(target.triple) + pool_text(target.triple) + door_text()
     key = object_key(text, target, 1)
     code = objects().load(key)
@@ -268,7 +280,6 @@ def _start() -> Runtime:
     address = {name: tracker[f"tapeless_{name}"] for name in names}
     take = ctypes.CFUNCTYPE(None, ctypes.c_int64)
     found = Runtime(
-        jit=jit,
         tracker=tracker,
         symbols={f"tapeless_{name}": address[name] for name in called},
         exception=ctypes.CFUNCTYPE(ctypes.c_void_p)(address["exception"])(),

@@ -1,6 +1,8 @@
 """Executable memory: code is freed with its program, and how much there can be has an end."""
 
+import ctypes
 import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,9 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler import linker
+from tapeless.compiler.engine import generate_object
+from tapeless.compiler.linker import link
+from tapeless.compiler.target import host_target
 from tapeless.runtime import fastcall
 
 
@@ -74,3 +79,26 @@ def test_mappings_of_others_count(monkeypatch):
         compiled(11.0)
     monkeypatch.undo()
     kept.append(compiled(12.0))
+
+
+def test_what_was_linked_leaves_nothing_behind() -> None:
+    """LLVM keeps something of a library for as long as there is its linker."""
+    target = host_target()
+    code = generate_object("define i32 @entry() {\n  ret i32 7\n}\n", target, 0)
+
+    def grown(count: int) -> int:
+        """Return by how many kilobytes linking and dropping so many libraries grows the process."""
+        before = resident()
+        for _ in range(count):
+            link(code, "entry", (), {}).address("entry")
+        return resident() - before
+
+    def resident() -> int:
+        """Return the resident kilobytes."""
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0])
+
+    kept = link(code, "entry", (), {})
+    grown(300)
+    assert grown(600) < 600
+    assert ctypes.CFUNCTYPE(ctypes.c_int32)(kept.address("entry"))() == 7
