@@ -146,6 +146,8 @@ class _Emitter:
         self._places = dict(program.temps)
         self._places.update({b: n for n, b in enumerate((*program.inputs, *program.outputs))})
         self._values = Values(emit_reduce, call_recipe)
+        written = plan.writes(program.body)
+        self._values.overwritten = frozenset(each for each in written if each.space == "input")
         self._costs = plan.Costs()
         self._is_shared = False  # what is being written, by nests whose buffers differ
 

@@ -85,6 +85,7 @@ def _branches_of(rare: Op) -> list[Scalar]:
 class Values:
     """Computes scalars for one module; `parameters` are constants whose values are passed in.
 
+    overwritten: the inputs that the program stores to, being donated; others stay as they are.
     reduce, recipe: emit a reduction, and an operation that is not a single instruction; given by
     the modules that know how.
     """
@@ -101,6 +102,7 @@ class Values:
         self._parts: dict[tuple[Affine, Index], tuple[Affine, Affine]] = {}
         self._moving: dict[tuple[tuple[Scalar, int], ...], Affine] = {}
         self.parameters: frozenset[Const] = frozenset()
+        self.overwritten: frozenset[Buffer] = frozenset()
 
     # Placing
 
@@ -120,8 +122,10 @@ class Values:
                 continue
             stack.pop()
             found = _union([known[part] for part in parts])
-            if type(node) is Load and node.buffer.space != "input":
-                found = found | {node.buffer}
+            if type(node) is Load:
+                buffer = node.buffer
+                stays = buffer.space == "input" and buffer not in self.overwritten
+                found = found if stays else found | {buffer}
             known[node] = found
         return known[scalar]
 

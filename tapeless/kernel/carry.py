@@ -46,7 +46,8 @@ class _Update:
     """One large carry that waits for its new value.
 
     foreign: the other carries that the value reads; shifted: those, or its own, which it reads
-    elsewhere than at the element that it makes.
+    elsewhere than at the element that it makes; of its own, also where a part of the element reads
+    one before it, as those of complex products do.
     """
 
     buffer: Buffer
@@ -113,16 +114,18 @@ def _update_large(b: Any, changed: Sequence[tuple[Buffer, KernelValue]]) -> None
 def _survey(b: Any, buffer: Buffer, value: KernelValue, carried: frozenset[Buffer]) -> _Update:
     """Find out which carries a new value reads, and where."""
     nest = b.open_nest(value.shape)
-    own = set(_positions(b, nest, value))
+    places = _positions(b, nest, value)
     foreign: set[Buffer] = set()
     shifted: set[Buffer] = set()
-    for load in loads_in(parts_of(value.at(*nest.index))):
-        if load.buffer not in carried:
-            continue
-        if load.buffer is not buffer:
-            foreign.add(load.buffer)
-        if load.index not in own:
-            shifted.add(load.buffer)
+    for number, part in enumerate(parts_of(value.at(*nest.index))):
+        for load in loads_in((part,)):
+            if load.buffer not in carried:
+                continue
+            is_own = load.buffer is buffer
+            foreign |= set() if is_own else {load.buffer}
+            # The parts before this one are stored by then.
+            if load.index not in (places[number:] if is_own else places):
+                shifted.add(load.buffer)
     return _Update(buffer, value, frozenset(foreign), frozenset(shifted))
 
 

@@ -524,22 +524,22 @@ class CumLogSumExp(Cumulative):
         return -np.inf
 
     def combine(self, b: Any, total: Any, x: Any) -> Any:
-        """Return log(exp(total) + exp(x)), by way of the larger one."""
-        distance = b.sub(total, x)
-        exponential = b.op("exp", b.neg(b.abs(distance)))
-        result = b.add(b.max(total, x), b.op("log1p", exponential))
+        """Return log(exp(total) + exp(x)), by way of the one with the larger real part."""
+        distance, larger = b.sub(total, x), b.max(total, x)
+        exponential = b.op("exp", b.sub(b.min(total, x), larger))
+        result = b.add(larger, b.op("log1p", exponential))
         return b.select(b.ne(distance, distance), b.add(total, x), result)
 
     def hlo_combine(self, b: Any, x: Any, y: Any) -> tuple:
         """Do as `combine`."""
         kind = [x.aval]
         distance = b.op("stablehlo.subtract", [x, y], kind)
-        size = b.op("stablehlo.abs", distance, kind)
-        exponential = b.op(
-            "stablehlo.exponential",
-            b.op("stablehlo.negate", size, kind),
-            kind,
-        )
+        if is_complex(x.aval.dtype):
+            ends = (b.op(f"stablehlo.{end}", [x, y], kind)[0] for end in ("minimum", "maximum"))
+            below = b.op("stablehlo.subtract", list(ends), kind)
+        else:
+            below = b.op("stablehlo.negate", b.op("stablehlo.abs", distance, kind), kind)
+        exponential = b.op("stablehlo.exponential", below, kind)
         rest = b.op("stablehlo.log_plus_one", exponential, kind)
         result = b.op(
             "stablehlo.add",
@@ -552,8 +552,10 @@ class CumLogSumExp(Cumulative):
 
     def pairs(self, p: Pair, q: Pair) -> Pair:
         """Return the logarithm of the sum; its tangent is the mean, weighted by exp."""
-        distance = sub(p[0], q[0])
-        finite = add(max(p[0], q[0]), log1p(exp(neg(abs(distance)))))
+        distance, larger = sub(p[0], q[0]), max(p[0], q[0])
+        has_sign = not is_complex(typeof(larger).dtype)
+        below = neg(abs(distance)) if has_sign else sub(min(p[0], q[0]), larger)
+        finite = add(larger, log1p(exp(below)))
         value = select(ne(distance, distance), add(p[0], q[0]), finite)
         shares = (mul(t, exp(sub(_no_inf(x), _no_inf(value)))) for x, t in (p, q))
         return value, add(*shares)

@@ -47,3 +47,23 @@ def test_three_arrays_and_one_that_waits():
     found = jax.jit(lambda *x: lax.fori_loop(0, 4, body, x))(*start)
     for array, wanted in zip(found, (a, b, c), strict=True):
         np.testing.assert_array_equal(array, wanted)
+
+
+@pytest.mark.parametrize("donated", [(), (0,)])
+@pytest.mark.parametrize("size", [1, 3, 7, 16, 40, 333])
+def test_products_of_complex_carries(size, donated):
+    """A part of a product reads the other parts of the carry that it replaces."""
+    random = np.random.default_rng(2)
+    x, *factors = (random.normal(size=(4, size)) + 1j * random.normal(size=(4, size))).astype("c8")
+    loop = lambda x, y: lax.scan(lambda c, row: (c * row, c), x, y)  # noqa: E731
+    last, carried = jax.jit(loop, donate_argnums=donated)(jnp.array(x), np.stack(factors))
+    np.testing.assert_allclose(last, x * np.prod(factors, 0), rtol=1e-3)
+    np.testing.assert_allclose(carried, [x, x * factors[0], x * factors[0] * factors[1]], rtol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 20])
+def test_donated_memory_is_read_anew_in_every_step(size):
+    x = np.arange(1, size + 1, dtype=np.float32)
+    loop = lambda x: lax.fori_loop(0, 3, lambda _, c: c[::-1] * 0.5 + 1, x)  # noqa: E731
+    found = jax.jit(loop, donate_argnums=0)(jnp.array(x))
+    np.testing.assert_array_equal(found, loop(jnp.array(x)))

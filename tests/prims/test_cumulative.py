@@ -85,3 +85,16 @@ def test_rows_in_squares_have_the_bits_of_single_rows():
     x = np.random.default_rng(1).normal(size=(33, 70)).astype(np.float32)
     rows = [cumulative.cumlogsumexp(row) for row in x]
     np.testing.assert_array_equal(rows, cumulative.cumlogsumexp(x, 1))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumlogsumexp_of_complex_numbers(reverse: bool) -> None:
+    generator = np.random.default_rng(0)
+    z = (generator.normal(size=(3, 9)) + 1j * generator.normal(size=(3, 9))).astype(np.complex64)
+    turned = z[:, ::-1] if reverse else z
+    sums = np.cumsum(np.exp(turned), 1)
+    expected = sums[:, ::-1] if reverse else sums
+    found = jax.jit(along(cumulative.cumlogsumexp, 1, reverse))(z)
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
+    moved = jax.jvp(along(cumulative.cumlogsumexp, 1, reverse), (z,), (np.ones_like(z),))[1]
+    np.testing.assert_allclose(moved, np.ones_like(z), rtol=1e-5, atol=1e-5)
