@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -107,7 +107,7 @@ def check(name: str, columns: list[np.ndarray], **options: Any) -> None:
         assert same.all(), (way, rows, np.asarray(found)[~same][:3], wanted[~same][:3])
 
 
-def cases_of(names: list[str]) -> list[tuple[str, str]]:
+def cases_of(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the names with the dtypes that both sides take."""
     product = itertools.product(names, (*SIGNED, *UNSIGNED))
     return [(n, dtype) for n, dtype in product if dtype not in OTHERWISE.get(n, ("",))[0].split()]

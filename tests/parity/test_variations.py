@@ -77,6 +77,8 @@ OTHERWISE = [
     ("istft(", "shape", "is as long as SciPy's; JAX leaves out the last segment's end"),
     ("dctn(", "python", "is floating, of no axes too"),
     ("nanquantile(", "shape", "of no elements there are as many NaN as fractions"),
+    ("nanpercentile(", "shape", "of no elements there are as many NaN as fractions"),
+    ("take(x, j", "shape", "no indices into an empty axis keep their shape, as in NumPy"),
     ("pmean(", "int32", "JAX divides by a float32 in x64 mode too"),
     ("full_like(", "python", "an array with a sharding is strong"),
     ("hessenberg(", "shape", "JAX has a vector of -1 elements"),
