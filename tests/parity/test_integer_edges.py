@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -88,9 +89,7 @@ def stepwise(function: Callable, columns: list[np.ndarray]) -> Any:
 def check(name: str, columns: list[np.ndarray], **options: Any) -> None:
     """Compare a function with JAX's, in all ways to evaluate it."""
     jax: ModuleType = importlib.import_module("jax")
-    ours, theirs = (
-        lambda *xs, system=system: named(system, name)(*xs, **options) for system in (tapeless, jax)
-    )
+    ours, theirs = (partial(named(system, name), **options) for system in (tapeless, jax))
     with jax.enable_x64(True), tapeless.enable_x64(True):
         expected = np.asarray(jax.jit(theirs)(*columns))
         last = [column[-1:] for column in columns]
