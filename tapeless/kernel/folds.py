@@ -97,18 +97,19 @@ class FoldNodes(PartNodes):
         element: Callable[[tuple[IndexLike, ...]], Any],
         combine: str | Callable,
         init: Any,
+        most: int = UNROLLED_FOLD,
     ) -> Any:
         """Fold the elements at all indices below `extents`, in row-major order, from `init`.
 
         combine: the name of an associative operation (add, mul, min, max, and, or, xor), or a
         function of an accumulator and an element, each what `element` gives: an element, or a tuple
-        of elements, and then `init` is a tuple too.
+        of elements, and then `init` is a tuple too. most: up to so many are written out, if cheap.
         """
         total = math.prod(extents)
         if total == 0:
             probe = element(tuple(0 for _ in extents))
             return self._as_elements(init, probe)
-        if total <= UNROLLED_FOLD:
+        if total <= most:
             unrolled = self._fold_unrolled(extents, element, combine, init)
             if unrolled is not None:
                 return unrolled

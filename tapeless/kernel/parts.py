@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ import numpy as np
 from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel import complexes
+from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import Const, Load, Scalar
 from tapeless.kernel.nodes import Nodes
 
@@ -80,6 +81,14 @@ def parts_of(element: Element) -> tuple[Scalar, ...]:
     return element if isinstance(element, Parts) else (element,)
 
 
+def _is_read(element: Element) -> bool:
+    """Tell whether an element is read from memory, at a place that needs no memory to be found."""
+    reads = [node for node in walk(parts_of(element)) if type(node) is Load]
+    return all(type(part) is Load for part in parts_of(element)) and len(reads) == len(
+        set(parts_of(element))
+    )
+
+
 def real_dtype(dtype: np.dtype) -> np.dtype:
     """Return the dtype of the parts of a complex dtype."""
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
@@ -131,10 +140,27 @@ class PartNodes(Nodes):
             return Pair(*parts) if isinstance(x, Pair) else Parts(parts)
         if type(x) is not Load:
             return self.select(guard, x, otherwise)
-        loaded = self.load(x.buffer, x.index, guard, x.after)
+        both = guard if x.guard is None else self.and_(guard, x.guard)
+        loaded = self.load(x.buffer, x.index, both, x.after)
         if type(otherwise) is Const and not any(np.asarray(otherwise.value).tobytes()):
             return loaded
         return self.select(guard, loaded, otherwise)
+
+    def read_inside(
+        self, x: Any, inside: Scalar | None, places: tuple[Sequence, Sequence], otherwise: Element
+    ) -> Element:
+        """Return the element of the value `x` at a place, or `otherwise` where it is not `inside`.
+
+        places: the place, and the nearest one in bounds. What lies in memory is read under a guard,
+        in vectors as it lies; what is computed is pulled at the second.
+        """
+        place, nearest = places
+        if inside is None:
+            return x.at(*place)
+        element = x.at(*nearest)
+        if _is_read(element) and _is_read(read := x.at(*place)):
+            return self.guarded(inside, read, otherwise)
+        return self.select(inside, element, otherwise)
 
     def re(self, x: Element) -> Scalar:
         """Return the real part."""

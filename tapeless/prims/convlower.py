@@ -21,7 +21,7 @@ from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convlayout import spatial
 from tapeless.prims.convstrips import conv_in_strips, pays_in_strips
 from tapeless.prims.dot import sum_dtype
-from tapeless.prims.window import Windows
+from tapeless.prims.window import MOST_WRITTEN_OUT, Windows
 
 __all__ = ["ConvPlan", "conv_windows", "lower_conv"]
 
@@ -103,6 +103,20 @@ class ConvPlan:
             channel = b.iadd(b.imul(group, self.channels), channel)
         return _placed(self.numbers.lhs_spec, (image, channel, *space))
 
+    def image_element(self, b: Any, x: Any, of: tuple, window: tuple) -> Any:
+        """Return an element of the images, 0 beyond their edges.
+
+        of: image, feature and channel; window: which one, and the place in it.
+        """
+        image, feature, channel = of
+        (place, nearest), inside = self.windows.place(b, *window)
+        found = (
+            self.image_index(b, image, feature, channel, place),
+            self.image_index(b, image, feature, channel, nearest),
+        )
+        zero = b.const(0, x.dtype)
+        return b.read_inside(x, inside, found, zero)
+
     def depth_shape(self) -> tuple[int, ...]:
         """Return the axes of one window's elements, in the order of the images' memory."""
         if self.channels_last:
@@ -140,25 +154,16 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: ConvPlan, wid
         def element(inner: Sequence[Any]) -> Any:
             """Return one product."""
             channel, *offset = inner
-            space, inside = plan.windows.place(b, spot, offset)
-            value = x.at(*plan.image_index(b, image, feature, channel, space))
-            value = b.convert(value, wide)
-            if inside is not None:
-                value = b.select(inside, value, zero)
+            of, window = (image, feature, channel), (spot, offset)
+            value = plan.image_element(b, x, of, window)
+            kernel = k.at(*plan.kernel_index(feature, channel, offset))
             return b.mul(
-                value,
-                b.convert(
-                    k.at(*plan.kernel_index(feature, channel, offset)),
-                    wide,
-                ),
+                b.convert(value, wide),
+                b.convert(kernel, wide),
             )
 
-        total = b.fold(
-            (plan.channels, *plan.windows.window),
-            element,
-            "add",
-            zero,
-        )
+        extents = (plan.channels, *plan.windows.window)
+        total = b.fold(extents, element, "add", zero, MOST_WRITTEN_OUT)
         return b.convert(total, out.dtype)
 
     return b.virtual(out, pull)
@@ -241,7 +246,6 @@ def _lay_out(b: Any, x: Any, rows: Any, plan: ConvPlan, images: tuple[Any, Any])
     """Store the windows of an image as rows; images: its number in x, and in rows."""
     image, own = images
     n_places = len(plan.windows.count)
-    zero = b.const(0, rows.dtype)
 
     def store(index: Sequence[Any]) -> None:
         """Store one element of a window."""
@@ -251,13 +255,10 @@ def _lay_out(b: Any, x: Any, rows: Any, plan: ConvPlan, images: tuple[Any, Any])
             index[n_places + 1 :],
         )
         channel, offset = plan.split_depth(depth)
-        space, inside = plan.windows.place(b, place, offset)
         feature = b.imul(group, plan.features)
-        at = plan.image_index(b, image, feature, channel, space)
-        value = b.convert(x.at(*at), rows.dtype)
-        if inside is not None:
-            value = b.select(inside, value, zero)
-        b.store(rows, (own, *index), value)
+        of = (image, feature, channel)
+        value = plan.image_element(b, x, of, (place, offset))
+        b.store(rows, (own, *index), b.convert(value, rows.dtype))
 
     b.nest(rows.shape[1:], store)
 

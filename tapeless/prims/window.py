@@ -30,6 +30,7 @@ from tapeless.prims.rules import LinearUnary, highest, lowest, tangent_of
 from tapeless.prims.slice import pad
 
 __all__ = [
+    "MOST_WRITTEN_OUT",
     "Windows",
     "batched_window",
     "fold_window",
@@ -48,6 +49,7 @@ __all__ = [
     "window_params",
 ]
 
+MOST_WRITTEN_OUT = 32  # elements of a window, whose places then are known
 Shape = Sequence[int]
 Padding = Sequence[tuple[int, int]]
 PARAMETERS = (
@@ -174,12 +176,15 @@ class Windows:
             shape, self.window, self.strides, self.padding, self.base, self.steps
         )
 
-    def place(self, b: Any, index: Sequence[Any], inner: Sequence[Any]) -> tuple[list[Any], Any]:
+    def place(
+        self, b: Any, index: Sequence[Any], inner: Sequence[Any]
+    ) -> tuple[tuple[list[Any], list[Any]], Any]:
         """Return the operand's index of element `inner` of window `index`, and whether it exists.
 
-        The index is always in bounds; the answer is None where every element exists.
+        The index is followed by the nearest one in bounds; the answer is None where every element
+        exists.
         """
-        place, inside = [], None
+        place, nearest, inside = [], [], None
         for axis, (i, k) in enumerate(zip(index, inner, strict=True)):
             low, high = self.padding[axis]
             at = b.iadd(b.imul(i, self.strides[axis]), b.imul(k, self.steps[axis]))
@@ -187,15 +192,17 @@ class Windows:
             base, extent = self.base[axis], dilated(self.shape[axis], self.base[axis])
             if low <= 0 and high <= 0 and base == 1:
                 place.append(at)
+                nearest.append(at)
                 continue
             fits = b.and_(b.ge(at, 0), b.lt(at, extent))
             safe = b.max(b.min(at, extent - 1), 0)
             if base != 1:
                 fits = b.and_(fits, b.eq(b.rem(safe, base), 0))
-                safe = b.div(safe, base)
-            place.append(safe)
+                at = safe = b.div(safe, base)
+            place.append(at)
+            nearest.append(safe)
             inside = fits if inside is None else b.and_(inside, fits)
-        return place, inside
+        return (place, nearest), inside
 
     def numpy_elements(self, x: np.ndarray, index: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Return the operand's indices of the elements of window `index`, for references."""
@@ -223,14 +230,14 @@ def fold_window(
 
         def element(inner: Sequence[Any]) -> Any:
             """Return one element of the window, or the neutral element."""
-            place, inside = windows.place(b, index, inner)
-            found = tuple(x.at(*place) for x in values)
-            if inside is not None:
-                found = tuple(b.select(inside, x, y) for x, y in zip(found, inits, strict=True))
+            places, inside = windows.place(b, index, inner)
+            found = tuple(
+                b.read_inside(x, inside, places, y) for x, y in zip(values, inits, strict=True)
+            )
             return found if len(values) > 1 else found[0]
 
         start = tuple(inits) if len(values) > 1 else inits[0]
-        return b.fold(windows.window, element, combine, start)
+        return b.fold(windows.window, element, combine, start, MOST_WRITTEN_OUT)
 
     return pull
 
@@ -555,11 +562,10 @@ class SelectAndScatterAdd(Primitive):
 
             def element(inner: Sequence[Any]) -> tuple:
                 """Return one element of the window and its flat position, -1 outside."""
-                place, inside = windows.place(b, index, inner)
-                value, spot = x.at(*place), b.convert(b.flat_index(place, x.shape), flat.dtype)
-                if inside is not None:
-                    value, spot = b.select(inside, value, worst), b.select(inside, spot, nowhere)
-                return value, spot
+                places, inside = windows.place(b, index, inner)
+                value = b.read_inside(x, inside, places, worst)
+                spot = b.convert(b.flat_index(places[1], x.shape), flat.dtype)
+                return value, spot if inside is None else b.select(inside, spot, nowhere)
 
             best = b.fold(windows.window, element, combine, (worst, nowhere))[1]
             spot = b.let(best)

@@ -35,3 +35,21 @@ def test_sizes_decide_how_a_convolution_is_computed(way):
     called = {name for name in ("strips:", "gemm") if any(name in text for text in texts)}
     assert called == ({routine} if routine else set())
     np.testing.assert_array_equal(convolve(x, k), np.prod(k_shape[:3]))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_small_windows_are_written_out_and_choose_nothing(stride: int) -> None:
+    image = np.random.default_rng(0).normal(size=(40, 50)).astype(np.float32)
+    k = np.arange(9, dtype=np.float32).reshape(3, 3)
+
+    @jax.jit
+    def filtered(image, k):
+        images, kernels = image[None, None], k[None, None]
+        return jax.lax.conv_general_dilated(images, kernels, (stride, stride), ((1, 1), (1, 1)))
+
+    around = np.pad(image, 1)
+    expected = sum(k[i, j] * around[i : i + 40, j : j + 50] for i in range(3) for j in range(3))
+    got = filtered(image, k)[0, 0]
+    np.testing.assert_allclose(got, expected[::stride, ::stride], atol=1e-4)
+    texts = [kernel.kernel.text for kernel in jax.inspect(filtered)(image, k).kernels]
+    assert not any("select" in text or "r1 <" in text for text in texts)

@@ -159,6 +159,24 @@ def test_what_is_padded_is_read_under_a_guard(dtype: type, value: float) -> None
         assert found.tobytes() == expected.tobytes()
 
 
+def test_padded_views_and_padded_arrays_are_padded_again() -> None:
+    x = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
+
+    @jax.jit
+    def twice(x):
+        once = jax.lax.pad(x.T[::-1], np.float32(7), [(1, 2, 0), (0, 3, 0)])
+        return jax.lax.pad(once, np.float32(0), [(2, 1, 0), (1, -2, 0)])
+
+    expected = np.pad(x.T[::-1], ((1, 2), (0, 3)), constant_values=7)
+    np.testing.assert_array_equal(twice(x), np.pad(expected[:, :-2], ((2, 1), (1, 0))))
+
+
+def test_padded_places_that_are_looked_up_stay_in_bounds() -> None:
+    x, i = np.arange(100.0, dtype=np.float32), np.array([3, 99, 0], np.int32)
+    padded = jax.jit(lambda x, i: jax.lax.pad(x[i], np.float32(-1), [(50, 50, 0)]))
+    np.testing.assert_array_equal(padded(x, i), np.pad(x[i], 50, constant_values=-1))
+
+
 def test_strides_of_numpy_leave_later_programs_alone() -> None:
     n = 977  # no other program has this extent, so that its type is made here
     first = slices.slice(np.arange(2.0 * n, dtype=np.float32), (0,), (2 * n,), (np.int64(2),))
