@@ -39,7 +39,7 @@ from tapeless.kernel.build import LOCAL_SIZE
 from tapeless.prims.bits import random_unwrap_p
 from tapeless.prims.check import check_p
 from tapeless.prims.slice import slice_p
-from tapeless.prims.structural import reshape_p
+from tapeless.prims.structural import broadcast_in_dim_p, reshape_p, squeeze_p
 from tapeless.util.cache import weak_identity_cache
 
 __all__ = ["Plan", "describe", "plan_program"]
@@ -57,6 +57,7 @@ MOST_OF_SLICE = 2.5  # times as many elements that are stored instead of a slice
 FEWEST_IN_ROW = 8  # elements of a row for which a loop of its own pays
 INDEX_WORK = 2.0  # up to which what follows from the index alone is computed where it is read
 LOAD_COST = 1.0
+_VIEWS = (slice_p, squeeze_p, broadcast_in_dim_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +310,7 @@ class _Planner:
         What is pulled at the element's own place has its place back without them. Words of keys
         are made together, and lie as the keys do.
         """
-        views = reshape_p, random_unwrap_p
-        operand = eqn.invars[0] if eqn.primitive in views else None
+        operand = eqn.invars[0] if eqn.primitive in (reshape_p, random_unwrap_p) else None
         if type(operand) is not Var or operand not in self.work:
             return
         if eqn.primitive is random_unwrap_p:
@@ -334,7 +334,7 @@ class _Planner:
         """Store a value if it would be evaluated so often that memory is cheaper.
 
         Of a slice, what it is cut from is stored, if that is not much larger: there it is read as
-        well, and so are other slices.
+        well, and so are other slices. So is what is stretched.
         """
         size = max(var.aval.size, 1)
         evaluations = sum(contexts.values())
@@ -348,8 +348,8 @@ class _Planner:
             self.store(self._source(var, eqn), f"pulled {evaluations / size:.3g} times")
 
     def _source(self, var: Var, eqn: Eqn) -> Var:
-        """Return what a slice is cut from, if it is computed and not much larger; or the value."""
-        whole = eqn.invars[0] if eqn.primitive is slice_p else None
+        """Return what a value is a view of, if that is computed and not much larger; or itself."""
+        whole = eqn.invars[0] if eqn.primitive in _VIEWS else None
         if type(whole) is Var and whole in self.work:
             if whole.aval.size <= MOST_OF_SLICE * var.aval.size:
                 return whole

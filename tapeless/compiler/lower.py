@@ -354,6 +354,7 @@ class ProgramBuilder(KernelBuilder):
         if reason != "result" and self._is_index(value):
             return
         if reason != "result":
+            space = space or ("temp" if self.is_for_lanes(value) else "")
             self.store_in(value, self.new_buffer(value.aval, space))
         elif not self._store_in_donated(value):
             self.store_in(value, self.new_buffer(value.aval, "output"))

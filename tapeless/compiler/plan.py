@@ -312,7 +312,7 @@ def vector_lanes(
     while several > 1 and several * lanes > (2 * extent - 1 if reduces else extent):
         several //= 2
     lanes *= several
-    while lanes > 2 and lanes // 2 >= extent and heavy < _RECIPE:
+    while lanes > 2 and lanes // 2 >= extent:
         lanes //= 2
     return lanes
 

@@ -19,7 +19,7 @@ statement, or a pull of a value in it at a foreign index. Small arrays (`LOCAL_S
 their elements are stored one by one, at constant indices, and end up in registers; except those
 that are much work, which are made by nests as well (`small.py`).
 
-A nest of reductions whose last axis is short (`SHORT_AXIS`) is written out along it, so that the
+A nest whose last axis is short (`SHORT_AXIS`) is written out along it (`small.py`), so that the
 reductions for its elements share their expressions.
 
 Subclasses (the compiler's) say what a nested program is (`inline`) and when memory may be
@@ -39,7 +39,7 @@ import numpy as np
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.carry import Carries, update
 from tapeless.kernel.folds import UNROLLED_FOLD
-from tapeless.kernel.graph import replace, substitute, walk
+from tapeless.kernel.graph import replace, substitute
 from tapeless.kernel.ir import (
     Affine,
     Block,
@@ -49,7 +49,6 @@ from tapeless.kernel.ir import (
     If,
     Index,
     Loop,
-    Reduce,
     Scalar,
     Statement,
     Store,
@@ -59,7 +58,7 @@ from tapeless.kernel.parts import Element, Pair, Parts, parts_of, storage
 from tapeless.kernel.phases import by_phases, loops_around
 from tapeless.kernel.pieces import Piece, pieces_of
 from tapeless.kernel.rowwise import row_reductions
-from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes
+from tapeless.kernel.small import FEWEST_LANES, is_work_for_lanes, rows_are_lanes
 from tapeless.kernel.strips import Registers
 from tapeless.kernel.value import IndexLike, KernelValue, Nest, Pull
 from tapeless.kernel.watch import Alarm, Watch, WatchNodes, has_axes_of
@@ -653,14 +652,15 @@ class KernelBuilder(WatchNodes):
         roots, variables, sizes = self.collapsed(
             *piece, lambda n, size: self.index(self.name("i"), size)
         )
-        if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS and _reduces_along(variables[-1], roots):
+        if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS:
             copies = [
                 substitute(self, roots, {variables[-1]: self.affine(position)})
-                for position in range(sizes.pop())
+                for position in range(sizes[-1])
             ]
-            variables.pop()
-            targets = targets * len(copies)
-            roots = tuple(root for copy in copies for root in copy)
+            if rows_are_lanes(variables[-1], sizes[-2], roots, copies):
+                variables, sizes = variables[:-1], sizes[:-1]
+                targets = targets * len(copies)
+                roots = tuple(root for copy in copies for root in copy)
         first: list[Statement] = []
         if math.prod(sizes) > UNROLLED_FOLD:
             first, roots = self._reduced_first(variables, sizes, roots)
@@ -693,8 +693,3 @@ class KernelBuilder(WatchNodes):
             flat = self.flat_index(index, value.shape) if isinstance(index, tuple) else index
             return value.buffer, self.positions(self.affine(flat), value.aval)[0]
         return self.const(arg, _INT64) if isinstance(arg, int) else arg
-
-
-def _reduces_along(var: Index, roots: Sequence[Scalar]) -> bool:
-    """Tell whether a reduction depends on a loop variable."""
-    return any(isinstance(node, Reduce) and var in node.free for node in walk(roots))

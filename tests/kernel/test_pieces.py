@@ -53,8 +53,15 @@ def test_an_axis_has_few_pieces() -> None:
 
 
 def test_short_rows_are_not_cut() -> None:
-    assert "select" in joined((100, 4), 1, (2,))
+    assert "select" in joined((100, 8), 1, (2,))
+    assert joined((100, 8), 1, (2,)).count("for ") == 2
     assert "select" not in joined((4, 100), 0, (2,))
+
+
+def test_rows_of_four_are_written_out_and_choose_nothing() -> None:
+    text = joined((100, 4), 1, (2,))
+    assert text.count("for ") == 1
+    assert "select" not in text
 
 
 def test_guarded_loads_have_no_guards_in_pieces() -> None:
