@@ -22,9 +22,11 @@ DTYPES = ("float32", "int32", "uint8", "complex64", "float16")
 
 def drawn_slice(random: np.random.Generator, length: int) -> slice:
     """Return a slice whose ends may be left out or lie beyond the axis."""
-    ends = [None if random.random() < 0.4 else int(random.integers(-length - 2, length + 3))] * 2
-    ends[1] = None if random.random() < 0.4 else int(random.integers(-length - 2, length + 3))
-    return slice(*ends, [None, 1, 2, -1, -2, 3, -3][random.integers(7)])
+
+    def end() -> int | None:
+        return None if random.random() < 0.4 else int(random.integers(-length - 2, length + 3))
+
+    return slice(end(), end(), [None, 1, 2, -1, -2, 3, -3][random.integers(7)])
 
 
 def drawn_places(random: np.random.Generator, length: int, shape: tuple[int, ...]) -> np.ndarray:
