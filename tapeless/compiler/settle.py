@@ -6,8 +6,9 @@
 
 The last loop that reads `t` reads each element once, just where it writes that of the result, so
 the memory of the result can have both: less is written, and less must be in the cache. That is
-legal when the result is not touched before, and when the loop has one store of it, for each element
-once. In a loop over rows all of this is asked for a row, if nothing of another row is touched.
+legal when `t` is no result itself, when the other is not touched before, and when the loop has one
+store of it, for each element once. In a loop over rows all of this is asked for a row, if nothing
+of another row is touched.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def settle(nodes: Nodes, body: Block, outputs: Collection[Buffer]) -> Block:
             for buffer in touched[places[0]]
             if buffer.space == "temp" and (buffer.size, buffer.dtype) == (out.size, out.dtype)
         }
-        alike.difference_update(*touched[places[0] + 1 :])
+        alike.difference_update(outputs, *touched[places[0] + 1 :])  # some outputs are temporaries
         for old in sorted(alike, key=lambda buffer: buffer.name):
             users = [place for place, buffers in enumerate(touched) if old in buffers]
             if _may_share(statements, users, old, out):

@@ -88,3 +88,17 @@ def test_transposed_operands_are_not_read_in_overlapping_tiles():
 
     rest = np.exp(x - x.max(0))
     np.testing.assert_allclose(jax.jit(scaled)(x), rest * x.T * rest.sum(0), rtol=1e-4)
+
+
+def test_a_result_that_is_updated_in_place_keeps_its_memory():
+    x = np.arange(73 * 16 * 16, dtype=np.float32).reshape(73, 16, 16)
+
+    def updated(x):
+        y = jax.lax.dynamic_update_slice(x, x[:36, :8, :8], (0, 2, 0))
+        return y, y + 1.0
+
+    want = x.copy()
+    want[:36, 2:10, :8] = x[:36, :8, :8]
+    first, second = jax.jit(updated)(x)
+    np.testing.assert_array_equal(first, want)
+    np.testing.assert_array_equal(second, want + 1.0)
