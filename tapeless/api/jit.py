@@ -645,7 +645,7 @@ def _backend(name: str | None) -> str | None:
 def clear_caches() -> None:
     """Forget all traced and compiled programs: the next call of a function traces it anew."""
     traced_programs.clear()
-    for function in tuple(_functions):
+    for function in cache.members(_functions):
         function.clear_cache()
     cache.clear_caches()
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Hashable, MutableMapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches",
+    "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches", "members",
     "renew_locks", "weak_identity_cache",
 ]  # fmt: skip
 
@@ -60,15 +60,22 @@ class CacheInfo:
         return f"CacheInfo(hits={self.hits}, misses={self.misses})"
 
 
+def members(things: weakref.WeakSet[T]) -> tuple[T, ...]:
+    """Return what is in a set that other threads add to meanwhile."""
+    while True:
+        with contextlib.suppress(RuntimeError):  # its size has changed on the way
+            return tuple(things)
+
+
 def clear_caches() -> None:
     """Empty every cache made here."""
-    for cache in tuple(_caches):
+    for cache in members(_caches):
         cache.cache_clear()
 
 
 def renew_locks() -> None:
     """Let a forked child use its caches: a lock that another thread held would never be free."""
-    for cache in tuple(_caches):
+    for cache in members(_caches):
         if isinstance(cache, _BoundedCache):
             cache.renew_lock()
 
