@@ -15,7 +15,8 @@ number. Well before they run out programs are refused, since LLVM would end the 
 that cache programs ask `is_full` first.
 
 LLVM is not safe to fork in the middle of: a lock is held around all use of it, and a fork waits
-for the lock. The child starts without workers, and with itself as the main thread.
+for the lock, and for the binding's own. The child starts without workers, and with itself as the
+main thread.
 """
 
 from __future__ import annotations
@@ -246,11 +247,6 @@ def runtime() -> Runtime:
     with LLVM_LOCK:
         if not _shared:
             _shared.append(_start())
-            os.register_at_fork(
-                before=LLVM_LOCK.acquire,
-                after_in_parent=LLVM_LOCK.release,
-                after_in_child=_after_fork,
-            )
         return _shared[0]
 
 
@@ -296,8 +292,25 @@ def _start() -> Runtime:
 
 def _after_fork() -> None:
     """Make the child a process with one thread."""
-    shared = _shared[0]
-    shared.reset()
-    shared.set_main(threading.get_ident())
+    for shared in _shared:
+        shared.reset()
+        shared.set_main(threading.get_ident())
     renew_locks()
     LLVM_LOCK.release()
+
+
+def _let_forks_wait() -> None:
+    """Let forks wait for other threads that use LLVM, also for those that free dead programs.
+
+    These may be within any lock, and take only that of the binding.
+    """
+    inner = llvm.ffi.lib._lock._lock
+    os.register_at_fork(
+        before=inner.acquire, after_in_parent=inner.release, after_in_child=inner.release
+    )
+    os.register_at_fork(
+        before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=_after_fork
+    )
+
+
+_let_forks_wait()

@@ -116,6 +116,35 @@ assert os.waitpid(pid, 0)[1] == 0
     )
 
 
+def test_a_fork_waits_for_code_that_is_freed() -> None:
+    run_program(
+        """
+from llvmlite.binding import ffi
+f = jax.jit(lambda x: x * 3)
+f(jnp.ones(3))
+begun = threading.Event()
+def slowly():
+    if threading.current_thread() is first:
+        begun.set()
+        time.sleep(0.5)
+def drop():
+    global f
+    del f
+    jax.clear_caches()
+first = threading.Thread(target=drop)
+ffi.register_lock_callback(slowly, lambda: None)
+first.start()
+begun.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(10)  # ends a child that hangs
+    assert float(jax.jit(lambda x: x * 5 + 1)(2.0)) == 11
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    )
+
+
 def test_a_fork_while_another_thread_looks_something_up() -> None:
     run_program(
         """
