@@ -119,6 +119,12 @@ def _segment_count(ids: Value, num_segments: Any) -> int:
                 "Pass a number."
             )
         return operator.index(num_segments)
+    if 0 in typeof(ids).shape:
+        raise ValueError(
+            "zero-size array to reduction operation max which has no identity: the number of "
+            "segments is one more than the largest of segment_ids, of which there are none. Pass "
+            "`num_segments`."
+        )
     if isinstance(ids, Tracer) and ids.concrete() is None:
         raise errors.ConcretizationTypeError(
             f"segment ops need a static number of segments: segment_ids is a traced array of type "
@@ -126,7 +132,7 @@ def _segment_count(ids: Value, num_segments: Any) -> int:
             f"result would depend on its values. {ids.origin()} Pass `num_segments`."
         )
     values = np.asarray(ids.concrete() if isinstance(ids, Tracer) else ids)
-    return int(values.max()) + 1 if values.size else 0
+    return int(values.max()) + 1
 
 
 def _scatter_rows(

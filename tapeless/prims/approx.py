@@ -8,6 +8,8 @@ line, where r is how many the partial reduction of accelerators would leave:
 
     enough   = (k - 1) / -log(recall), in tiles of 1024 for vectors and of 128 for more dimensions
     r        = n in tiles, halved as long as `enough` are left; one tile for k = 1
+
+NaNs are larger than all numbers: first among the largest, last among the least.
 """
 
 from __future__ import annotations
@@ -25,10 +27,14 @@ from tapeless.core.linear import Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.errors import JaxRuntimeError
-from tapeless.prims.common import batch_dim
-from tapeless.prims.rules import canonical_axis
-from tapeless.prims.topk import top_k, top_k_p
-from tapeless.prims.unary import neg
+from tapeless.prims.binary import sub
+from tapeless.prims.bitwise import bitwise_xor
+from tapeless.prims.common import batch_dim, full_like
+from tapeless.prims.compare import lt, ne
+from tapeless.prims.convert import bitcast_convert_type, convert_element_type
+from tapeless.prims.rules import canonical_axis, tangent_of
+from tapeless.prims.select import select
+from tapeless.prims.topk import taken, top_k
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p"]
 
@@ -61,20 +67,14 @@ class ApproxTopK(Primitive):
         primals: Values,
         tangents: Sequence[Value | Zero],
         *,
-        k: int,
         reduction_dimension: int,
-        is_max_k: bool,
         **params: Any,
     ) -> tuple[tuple, tuple]:
-        """Differentiate the exact answer."""
-        aval = typeof(primals[0])
-        axis = canonical_axis(reduction_dimension, aval.ndim)
-        k = partial_count(aval.shape[axis], aval.ndim, k, **params)
-        turn = _same if is_max_k else _negative
-        outs, moved = top_k_p.jvp(
-            [turn(x) for x in primals], [turn(t) for t in tangents], axis=axis, is_stable=True, k=k
-        )
-        return (turn(outs[0]), outs[1]), (turn(moved[0]), moved[1])
+        """Move the tangents with their elements."""
+        axis = canonical_axis(reduction_dimension, typeof(primals[0]).ndim)
+        values, places = self.bind(*primals, reduction_dimension=axis, **params)
+        moved = tangent_of(lambda t: taken(t, places, axis), tangents[0], values)
+        return (values, places), (moved, Zero(typeof(places).tangent()))
 
     def batch(
         self,
@@ -97,8 +97,10 @@ class ApproxTopK(Primitive):
         (x,) = args
         axis = canonical_axis(reduction_dimension, typeof(x).ndim)
         k = partial_count(typeof(x).shape[axis], typeof(x).ndim, k, **params)
-        values, places = top_k(x if is_max_k else neg(x), k, axis=axis)
-        return values if is_max_k else neg(values), places
+        if is_max_k:
+            return tuple(top_k(x, k, axis=axis))
+        places = top_k(_falling(x), k, axis=axis)[1]
+        return taken(x, places, axis), places
 
     def reference(
         self, *arrays: Any, k: int, reduction_dimension: int, is_max_k: bool, **params: Any
@@ -106,8 +108,8 @@ class ApproxTopK(Primitive):
         """Sort whole lines with NumPy; equal elements keep their order."""
         (x,) = arrays
         k = partial_count(x.shape[reduction_dimension], x.ndim, k, **params)
-        turned = -x if is_max_k else x
-        order = np.argsort(turned, axis=reduction_dimension, kind="stable")
+        keys = np.where(np.isnan(x), -np.inf, -x) if is_max_k else x
+        order = np.argsort(keys, axis=reduction_dimension, kind="stable")
         places = np.take(order, range(k), axis=reduction_dimension)
         return np.take_along_axis(x, places, reduction_dimension), places.astype(_I32)
 
@@ -143,14 +145,16 @@ def partial_count(
     return -(-tiles // 2**halvings) * tile if halvings else size
 
 
-def _same(x: Value | Zero) -> Value | Zero:
-    """Return a value or tangent as it is."""
-    return x
-
-
-def _negative(x: Value | Zero) -> Value | Zero:
-    """Return the negative of a value, or of a tangent."""
-    return x if isinstance(x, Zero) else neg(x)
+def _falling(x: Value) -> Value:
+    """Return integers that fall where `x` rises, and are least where it is NaN."""
+    wide = convert_element_type(x, np.promote_types(np.float32, typeof(x).dtype))
+    turned = sub(full_like(wide, 0), wide)  # zeros of both signs are alike
+    word = np.dtype(f"int{dtypes.itemsize_bits(typeof(wide).dtype)}")
+    limits = dtypes.iinfo(word)
+    bits = bitcast_convert_type(turned, word)
+    below = lt(bits, full_like(bits, 0))
+    key = select(below, bitwise_xor(bits, full_like(bits, limits.max)), bits)
+    return select(ne(wide, wide), full_like(bits, limits.min), key)
 
 
 approx_top_k_p = ApproxTopK()

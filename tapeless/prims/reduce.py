@@ -254,7 +254,7 @@ class ReduceChoice(Reduction):
     """The largest or least element along axes.
 
     Its tangent is the mean of the tangents of the elements that attain it.  Complex numbers are
-    ordered by their real parts, then by their imaginary parts.
+    ordered by their real parts, then by their imaginary parts; one with a NaN wins.
     """
 
     domain = "any"
@@ -267,7 +267,7 @@ class ReduceChoice(Reduction):
         """Order complex numbers; the rest is the operation itself."""
         if not is_complex(dtype):
             return self.combine
-        return lambda best, new: _choose_complex(b, self.combine, best, new)
+        return lambda best, new: b.op(self.combine, best, new)
 
     def jvp(
         self,
@@ -295,16 +295,6 @@ def check_ordered(combine: str, dtype: Any) -> None:
             f"Unsupported dtype for {combine}: {dtypes.dtype_name(dtype)}. Elements must be "
             "numbers; those of a key array are had by jax.random.key_data."
         )
-
-
-def _choose_complex(b: Any, combine: str, best: Any, new: Any) -> Any:
-    """Return the greater or lesser of two complex numbers, by real, then imaginary parts."""
-    better = b.gt if combine == "max" else b.lt
-    wins = b.or_(
-        better(new.re, best.re),
-        b.and_(b.eq(new.re, best.re), better(new.im, best.im)),
-    )
-    return b.select(wins, new, best)
 
 
 def _mean_where_attained(x: Value, t: Value, out: Value, axes: Axes) -> Value:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tapeless import dtypes
@@ -47,6 +48,8 @@ kernel_parts = lazy.load("tapeless.kernel.parts")
 FEW, FEW_FLOATS = 8, 6  # elements, of lines that are sorted in registers
 SHORT = 48  # up to this length insertion is faster than counting
 HALVES = ("float16", "bfloat16")
+UNSIGNED = "float8_e8m0fnu"  # its bits are the exponent, and NaN has all of them
+_SIGNED_BYTE = np.dtype(ml_dtypes.float8_e4m3fn)  # has the numbers of all narrower floats
 LONG = 1 << 14  # from this length digits of 11 bits pay
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
@@ -63,9 +66,13 @@ def ordered(b: Any, x: Any) -> Any:
     bits = 8 * word.itemsize
     if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
         return b.convert(x, word)
+    if dtype.name == UNSIGNED:
+        return b.bitcast(x, word)
     top = b.const(1 << (bits - 1), word)
     if dtypes.issubdtype(dtype, np.signedinteger):
         return b.xor(b.bitcast(b.convert(x, np.dtype(f"int{bits}")), word), top)
+    if dtypes.itemsize_bits(dtype) < bits:  # the sign has to be the first bit of the word
+        x, dtype = b.convert(x, _SIGNED_BYTE), _SIGNED_BYTE
     if dtype.name in HALVES:  # bits are compared sooner than numbers that have to be converted
         number = b.bitcast(x, word)
         number = b.select(b.eq(number, top), b.const(0, word), number)
@@ -75,6 +82,8 @@ def ordered(b: Any, x: Any) -> Any:
         number, is_nan = b.bitcast(x, word), b.ne(x, x)
     negative = b.shift_right_logical(number, bits - 1)
     flipped = b.xor(number, b.or_(b.sub(b.const(0, word), negative), top))
+    if dtype.name.endswith("fnuz"):  # no key is that of -0.0; the greatest is left to NaNs
+        flipped = b.sub(flipped, b.shift_right_logical(flipped, bits - 1))
     return b.select(is_nan, b.const((1 << bits) - 1, word), flipped)
 
 

@@ -28,7 +28,7 @@ from tapeless.prims.sort import follow, sort_p
 from tapeless.prims.structural import reshape, rev
 from tapeless.util import lazy
 
-__all__ = ["top_k", "top_k_p"]
+__all__ = ["taken", "top_k", "top_k_p"]
 
 sortloops = lazy.load("tapeless.prims.sortloops")
 wordsort = lazy.load("tapeless.prims.wordsort")
@@ -79,11 +79,8 @@ class TopK(Primitive):
                 Zero(typeof(values).tangent()),
                 no_tangent,
             )
-        axis, shape = params["axis"], shape_of(places)
-        others = tuple(other for other in range(len(shape)) if other != axis)
-        column = reshape(places, (*shape, 1))
         return (values, places), (
-            follow(tangents[0], column, axis, others),
+            taken(tangents[0], places, params["axis"]),
             no_tangent,
         )
 
@@ -138,6 +135,13 @@ class TopK(Primitive):
         order = np.flip(np.argsort(flipped, axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - np.take(order, range(k), axis)
         return np.take_along_axis(x, order, axis), order.astype(np.int32)
+
+
+def taken(x: Value, places: Value, axis: int) -> Value:
+    """Take the elements at places: x (m, n), places (m, k), axis 1 -> (m, k)."""
+    shape = shape_of(places)
+    others = tuple(other for other in range(len(shape)) if other != axis)
+    return follow(x, reshape(places, (*shape, 1)), axis, others)
 
 
 def _changes_seldom(size: int, k: int) -> bool:

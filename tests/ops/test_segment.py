@@ -128,3 +128,13 @@ def test_programs_do_not_grow_with_the_number_of_buckets() -> None:
         return len(program(rows, ids).jaxpr.eqns)
 
     assert size(3001) == size(10)
+
+
+@pytest.mark.parametrize("name", ["segment_max", "segment_min", "segment_sum", "segment_prod"])
+def test_no_ids_do_not_tell_how_many_segments_there_are(name):
+    function = getattr(ops, name)
+    rows, ids = np.zeros(0, np.float32), np.zeros(0, np.int32)
+    for call in (function, jax.jit(function)):
+        with pytest.raises(ValueError, match="zero-size array"):
+            call(rows, ids)
+    assert function(rows, ids, 2).shape == (2,)

@@ -91,3 +91,13 @@ def test_partial_results_are_the_best_of_as_many_as_jax_leaves(shape, options, c
 def test_an_override_below_the_size_is_refused():
     with pytest.raises(jax.errors.JaxRuntimeError, match="at least the 50 elements"):
         approx.approx_max_k(X, 4, reduction_input_size_override=10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_nans_are_larger_than_all_numbers(dtype):
+    x = np.array([1.0, np.nan, -1.0, np.inf, -np.nan, -np.inf, 0.0, -0.0], dtype)
+    with jax.enable_x64(True):
+        values, places = approx.approx_min_k(x, 8)
+        np.testing.assert_array_equal(places, [5, 2, 6, 7, 0, 3, 1, 4])
+        np.testing.assert_array_equal(values, x[np.asarray(places)])
+        np.testing.assert_array_equal(approx.approx_max_k(x, 3)[1], [1, 4, 3])

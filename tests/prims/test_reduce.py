@@ -114,3 +114,17 @@ def test_gradient_of_a_tied_maximum_is_shared():
 def test_wrong_operands_are_refused(call, kind, text):
     with pytest.raises(kind, match=text.split("(")[0]):
         call()
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 40])
+@pytest.mark.parametrize("special", [complex(np.nan, 1), complex(1, np.nan)])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_complex_extremes_are_nan_if_a_number_is(name, special, size):
+    x = np.linspace(-1, 1, size).astype(np.complex64)
+    for place in range(size):
+        given = x.copy()
+        given[place] = special
+        expected = getattr(np, name)(given)
+        np.testing.assert_array_equal(getattr(jax.numpy, name)(given), expected)
+    edges = jax.numpy.pad(given, 1, mode={"max": "maximum", "min": "minimum"}[name])
+    np.testing.assert_array_equal(np.isnan(edges)[[0, -1]], True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -66,3 +67,19 @@ def test_nans_are_last_and_zeros_are_equal(size):
 def test_wrong_operands_are_refused(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("size", [5, 40, 1000])
+@pytest.mark.parametrize(
+    "name",
+    ["float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"],
+)
+def test_floats_whose_bits_are_not_in_order_by_sign_and_size(name, size):
+    n_values = 16 if name.startswith("float4") else 256
+    bits = np.random.default_rng(0).integers(0, n_values, size).astype(np.uint8)
+    bits[:5] = [n_values - 1, n_values // 2, n_values // 2 - 1, 0, n_values // 2]
+    x = bits.view(getattr(ml_dtypes, name))
+    numbers = x.astype(np.float64)
+    np.testing.assert_array_equal(np.asarray(sort.sort(x)).astype(np.float64), np.sort(numbers))
+    places = sort.sort((x, np.arange(size)))[1]
+    np.testing.assert_array_equal(places, np.argsort(numbers, kind="stable"))
