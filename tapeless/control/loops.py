@@ -240,10 +240,10 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
     init, tree = flatten_values(init_val)
     if config.current.jax_disable_jit:
-        value = init_val
-        while cond_fun(value):
-            value = body_fun(value)
-        return value
+        try:
+            return _while_in_python(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:
+            pass  # the condition is mapped or traced: only the operation can have it
     in_tree = tree_flatten((init_val,))[1]
     avals = [typeof(v) for v in init]
     body = trace_body(body_fun, in_tree, avals, "while_loop")
@@ -257,6 +257,13 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     name = carry_name(body_fun)
     check_carry("while_loop", name, tree, avals, body.out_tree, body.out_avals)
     return tree_unflatten(tree, _bind_while(condition, body, init))
+
+
+def _while_in_python(cond_fun: Callable, body_fun: Callable, value: Any) -> Any:
+    """Run the loop in Python, for `disable_jit`."""
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
 
 
 def _check_condition(condition: Body) -> None:

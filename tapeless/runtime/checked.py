@@ -70,9 +70,14 @@ def checked(jaxpr: Jaxpr, compile_program: Callable[[Jaxpr], Callable]) -> Jaxpr
     words = kinds & _WORDS
     if not words or not any(dtypes.issubdtype(a.dtype, np.inexact) for a in jaxpr.out_avals):
         return jaxpr
-    if len(jaxpr.eqns) == 1 and not subjaxprs(jaxpr.eqns[0].params):
+    if len(jaxpr.eqns) == 1 and _only_results(jaxpr.eqns[0], jaxpr):
         return instrument(jaxpr, words | {"moved"})
     return _with_result_check(jaxpr, words, compile_program)
+
+
+def _only_results(eqn: Eqn, jaxpr: Jaxpr) -> bool:
+    """Tell whether all that an equation computes, without a program inside, are results."""
+    return not subjaxprs(eqn.params) and set(eqn.outvars) <= set(jaxpr.outvars)
 
 
 def sources_of(jaxpr: Jaxpr) -> Hashable:

@@ -59,6 +59,17 @@ def test_loops_run_in_python_when_jit_is_disabled():
     assert seen == [0.0, 1.0, 2.0, 0, 1]
 
 
+def test_without_jit_loops_whose_condition_is_mapped_or_traced_are_operations():
+    count = lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
+    with jax.disable_jit():
+        np.testing.assert_array_equal([0, 1, 2], jax.vmap(count)(jnp.arange(3)))
+        np.testing.assert_array_equal(
+            [0, 6], jax.vmap(lambda n: lax.fori_loop(0, n, lambda i, c: c + i, 0))(np.array([1, 4]))
+        )
+        assert jax.eval_shape(count, 3).shape == ()
+        assert [eqn.primitive.name for eqn in jax.make_jaxpr(count)(3).eqns][-1] == "while"
+
+
 CARRY = "scan body function carry input and carry output must have"
 
 

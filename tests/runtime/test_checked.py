@@ -118,6 +118,7 @@ def test_a_value_that_no_result_depends_on_is_no_error() -> None:
     guarded = jax.jit(lambda x: jnp.where(x > 0, jnp.log(x), 0.0))
     with jax.debug_nans(True):
         assert guarded(-1.0) == 0
+        assert jax.jit(lambda x: (jnp.log(x), x)[1])(-1.0) == -1
 
 
 def test_infinities_are_found_by_their_own_flag() -> None:
