@@ -89,7 +89,7 @@ def bincount(
 def _counted(x: Value, weights: Value, length: int) -> Value:
     """Add weights up at the places `x`."""
     counts: Any = zeros(length, typeof(value_of(weights)).dtype)
-    return counts.at[clip(asarray(x), 0)].add(weights)
+    return counts.at[clip(asarray(x), 0)].add(weights, mode="drop")
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Value:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes, lax
+from tapeless import config, dtypes, lax
 from tapeless.api.jit import jit
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
@@ -24,6 +24,7 @@ from tapeless.numpy.common import asarray, check_arraylike, convert, promote_dty
 from tapeless.numpy.shaping import broadcast_to, moveaxis
 from tapeless.random.basic import uniform
 from tapeless.random.gammas import is_exact
+from tapeless.random.keys import clone
 from tapeless.random.loop_free import loop_free_poisson
 from tapeless.random.requests import (
     check_dtype,
@@ -53,6 +54,14 @@ _STIRLING_TAILS = (
     0.009255462182712732917728637,
     0.008330563433362871256469319,
 )
+
+
+def _again(key: Value) -> Value:
+    """Return the key for a second way of drawing: an element gets what one of the two drew.
+
+    Who looks for keys that are used twice cannot see that; other programs stay as they are.
+    """
+    return clone(key) if config.current.jax_debug_key_reuse else key
 
 
 def _any(x: Value) -> Value:
@@ -111,7 +120,7 @@ def _poisson(
     small = lax.select(is_small, lam, lax.full_like(lam, 0))
     large = lax.select(is_small, lax.full_like(lam, 1e5), lam)
     counted = _poisson_knuth(key, small, shape, dtype)
-    drawn = lax.select(is_small, counted, _poisson_rejection(key, large, shape, dtype))
+    drawn = lax.select(is_small, counted, _poisson_rejection(_again(key), large, shape, dtype))
     return lax.select(lax.eq(lam, np.float32(0)), lax.full_like(drawn, 0), drawn)
 
 
@@ -272,7 +281,7 @@ def _binomial(
     n_rejection = lax.select(by_gaps, lax.full_like(n, 1e4), whole)
     q_rejection = lax.select(by_gaps, lax.full_like(q, 0.5), q)
     gaps = _binomial_gaps(key, n_gaps, q, shape, wide)
-    rejection = _binomial_rejection(key, n_rejection, q_rejection, shape, wide)
+    rejection = _binomial_rejection(_again(key), n_rejection, q_rejection, shape, wide)
     drawn = lax.select(by_gaps, gaps, rejection)
     invalid = q_is_low | q_is_nan | bad_n
     drawn = lax.select(invalid, lax.full_like(drawn, np.nan), drawn)

@@ -17,6 +17,11 @@ def test_bincount(options):
     check("bincount", np.array([1, 0, 3, 1]), **options)
 
 
+def test_integers_beyond_the_length_are_not_counted_and_no_fault_of_an_index():
+    with jax.checks(index=True):
+        np.testing.assert_array_equal(jnp.bincount(jnp.array([0, 9, 2]), length=3), [1, 0, 1])
+
+
 def test_bincount_of_traced_integers_needs_a_length():
     x = jnp.array([1, 0, 3, 1])
     np.testing.assert_array_equal(jax.jit(lambda x: jnp.bincount(x, length=3))(x), [1, 2, 0])

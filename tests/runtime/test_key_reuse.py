@@ -65,6 +65,11 @@ RIGHT: dict[str, Callable] = {
     "either branch": lambda k: lax.cond(True, random.normal, random.uniform, k),
     "mapped": lambda k: jax.vmap(random.normal)(random.split(k, 3)),
     "checkpoint": lambda k: jax.grad(jax.checkpoint(lambda x: jnp.sin(x * random.normal(k))))(1.0),
+    "two ways of drawing in one": lambda k: [
+        random.poisson(k, 3.0),
+        random.binomial(random.fold_in(k, 1), 10.0, 0.3),
+        random.multinomial(random.fold_in(k, 2), 5, jnp.ones(3) / 3),
+    ],
     "old keys": lambda k: twice(random.normal)(random.PRNGKey(0)),
 }
 
