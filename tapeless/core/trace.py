@@ -176,6 +176,10 @@ class Tracer(AnyArray):
         """Return the concrete value behind it, or None if there is none."""
         return None
 
+    def constant(self) -> Value:
+        """Return the value without tangents."""
+        return self
+
 
 register_value_type(Tracer, operator.attrgetter("aval"))
 array_methods: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from tapeless.core.aval import ShapedArray
 from tapeless.core.primitive import Values
-from tapeless.core.trace import Axis, Value
+from tapeless.core.trace import Axis, Tracer, Value
 from tapeless.prims.common import Avals, Dims, Tangents, no_tangents
 from tapeless.prims.rearrangement import Rearrangement, Shape
 
@@ -65,6 +65,17 @@ class StopGradient(Identity):
     """The operand as a constant for differentiation."""
 
     name = "stop_gradient"
+
+    def bind(
+        self,
+        *args: Value,
+        **params: Any,
+    ) -> tuple[Value, ...]:
+        """Apply it to a primal, which outlives the trace of its tangent: rules may capture it."""
+        (x,) = args
+        if isinstance(x, Tracer):
+            x = x.constant()
+        return super().bind(x, **params)
 
     def jvp(self, primals: Values, tangents: Tangents, **params: Any) -> tuple:
         """Return a zero tangent."""

@@ -67,6 +67,10 @@ class JVPTracer(Tracer):
         primal = self.primal
         return primal.concrete() if isinstance(primal, Tracer) else primal
 
+    def constant(self) -> Value:
+        """Return the innermost primal."""
+        return self.primal.constant() if isinstance(self.primal, Tracer) else self.primal
+
 
 class JVPTrace(Trace):
     """Propagates tangents by the `jvp` rules."""

@@ -103,6 +103,26 @@ def two_results(x, y):
     return jnp.sin(x), y * 2.0
 
 
+def test_a_rule_may_use_a_captured_value_as_a_constant():
+    def g(x):
+        @jax.custom_jvp
+        def scaled(y):
+            return jnp.sin(y) * lax.stop_gradient(x)
+
+        scaled.defjvp(lambda p, t: (scaled(*p), jnp.cos(p[0]) * t[0] * p[0]))
+        return scaled(x)
+
+    slopes = np.cos(ROWS) * ROWS
+    curvatures = np.cos(ROWS) - ROWS * np.sin(ROWS)
+    for once in (jax.grad, jax.jacfwd, jax.jacrev):
+        np.testing.assert_allclose(jax.vmap(once(g))(ROWS), slopes, 1e-6)
+        for twice in (jax.grad, jax.jacfwd, jax.jacrev):
+            np.testing.assert_allclose(jax.vmap(twice(once(g)))(ROWS), curvatures, 1e-6)
+            np.testing.assert_allclose(jax.jit(jax.vmap(twice(once(g))))(ROWS), curvatures, 1e-6)
+    found = jax.jacfwd(jax.vmap(g))(ROWS)
+    np.testing.assert_allclose(found, np.diag(slopes), 1e-6)
+
+
 def test_a_batch_that_only_captured_values_belong_to_is_mapped_too():
     call = lambda x, k: scaled_by(k)(x)  # noqa: E731
     k = np.arange(3, dtype=np.float32)

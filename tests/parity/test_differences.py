@@ -193,6 +193,19 @@ def cotangents_of_custom_rules(jax):
     return str(jax.grad(f)(1.0).dtype)
 
 
+@case("Encountered an unexpected tracer", 4.0)
+def constants_of_captured_values(jax):
+    def f(x):
+        @jax.custom_jvp
+        def g(y):
+            return y * jax.lax.stop_gradient(x)
+
+        g.defjvp(lambda p, t: (g(*p), p[0] * t[0]))
+        return g(x) * x
+
+    return float(jax.jvp(f, (1.0,), (1.0,))[1]) + float(jax.grad(f)(1.0))
+
+
 @case(["list", "set"], ["tuple", "frozenset"])
 def programs_as_data(jax):
     jaxpr = jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(1.0)
