@@ -41,7 +41,7 @@ __all__ = ["SHORTEST", "prefixes_by_tiles"]
 
 Combine = Callable[[list[Value], list[Value]], list[Value]]
 
-SHORTEST = 1 << 10  # elements for which loops are worth their steps
+SHORTEST = 1 << 9  # elements for which loops are worth their steps
 _LANES = range(16, 65, 16)  # whole vectors
 _STEPS = range(32, 65)
 

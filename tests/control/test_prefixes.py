@@ -10,7 +10,7 @@ from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles
 
-LONG = 8 * SHORTEST + 8
+LONG = 16 * SHORTEST + 16
 
 
 def compose(first, then):
@@ -106,7 +106,7 @@ def test_programs_do_not_grow_with_the_length():
 
     sizes = [scanned(10**k + 8) for k in range(4, 10)]
     assert max(sizes) - min(sizes) < 8
-    assert max(sizes) < scanned(8 * SHORTEST)
+    assert max(sizes) < scanned(16 * SHORTEST)
 
 
 def test_what_has_another_type_is_not_scanned():
