@@ -10,8 +10,10 @@ removed common parts and made vectors. What is left for LLVM is to turn stack sl
 to inline recipes and to clean up. `effort` 0 skips even that: for a program that runs once on
 little data, the time to compile is all that matters.
 
-LLVM does not stop for signals. A large module is therefore compiled in a thread of its own, for
-which the main thread waits (`util/apart.py`); after Ctrl-C it goes on to its end, unseen.
+LLVM does not stop for signals. A module is therefore compiled in a thread of its own, for which the
+main thread waits (`util/apart.py`); after Ctrl-C it goes on to its end, unseen. Small modules, too:
+llvmlite's Python code loses an exception that a signal's handler raises while it frees what LLVM
+made, or frees it twice.
 """
 
 from __future__ import annotations
@@ -115,14 +117,14 @@ def _run_passes(module: llvm.ModuleRef, aim: llvm.TargetMachine, effort: int) ->
 
 
 def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
-    """Compile a module to an object file; while a large one is compiled, signals are handled."""
+    """Compile a module to an object file; meanwhile signals are handled."""
 
     def generate() -> bytes:
         """Let LLVM compile."""
         with LLVM_LOCK, optimised(text, target, effort) as module:
             return object_of(module, machine(target, effort))
 
-    return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)
+    return apart(generate, _note_left)
 
 
 def _object(key: str, text: str, target: Target, effort: int) -> bytes:

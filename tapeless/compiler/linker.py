@@ -40,6 +40,7 @@ from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.ondemand import LLVM_LOCK, door_text
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text
+from tapeless.util.apart import apart
 from tapeless.util.cache import renew_locks
 from tapeless.util.processors import thread_count
 from tapeless.util.records import record
@@ -222,19 +223,24 @@ def refuse_if_full() -> None:
 
 def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
     """Link an object file that exports `name` and needs the symbols `needs`."""
-    shared = runtime()
-    known = {**shared.symbols, **given}
+    known = {**runtime().symbols, **given}
     with LLVM_LOCK:
-        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-        for symbol in needs:
-            address = _resolve(symbol, known)
-            if address is not None:
-                library.import_symbol(symbol, address)
-        library.export_symbol(name)
-        number = next(_serial)
-        if number % _MOST_LINKED == _MOST_LINKED - 1:
-            _linkers[:] = [_new_linker()]
-        return Linked(library.link(_linkers[0], f"program{number}"), len(code))
+        addresses = {symbol: _resolve(symbol, known) for symbol in needs}
+
+    def add() -> Linked:
+        """Let LLVM link."""
+        with LLVM_LOCK:
+            library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            for symbol, address in addresses.items():
+                if address is not None:
+                    library.import_symbol(symbol, address)
+            library.export_symbol(name)
+            number = next(_serial)
+            if number % _MOST_LINKED == _MOST_LINKED - 1:
+                _linkers[:] = [_new_linker()]
+            return Linked(library.link(_linkers[0], f"program{number}"), len(code))
+
+    return apart(add)
 
 
 def _new_linker() -> llvm.LLJIT:
@@ -244,6 +250,11 @@ def _new_linker() -> llvm.LLJIT:
 
 def runtime() -> Runtime:
     """Return the runtime of this process, linked at the first call."""
+    return _shared[0] if _shared else apart(_first_runtime)
+
+
+def _first_runtime() -> Runtime:
+    """Link the runtime, unless another thread has done it."""
     with LLVM_LOCK:
         if not _shared:
             _shared.append(_start())

@@ -12,7 +12,8 @@ long as the process, and so does its function. `LLVM_LOCK`, which whoever compil
 until it is made, so that a fork waits for it.
 
 Nor could the caller do without it when there is no memory left.  So addresses are reserved when the
-first cell is made, enough for a compilation, and given back before one begins.
+first cell is made, enough for a compilation, and given back before one begins.  Python may lack the
+memory to begin in a new thread; then the caller's thread makes the function.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import ctypes
 import mmap
 import threading
 from collections.abc import Callable
+
+from tapeless.util.apart import not_apart
 
 __all__ = ["LLVM_LOCK", "cell_address", "door_text"]
 
@@ -63,12 +66,19 @@ restore:
 again:
   %made = load atomic ptr, ptr %cell acquire, align 8
   %failed = icmp eq ptr %made, null
-  br i1 %failed, label %end, label %good
+  br i1 %failed, label %retry, label %good
+good:
+  ret ptr %made
+retry:
+  %c = call ptr %maker(ptr null)
+  %last = load atomic ptr, ptr %cell acquire, align 8
+  %hopeless = icmp eq ptr %last, null
+  br i1 %hopeless, label %end, label %late
+late:
+  ret ptr %last
 end:
   call void @abort()
   unreachable
-good:
-  ret ptr %made
 }
 
 declare i32 @PyGILState_Check()
@@ -97,7 +107,7 @@ class _Cell:
 
     def _make(self, _: int | None) -> None:
         """Fill the cell, unless another thread has done it."""
-        with LLVM_LOCK:
+        with LLVM_LOCK, not_apart():
             if not self._pointers[0]:
                 while _reserve:
                     _reserve.pop().close()

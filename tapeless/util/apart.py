@@ -12,12 +12,14 @@ exception, and by `leave`, for calls that do not ask.
 
 from __future__ import annotations
 
+import _thread
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["apart", "in_waiting_thread"]
+__all__ = ["apart", "in_waiting_thread", "not_apart"]
 
 Outcome = tuple[Any, BaseException | None]
 
@@ -56,16 +58,19 @@ class _Call:
 
     def wait(self) -> Any:
         """Return what the call returns; run what it asks for."""
-        thread = threading.Thread(target=self.run, name="tapeless library call", daemon=True)
-        thread.start()
+        thread = 0
         try:
+            try:
+                thread = _thread.start_new_thread(self.run, ())
+            except RuntimeError:  # the interpreter ends, or the system has no more threads
+                return self.function()
             while (function := self.asked.get()) is not None:
                 self.answers.put(_outcome(function))
         except BaseException:  # of a handler
             with self.lock:
                 self.is_left = True
                 if not self.is_over:
-                    self.leave(thread.ident or 0, True)
+                    self.leave(thread, True)
             self.answers.put((None, _LeftError()))
             raise
         return _unpacked(self.outcome)
@@ -79,9 +84,10 @@ class _Call:
 
 
 class _Here(threading.local):
-    """The call that this thread makes for another one."""
+    """The call that this thread makes for another one, and whether it makes all calls itself."""
 
     call: _Call | None = None
+    is_alone = False
 
 
 _here = _Here()
@@ -116,9 +122,19 @@ def apart(
     function: releases the interpreter lock, uses no state of the thread, and holds what it uses.
     leave: see `_Call`.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if _here.is_alone or threading.get_ident() != threading.main_thread().ident:
         return function()
     return _Call(function, leave).wait()
+
+
+@contextmanager
+def not_apart() -> Generator[None, None, None]:
+    """Let this thread make all calls in the block itself: it holds a lock that they need."""
+    before, _here.is_alone = _here.is_alone, True
+    try:
+        yield
+    finally:
+        _here.is_alone = before
 
 
 def in_waiting_thread(function: Callable[[], Any]) -> Any:

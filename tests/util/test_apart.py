@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tapeless.util.apart import apart, in_waiting_thread
+from tapeless.util.apart import apart, in_waiting_thread, not_apart
 
 
 class Alarm(Exception):
@@ -44,6 +44,20 @@ def test_without_a_thread_that_waits_questions_are_answered_at_once():
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+def test_whoever_holds_a_lock_makes_the_call_itself():
+    with not_apart():
+        assert apart(threading.get_ident) == threading.get_ident()
+    assert apart(threading.get_ident) != threading.get_ident()
+
+
+def test_without_threads_the_call_is_made_here(monkeypatch):
+    def refuse(function, arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
+    assert apart(threading.get_ident) == threading.get_ident()
 
 
 def test_exceptions_go_both_ways():

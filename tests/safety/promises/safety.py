@@ -133,9 +133,9 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     ),
     "Long calls of libraries are cut into pieces, or do not keep signals waiting": (
         Mutation(
-            "large modules are compiled apart",
+            "modules are compiled apart",
             "tapeless/compiler/engine.py",
-            "return generate() if len(text) < _LONG_TEXT else apart(generate, _note_left)",
+            "return apart(generate, _note_left)",
             "return generate()",
             SIGNALS + "test_handlers_run_while_a_large_module_is_compiled",
         ),
