@@ -196,8 +196,8 @@ def inspect(
     >>> report = inspect(lambda x: (x @ x).sum())(jax.numpy.ones((64, 64)))
     >>> [kernel.kernel.kind for kernel in report.kernels]
     ['loops', 'loops']
-    >>> report.kernels[0].kernel.flops == 2 * 64**3
-    True
+    >>> round(report.kernels[0].kernel.flops / 64**3, 1)
+    2.0
     """
     if misplaced:
         raise TypeError(

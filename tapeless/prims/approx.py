@@ -35,8 +35,9 @@ from tapeless.prims.convert import bitcast_convert_type, convert_element_type
 from tapeless.prims.rules import canonical_axis, tangent_of
 from tapeless.prims.select import select
 from tapeless.prims.topk import taken, top_k
+from tapeless.prims.unary import bitwise_not
 
-__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p"]
+__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "least_k"]
 
 _I32 = np.dtype(np.int32)
 
@@ -99,8 +100,7 @@ class ApproxTopK(Primitive):
         k = partial_count(typeof(x).shape[axis], typeof(x).ndim, k, **params)
         if is_max_k:
             return tuple(top_k(x, k, axis=axis))
-        places = top_k(_falling(x), k, axis=axis)[1]
-        return taken(x, places, axis), places
+        return least_k(x, k, axis)
 
     def reference(
         self, *arrays: Any, k: int, reduction_dimension: int, is_max_k: bool, **params: Any
@@ -145,8 +145,16 @@ def partial_count(
     return -(-tiles // 2**halvings) * tile if halvings else size
 
 
+def least_k(x: Value, k: int, axis: int) -> tuple[Value, Value]:
+    """Return the k least elements along an axis, least first and NaNs last, and their places."""
+    places = top_k(_falling(x), k, axis=axis)[1]
+    return taken(x, places, axis), places
+
+
 def _falling(x: Value) -> Value:
     """Return integers that fall where `x` rises, and are least where it is NaN."""
+    if not dtypes.issubdtype(typeof(x).dtype, np.floating):
+        return bitwise_not(x)
     wide = convert_element_type(x, np.promote_types(np.float32, typeof(x).dtype))
     turned = sub(full_like(wide, 0), wide)  # zeros of both signs are alike
     word = np.dtype(f"int{dtypes.itemsize_bits(typeof(wide).dtype)}")
