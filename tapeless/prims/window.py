@@ -153,9 +153,8 @@ def window_params(
                 f"reduce_window {name} must have every element be strictly positive, got {values}."
             )
     if isinstance(padding, str):
-        whole = [dilated(n, d) for n, d in zip(operand_shape, base, strict=True)]
         spans = [dilated(n, d) for n, d in zip(window, steps, strict=True)]
-        padding = padtype_to_pads(whole, spans, strides, padding)
+        padding = padtype_to_pads(operand_shape, spans, strides, padding)  # no holes, as in JAX
     pads = tuple((int(low), int(high)) for low, high in padding)
     return dict(zip(PARAMETERS, (window, strides, pads, base, steps), strict=True))
 

@@ -361,6 +361,11 @@ def products_with_infinities(jax):
     )
 
 
+@case([2, 1], [0, 2])
+def signs_of_nans(jax):
+    return jax.lax.top_k(np.float32([-np.nan, 1, 2]), 2)[1].tolist()
+
+
 def outcome(function, jax):
     """Return what a case gives, or its error as text."""
     try:

@@ -70,6 +70,12 @@ def test_padding_by_name(padding, expected):
     assert window.padtype_to_pads((5,), (2,), (1,), padding) == expected
 
 
+def test_padding_by_name_does_not_count_the_holes():
+    x = np.ones((4, 5), np.float32)
+    y = jax.lax.reduce_window(x, 0.0, jax.lax.add, (2, 1), (2, 1), "SAME", base_dilation=(2, 2))
+    assert y.shape == (3, 9)  # not (4, 9)
+
+
 def test_wrong_windows_are_refused():
     x = np.ones((3, 4), np.float32)
     with pytest.raises(TypeError, match="got the wrong number of window_dimensions for operand"):
