@@ -33,7 +33,7 @@ from tapeless.compiler.prune import prune
 from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rolling import rolled
-from tapeless.compiler.rowblocks import choose_by_blocks
+from tapeless.compiler.rowblocks import choose_by_blocks, rows_choose
 from tapeless.compiler.rowlocal import make_by_rows
 from tapeless.compiler.rows import fuse_rows
 from tapeless.compiler.settle import settle
@@ -73,6 +73,7 @@ def lower_jaxpr(
     b = ProgramBuilder() if builder is None else builder
     args = [b.argument(aval, flag) for aval, flag in _flagged(jaxpr.in_avals, donated)]
     arguments = tuple(arg.memory for arg in args)
+    b.rows_choose = rows_choose(jaxpr)
     results = b.inline(rolled(jaxpr, b.vector_bytes), args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)

@@ -30,6 +30,7 @@ from tapeless.compiler.plan import Costs, buffers_of, static_extent, writes
 from tapeless.compiler.prune import prune
 from tapeless.compiler.reach import changed_stores, is_nest, roots_of, stores_in, with_roots
 from tapeless.compiler.rows import meet_in_rows
+from tapeless.core.jaxpr import Atom, Jaxpr, Var, subjaxprs
 from tapeless.kernel.folds import FoldNodes
 from tapeless.kernel.graph import loads_in, replace, substitute, walk
 from tapeless.kernel.ir import (
@@ -46,9 +47,11 @@ from tapeless.kernel.ir import (
     While,
 )
 from tapeless.kernel.phases import loops_around
+from tapeless.prims.select import select_n_p
+from tapeless.prims.structural import broadcast_in_dim_p
 from tapeless.util.records import record
 
-__all__ = ["choose_by_blocks"]
+__all__ = ["choose_by_blocks", "rows_choose"]
 
 ROWS = 8  # of a block
 ROWS_IN_LANES = 16  # of a block with nests whose lanes are rows
@@ -75,6 +78,21 @@ class _Group:
     rest: Block
     cost: float
     wanted: Scalar
+
+
+def rows_choose(jaxpr: Jaxpr) -> bool:
+    """Tell whether a program has a select whose condition is the same for a whole row."""
+    stretched: set[Atom] = set()
+    for eqn in jaxpr.eqns:
+        if any(map(rows_choose, subjaxprs(eqn.params))):
+            return True
+        if eqn.primitive is select_n_p and type(eqn.invars[0]) is Var:
+            if eqn.invars[0] in stretched:
+                return True
+        elif eqn.primitive is broadcast_in_dim_p and eqn.invars[0].aval.shape:
+            if eqn.outvars[0].aval.ndim - 1 not in eqn.params["broadcast_dimensions"]:
+                stretched.add(eqn.outvars[0])
+    return False
 
 
 def choose_by_blocks(nodes: FoldNodes, body: Block, outside: Collection[Buffer]) -> Block:

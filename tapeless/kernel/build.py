@@ -80,6 +80,7 @@ class KernelBuilder(WatchNodes):
     """Makes scalars, kernel values and statements; see the module's docstring."""
 
     has_matrix_registers = False
+    rows_choose = False  # then nests over short rows are left to `rowblocks.py`
     registers: Registers | None = None
 
     def __init__(self) -> None:
@@ -652,7 +653,7 @@ class KernelBuilder(WatchNodes):
         roots, variables, sizes = self.collapsed(
             *piece, lambda n, size: self.index(self.name("i"), size)
         )
-        if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS:
+        if len(sizes) > 1 and sizes[-1] <= SHORT_AXIS and not self.rows_choose:
             copies = [
                 substitute(self, roots, {variables[-1]: self.affine(position)})
                 for position in range(sizes[-1])

@@ -16,6 +16,12 @@ from tests.compiler.programs import noted_arguments
 LONG = 300_001
 
 
+@pytest.fixture(autouse=True)
+def whole_trees(monkeypatch):
+    """Scan lists of any length by the tree alone, whose levels are what runs in blocks."""
+    monkeypatch.setattr("tapeless.control.associative_scan.SHORTEST", 1 << 60)
+
+
 @pytest.fixture
 def made(monkeypatch):
     """The list that gets the layout of each loop over blocks."""

@@ -212,7 +212,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "debug_nans costs little: it looks at results only, until one is wrong",
             "tapeless/runtime/checked.py",
-            "    if len(jaxpr.eqns) == 1 and not subjaxprs(jaxpr.eqns[0].params):\n",
+            "    if len(jaxpr.eqns) == 1 and _only_results(jaxpr.eqns[0], jaxpr):\n",
             "    if True:\n",
             "tests/runtime/test_checked.py"
             "::test_the_second_run_is_no_part_of_a_program_without_faults",

@@ -303,8 +303,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "the lock is held while a function is compiled that is called",
             "tapeless/compiler/ondemand.py",
-            "        with LLVM_LOCK:\n",
-            "        with vars(threading).setdefault('another', threading.RLock()):\n",
+            "        with LLVM_LOCK, not_apart():\n",
+            "        with vars(threading).setdefault('another', threading.RLock()), not_apart():\n",
             PROCESSES + "test_a_fork_waits_for_a_function_that_is_compiled_when_it_is_called",
         ),
         Mutation(
