@@ -16,6 +16,7 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.api.jit import jit
+from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Tracer, Value
 from tapeless.numpy import arithmetic
@@ -28,16 +29,15 @@ from tapeless.numpy.common import (
     promote_dtypes,
     value_of,
 )
-from tapeless.numpy.creation import zeros
+from tapeless.numpy.creation import ones, zeros
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import ravel, swapaxes
 from tapeless.prims import sort as sorts
-from tapeless.prims import structural, topk
+from tapeless.prims import structural, topk, unary
 from tapeless.prims.approx import least_k
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.join import concatenate, unstack
 from tapeless.prims.searchsorted import METHODS, search_sorted_p
-from tapeless.prims.slice import slice_in_dim
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -191,6 +191,13 @@ def sort_complex(a: Any) -> Value:
     return convert(x, np.dtype(np.complex128 if is_wide else np.complex64))
 
 
+def _negated(x: Value) -> Value:
+    """Return a value in the opposite order."""
+    if dtypes.issubdtype(typeof(x).dtype, np.integer) or typeof(x).dtype == np.bool_:
+        return unary.bitwise_not(x)
+    return unary.neg(x)
+
+
 def _rank_argument(name: str, a: Any, kth: Any, axis: Any) -> tuple[Value, int, int]:
     """Return the checked operand, with the axis last, the rank and the axis."""
     check_arraylike(name, a)
@@ -214,9 +221,8 @@ def partition(a: Any, kth: int, axis: int = -1) -> Value:
     """
     x, kth, axis = _rank_argument("partition", a, kth, axis)
     last = typeof(x).ndim - 1
-    ordered = sorts.sort(x, last)
-    bottom = slice_in_dim(ordered, 0, kth + 1, axis=last)
-    top = structural.rev(slice_in_dim(ordered, kth + 1, None, axis=last), (last,))
+    bottom = _negated(topk.top_k(_negated(x), kth + 1)[0])
+    top = topk.top_k(x, typeof(x).shape[-1] - kth - 1)[0]
     return swapaxes(concatenate([bottom, top], last), -1, axis)
 
 
@@ -229,11 +235,20 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Value:
     Array([1, 3], dtype=int32)
     """
     x, kth, axis = _rank_argument("argpartition", a, kth, axis)
-    last = typeof(x).ndim - 1
-    places = argsort(x, dtype=np.int32)
-    bottom = slice_in_dim(places, 0, kth + 1, axis=last)
-    top = sorts.sort(slice_in_dim(places, kth + 1, None, axis=last), last)
-    return swapaxes(concatenate([bottom, top], last), -1, axis)
+    shape = typeof(x).shape
+    bottom = topk.top_k(_negated(x), kth + 1)[1]
+    # Those taken are marked by 0, so that the others are the largest.
+    mark = _mark
+    for _ in shape[:-1]:
+        mark = vmap(mark)
+    others = mark(ones(shape), bottom)
+    top = topk.top_k(others, shape[-1] - kth - 1)[1]
+    return swapaxes(concatenate([bottom, top], len(shape) - 1), -1, axis)
+
+
+def _mark(marks: Value, places: Value) -> Value:
+    """Set some elements to zero."""
+    return marks.at[places].set(0.0)
 
 
 @functools.partial(jit, static_argnames=("k", "axis", "mode", "sorted"))

