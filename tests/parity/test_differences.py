@@ -366,6 +366,12 @@ def signs_of_nans(jax):
     return jax.lax.top_k(np.float32([-np.nan, 1, 2]), 2)[1].tolist()
 
 
+@case(2, 4)
+def partitions_with_nans(jax):
+    x = np.float32([3, np.nan, 1, -1, np.nan, 5])
+    return int(jax.numpy.isnan(jax.numpy.partition(x, 2)).sum())
+
+
 def outcome(function, jax):
     """Return what a case gives, or its error as text."""
     try:
