@@ -99,6 +99,5 @@ def test_what_was_linked_leaves_nothing_behind() -> None:
         return int(status.split("VmRSS:")[1].split()[0])
 
     kept = link(code, "entry", (), {})
-    grown(300)
-    assert grown(600) < 600
+    assert min(grown(300) for _ in range(4)) < 300  # what is kept would grow by 2,700 each time
     assert ctypes.CFUNCTYPE(ctypes.c_int32)(kept.address("entry"))() == 7

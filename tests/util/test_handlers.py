@@ -148,6 +148,7 @@ def test_functions_made_again_share_their_code() -> None:
 
 UNKNOWN_VERSION = """
 import sys
+import numpy  # which looks at the version, too
 version = sys.version_info
 sys.version_info = type("Version", (tuple,), {"major": 3, "minor": 99})((3, 99, 0, "final", 0))
 from tapeless.util import handlers
