@@ -60,11 +60,11 @@ from tapeless.api.checking import checks
 from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.fwd_and_bwd import fwd_and_bwd
-from tapeless.api.inspect import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.inspection import inspect
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tapeless.api.jit import clear_caches, jit
 from tapeless.api.sharding import pmap, reshard, shard_map, smap
+from tapeless.api.tracing import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.vmap import vmap
 from tapeless.config import (
     allow_f16_reductions,

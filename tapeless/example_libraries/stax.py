@@ -20,7 +20,7 @@ import numpy as np
 
 from tapeless import lax, nn, random
 from tapeless import numpy as jnp
-from tapeless.api.inspect import eval_shape
+from tapeless.api.tracing import eval_shape
 from tapeless.core.aval import ShapeDtypeStruct
 from tapeless.nn.initializers import glorot_normal, normal, ones, zeros
 

@@ -1,4 +1,4 @@
-"""Looking at functions without running them: `make_jaxpr`, `eval_shape`, scopes for names."""
+"""Functions traced and not run: `make_jaxpr`, `eval_shape`, scopes for names."""
 
 from __future__ import annotations
 
