@@ -123,6 +123,7 @@ class FlatFunction:
 def jvp(fun: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `(fun(*primals), its derivative in the direction of tangents)`.
 
+    fun: (n,) -> (m,), primals and tangents: (n,) each -> (m,), (m,)
     primals, tangents: tuples of the same tree; shapes equal, dtypes equal (float0 for integers).
     With `has_aux`, `fun` returns a pair, and a third result is its second element.
 
@@ -413,6 +414,7 @@ def vjp(
 ) -> tuple[Any, ...]:
     """Return `fun(*primals)` and the function from its cotangent to those of the primals.
 
+    fun: (n,) -> (m,), primals: (n,) -> (m,), and the function (m,) -> (n,), as a tuple.
     With `has_aux`, `fun` returns a pair, and a third result is its second element.  The other
     keywords are accepted and change nothing.
 
@@ -430,6 +432,8 @@ def linearize(
 ) -> tuple[Any, ...]:
     """Return `fun(*primals)` and the function from tangents of the primals to the result's.
 
+    fun: (n,) -> (m,), primals: (n,) -> (m,), and the function (n,) -> (m,).
+
     >>> value, push = linearize(lambda x: x * x, 3.0)
     >>> push(1.0)
     Array(6., dtype=float32, weak_type=True)
@@ -441,6 +445,8 @@ def linearize(
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Callable:
     """Return the transpose of a linear function; primals give the types, values do not matter.
+
+    fun: (n,) -> (m,) gives the function (m,) -> (n,), of cotangents, as a tuple.
 
     >>> jax.linear_transpose(lambda x: jnp.stack([x, 2 * x]), 1.0)(jnp.array([1.0, 1.0]))
     (Array(3., dtype=float32),)
@@ -498,6 +504,7 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """Return the function that returns `fun`'s value and its gradient.
 
+    fun: (n,) -> () gives the function (n,) -> (), (n,).
     argnums: which positional arguments; a tuple gives a tuple of gradients.
 
     >>> value_and_grad(lambda x: x**2)(3.0)
@@ -541,6 +548,8 @@ def grad(
     reduce_axes: Any = (),
 ) -> Callable:
     """Return the function that returns the gradient of `fun`, which has one scalar result.
+
+    fun: (n,) -> () gives the function (n,) -> (n,).
 
     >>> grad(lambda x: x**3)(2.0)
     Array(12., dtype=float32, weak_type=True)

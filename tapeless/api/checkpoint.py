@@ -41,6 +41,7 @@ def checkpoint(
 ) -> Callable:
     """Return `fun`, whose intermediates are computed again when it is differentiated in reverse.
 
+    fun: (n,) -> (m,) gives a function of the same types.
     policy: which of them to store all the same, see `checkpoint_policies`.
 
     >>> jax.grad(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)

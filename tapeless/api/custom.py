@@ -562,6 +562,8 @@ def _is_perturbed(value: Value) -> bool:
 def custom_gradient(fun: Callable) -> Callable:
     """Return a function with a backward rule, from one that returns (result, pullback).
 
+    fun: x (n,) -> (m,), and the function (m,) -> (n,) gives a function (n,) -> (m,).
+
     >>> from tapeless.api.autodiff import grad
     >>> grad(custom_gradient(lambda x: (x * x, lambda ct: 7.0 * ct)))(2.0)
     Array(7., dtype=float32, weak_type=True)

@@ -49,6 +49,8 @@ def jacfwd(
 ) -> Callable:
     """Return the function that returns the Jacobian of `fun`, column by column.
 
+    fun: (n,) -> (m,) gives the function (n,) -> (m, n).
+
     >>> jacfwd(lambda x: x * x)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
@@ -93,6 +95,8 @@ def jacrev(
 ) -> Callable:
     """Return the function that returns the Jacobian of `fun`, row by row.
 
+    fun: (n,) -> (m,) gives the function (n,) -> (m, n).
+
     >>> jacrev(lambda x: x * x)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
@@ -128,6 +132,8 @@ def hessian(
     fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable:
     """Return the function that returns the matrix of second derivatives of `fun`.
+
+    fun: (n,) -> () gives the function (n,) -> (n, n); of other results, (n,) -> (m, n, n).
 
     >>> hessian(lambda x: x**3)(2.0)
     Array(12., dtype=float32, weak_type=True)

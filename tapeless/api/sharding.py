@@ -44,6 +44,7 @@ __all__ = [
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Return the tree `x`; what its parts are on is checked, and for an Array recorded.
 
+    x: (n,) -> (n,)
     shardings: a Sharding, a PartitionSpec for the current mesh, or a prefix tree of these.
 
     >>> import tapeless as jax
@@ -105,6 +106,7 @@ def shard_map(
 ) -> Callable:
     """Return `f` mapped over the parts into which a mesh divides its arguments.
 
+    f: (n,) -> (m,) gives the function (k n,) -> (k m,), for an axis of k devices.
     in_specs: a tuple with a spec, or a tree of specs, per argument; one spec is for all.
     out_specs: the same for the results.  axis_names: the axes of the mesh to map over; all by
     default.  check_vma: refuse results that may differ from part to part where out_specs says that
@@ -151,6 +153,7 @@ def smap(
 ) -> Callable:
     """Return `f` mapped over the parts along one axis of the current mesh.
 
+    f: (n,) -> (m,) gives the function (k n,) -> (k m,), for an axis of k devices.
     in_axes, out_axes: per argument, or result, the axis that is divided, or None.
 
     >>> with jax.set_mesh(jax.make_mesh((1,), ("i",))):
@@ -186,6 +189,7 @@ def pmap(
 ) -> Callable:
     """Return `fun` compiled, and mapped over an axis that has one row per device: one.
 
+    fun: (n,) -> (m,) gives the function (1, n) -> (1, m).
     The arguments are those of `vmap` and `jit`; devices and backend are accepted where they name
     this device.
 

@@ -84,6 +84,8 @@ def abstract(leaf: Any) -> ShapedArray:
 def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """Return the types of `fun(*args, **kwargs)` without computing it.
 
+    fun: (n,) -> (m,) gives a `ShapeDtypeStruct` of shape (m,).
+
     >>> eval_shape(lambda x: x * 2, 3.0)
     ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
     """

@@ -42,6 +42,7 @@ def vmap(
 ) -> Callable:
     """Return `fun` mapped over an axis of its arguments.
 
+    fun: (n,) -> (m,) gives the function (k, n) -> (k, m).
     in_axes: per positional argument the axis to map, or None to share the argument; an int for
     all; inside a tuple, trees that are prefixes of the arguments.  Keyword arguments are mapped
     over axis 0.  out_axes: where the mapped axis stands in the results; None for results that do

@@ -39,6 +39,7 @@ def associative_scan(
 ) -> Any:
     """Return all prefixes of `elems` combined by `fn(earlier, later)`, which must be associative.
 
+    elems: (n, m), fn: (k, m), (k, m) -> (k, m) give (n, m)
     elems: a tree of arrays of one length along `axis`; `fn` gets slices of it along that axis.
     reverse: scan from the last element; `fn` still gets first what was scanned first.
 

@@ -36,6 +36,7 @@ def cond(
 ) -> Any:
     """Return `true_fun(*operands)` if `pred`, else `false_fun(*operands)`; only one of them runs.
 
+    pred: (), operands: any trees; both branches: operands -> one type of result.
     pred: a scalar bool (a number counts as true unless it is 0).  Both functions are traced and
     must return the same tree of types.
 
@@ -99,6 +100,8 @@ def switch(
     index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NOT_GIVEN
 ) -> Any:
     """Return `branches[index](*operands)`; an index outside the range is clamped to it.
+
+    index: (), operands: any trees; each branch: operands -> one type of result.
 
     >>> switch(5, [lambda x: x, lambda x: -x], 3.0)
     Array(-3., dtype=float32, weak_type=True)
@@ -201,6 +204,8 @@ def platform_dependent(
     *args: Any, default: Callable | None = None, **per_platform: Callable
 ) -> Any:
     """Call the function for this platform, the CPU, or `default`.
+
+    args: any trees; each function: args -> one type of result.
 
     >>> platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x)
     Array(3., dtype=float32, weak_type=True)

@@ -114,6 +114,7 @@ composite_p = Composite()
 def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
     """Return `decomposition` as a function that programs show as one operation of this name.
 
+    decomposition: (n,) -> (m,) gives a function of the same types.
     Keyword arguments are attributes: constants, not values.  version: of the operation.
 
     Derivatives and maps are those of the decomposition; JAX has none.

@@ -233,6 +233,8 @@ def _as_row(x: Value) -> Value:
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     """Run `body_fun` on the value while `cond_fun` of it is true; return the last value.
 
+    cond_fun: a -> (), body_fun: a -> a, init_val: a -> a, where a is any tree of types.
+
     >>> while_loop(lambda x: x < 10, lambda x: x * 2, 1)
     Array(16, dtype=int32, weak_type=True)
     """
@@ -320,6 +322,7 @@ def fori_loop(
 ) -> Any:
     """Run `body_fun(i, value)` for i = lower .. upper - 1; return the last value.
 
+    body_fun: (), a -> a, init_val: a -> a, where a is any tree of types.
     Bounds that are Python ints give a `scan`, which can be differentiated in reverse; others a
     `while`.
 
@@ -409,6 +412,7 @@ def _fori_scan(lower: int, upper: int, body_fun: Callable, init_val: Any, unroll
 def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to every row of `xs`, one after the other; the rows of results are stacked.
 
+    f: (n,) -> (m,), xs: (k, n) -> (k, m)
     batch_size: apply it to blocks of so many rows at once (`vmap`); a remainder is a smaller block.
 
     >>> import numpy as np

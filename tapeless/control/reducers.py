@@ -520,6 +520,8 @@ def scatter_apply(
 ) -> Value:
     """Return `operand` with `func` applied to the elements of windows, as often as they are named.
 
+    operand: (m, n), scatter_indices: (k, 1), of rows; func: updates -> updates; the result: ->
+    (m, n)
     update_shape: the shape of the list of windows, as the updates of `scatter` have it.
 
     >>> lax.scatter_apply(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), jnp.square,

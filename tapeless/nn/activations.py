@@ -62,6 +62,8 @@ tanh = ufuncs.tanh
 def identity(x: Any) -> Value:
     """Return `x`.
 
+    x: (n,) -> (n,)
+
     >>> identity(2.0)
     Array(2., dtype=float32, weak_type=True)
     """
@@ -73,6 +75,8 @@ def identity(x: Any) -> Value:
 @jit
 def relu(x: Any) -> Value:
     """Return max(x, 0); its derivative at 0 is 0.
+
+    x: (n,) -> (n,)
 
     >>> import numpy as np
     >>> relu(np.array([-1.0, 2.0], "float32"))
@@ -88,6 +92,8 @@ relu.defjvps(lambda t, result, x: lax.select(lax.gt(x, _typed(x, 0)), t, lax.ful
 @jit
 def relu6(x: Any) -> Value:
     """Return min(max(x, 0), 6).
+
+    x: (n,) -> (n,)
 
     >>> relu6(8.0)
     Array(6., dtype=float32, weak_type=True)
@@ -112,6 +118,8 @@ def _typed(x: Value, value: float) -> Any:
 def sigmoid(x: Any) -> Value:
     """Return 1 / (1 + exp(-x)) of floating or complex numbers.
 
+    x: (n,) -> (n,)
+
     >>> sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
@@ -121,6 +129,8 @@ def sigmoid(x: Any) -> Value:
 @jit
 def softplus(x: Any) -> Value:
     """Return log(1 + exp(x)).
+
+    x: (n,) -> (n,)
 
     >>> softplus(0.0)
     Array(0.6931472, dtype=float32, weak_type=True)
@@ -135,6 +145,8 @@ def softplus(x: Any) -> Value:
 def soft_sign(x: Any) -> Value:
     """Return x / (|x| + 1).
 
+    x: (n,) -> (n,)
+
     >>> soft_sign(1.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
@@ -146,6 +158,8 @@ def soft_sign(x: Any) -> Value:
 @jit
 def silu(x: Any) -> Value:
     """Return x * sigmoid(x).
+
+    x: (n,) -> (n,)
 
     >>> silu(0.0)
     Array(0., dtype=float32, weak_type=True)
@@ -162,6 +176,8 @@ swish = silu
 def mish(x: Any) -> Value:
     """Return x * tanh(softplus(x)).
 
+    x: (n,) -> (n,)
+
     >>> mish(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
@@ -174,6 +190,8 @@ def mish(x: Any) -> Value:
 def log_sigmoid(x: Any) -> Value:
     """Return log(sigmoid(x)).
 
+    x: (n,) -> (n,)
+
     >>> log_sigmoid(0.0)
     Array(-0.6931472, dtype=float32, weak_type=True)
     """
@@ -185,6 +203,8 @@ def log_sigmoid(x: Any) -> Value:
 @jit
 def elu(x: Any, alpha: Any = 1.0) -> Value:
     """Return x where positive, else alpha * (exp(x) - 1).
+
+    x, alpha: shapes that broadcast to (n,) -> (n,)
 
     >>> elu(1.0)
     Array(1., dtype=float32, weak_type=True)
@@ -200,6 +220,8 @@ def elu(x: Any, alpha: Any = 1.0) -> Value:
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Value:
     """Return x where not negative, else negative_slope * x.
 
+    x, negative_slope: shapes that broadcast to (n,) -> (n,)
+
     >>> leaky_relu(-100.0)
     Array(-1., dtype=float32, weak_type=True)
     """
@@ -211,6 +233,8 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Value:
 @jit
 def hard_tanh(x: Any) -> Value:
     """Return x clipped to [-1, 1].
+
+    x: (n,) -> (n,)
 
     >>> hard_tanh(3.0)
     Array(1., dtype=float32, weak_type=True)
@@ -225,6 +249,8 @@ def hard_tanh(x: Any) -> Value:
 def hard_sigmoid(x: Any) -> Value:
     """Return relu6(x + 3) / 6.
 
+    x: (n,) -> (n,)
+
     >>> hard_sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
@@ -234,6 +260,8 @@ def hard_sigmoid(x: Any) -> Value:
 @jit
 def hard_silu(x: Any) -> Value:
     """Return x * hard_sigmoid(x).
+
+    x: (n,) -> (n,)
 
     >>> hard_silu(3.0)
     Array(3., dtype=float32, weak_type=True)
@@ -250,6 +278,8 @@ hard_swish = hard_silu
 def celu(x: Any, alpha: Any = 1.0) -> Value:
     """Return max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
 
+    x, alpha: shapes that broadcast to (n,) -> (n,)
+
     >>> celu(1.0)
     Array(1., dtype=float32, weak_type=True)
     """
@@ -262,6 +292,8 @@ def celu(x: Any, alpha: Any = 1.0) -> Value:
 def selu(x: Any) -> Value:
     """Return scale * elu(x, alpha), with the constants of Klambauer et al. (2017).
 
+    x: (n,) -> (n,)
+
     >>> selu(1.0)
     Array(1.050701, dtype=float32, weak_type=True)
     """
@@ -272,6 +304,7 @@ def selu(x: Any) -> Value:
 def gelu(x: Any, approximate: bool = True) -> Value:
     """Return x times the normal distribution function of x, or its approximation by tanh.
 
+    x: (n,) -> (n,)
     Hendrycks and Gimpel, "Gaussian error linear units" (2016).
 
     >>> gelu(0.0)
@@ -293,6 +326,8 @@ def gelu(x: Any, approximate: bool = True) -> Value:
 def glu(x: Any, axis: int = -1) -> Value:
     """Return a * sigmoid(b), where a and b are the halves of `x` along an axis.
 
+    x: (m, 2 n) -> (m, n)
+
     >>> import numpy as np
     >>> glu(np.array([4.0, 0.0], "float32"))
     Array([2.], dtype=float32)
@@ -312,6 +347,8 @@ def glu(x: Any, axis: int = -1) -> Value:
 def squareplus(x: Any, b: Any = 4) -> Value:
     """Return (x + sqrt(x**2 + b)) / 2 (Barron, 2021).
 
+    x, b: shapes that broadcast to (n,) -> (n,)
+
     >>> squareplus(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
@@ -324,6 +361,8 @@ def squareplus(x: Any, b: Any = 4) -> Value:
 @jit
 def sparse_plus(x: Any) -> Value:
     """Return 0 below -1, x above 1, and (x + 1)**2 / 4 between.
+
+    x: (n,) -> (n,)
 
     >>> sparse_plus(1.0)
     Array(1., dtype=float32, weak_type=True)
@@ -339,6 +378,8 @@ def sparse_plus(x: Any) -> Value:
 def sparse_sigmoid(x: Any) -> Value:
     """Return (x + 1) / 2 clipped to [0, 1].
 
+    x: (n,) -> (n,)
+
     >>> sparse_sigmoid(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
@@ -349,6 +390,8 @@ def sparse_sigmoid(x: Any) -> Value:
 @jit
 def log1mexp(x: Any) -> Value:
     """Return log(1 - exp(-x)) for x > 0 (Mächler, 2012).
+
+    x: (n,) -> (n,)
 
     >>> log1mexp(0.6931472)
     Array(-0.6931472, dtype=float32, weak_type=True)

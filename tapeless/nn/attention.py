@@ -212,7 +212,7 @@ def dot_product_attention(
 ) -> Any:
     """Return softmax(scale query key^T + bias, where mask) value.
 
-    query: (b, t, n, h); key, value: (b, s, k, h), k divides n; all without b, too.
+    query: (b, t, n, h), key, value: (b, s, k, h), k divides n; all without b, too -> as query.
     bias, mask: (b, n, t, s) with extents that may be 1; the mask is True where a query may look.
     scale: 1 / sqrt(h) if None.  is_causal: position i sees positions up to i.
     query_seq_lengths, key_value_seq_lengths: (b,) int32, how much of each sequence counts.

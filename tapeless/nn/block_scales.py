@@ -248,6 +248,7 @@ def scaled_dot_general(
 ) -> Value:
     """Return `lax.dot_general` of operands that are rounded to blocks of few bits.
 
+    lhs: (b, m, k), rhs: (b, n, k), k contracted -> (b, m, n)
     configs: of lhs, of rhs and of cotangents, as `get_scaled_dot_general_config` makes them; None
     computes the product without rounding.  preferred_element_type: float32, bfloat16 or float16.
     `implementation` is ignored, and deprecated.  Raises ValueError where the contracted axes are

@@ -77,6 +77,8 @@ def zeros(
 ) -> Value:
     """Return zeros; the key is not used.
 
+    key: () -> shape
+
     >>> zeros(None, (2,))
     Array([0., 0.], dtype=float32)
     """
@@ -91,6 +93,8 @@ def ones(
 ) -> Value:
     """Return ones; the key is not used.
 
+    key: () -> shape
+
     >>> ones(None, (2,))
     Array([1., 1.], dtype=float32)
     """
@@ -99,6 +103,8 @@ def ones(
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
     """Return an initializer that fills with `value`.
+
+    The initializer takes key: () and a shape -> shape.
 
     >>> constant(-7)(None, (2,))
     Array([-7., -7.], dtype=float32)
@@ -119,6 +125,8 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """Return an initializer of numbers uniform in [0, scale).
+
+    The initializer takes key: () and a shape -> shape.
 
     >>> from tapeless.random import key
     >>> uniform(10.0)(key(0), (2,))
@@ -141,6 +149,8 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """Return an initializer of normal numbers with a standard deviation.
+
+    The initializer takes key: () and a shape -> shape.
 
     >>> from tapeless.random import key
     >>> normal(5.0)(key(0), (2,))
@@ -174,6 +184,8 @@ def truncated_normal(
     upper: Any = 2.0,
 ) -> Initializer:
     """Return an initializer of normal numbers between `lower` and `upper`, times `stddev`.
+
+    The initializer takes key: () and a shape -> shape.
 
     >>> from tapeless.random import key
     >>> truncated_normal(5.0)(key(0), (2,))
@@ -280,6 +292,7 @@ def variance_scaling(
 ) -> Initializer:
     """Return an initializer of variance scale / fan.
 
+    The initializer takes key: () and a shape -> shape.
     mode: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg".
     distribution: "truncated_normal", "normal" or "uniform".
 
@@ -333,7 +346,8 @@ def _preset(
 
     initializer.__doc__ = (
         f"Return {title}: {distribution.replace('_', ' ')} numbers of variance {scale:g} / {mode}."
-        "\n\nThe arrays are (..., n inputs, m outputs), unless other axes are given.\n\n"
+        "\n\nThe initializer takes key: () and a shape, (..., n inputs, m outputs) unless other "
+        "axes are given -> shape.\n\n"
         f">>> jax.nn.initializers.{name}()(jax.random.key(0), (2, 3)).shape\n(2, 3)\n"
     )
     return initializer
@@ -360,6 +374,7 @@ he_normal = kaiming_normal = _preset(
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """Return an initializer of matrices with orthonormal rows or columns, times `scale`.
 
+    The initializer takes key: () and a shape (..., n, m) -> (..., n, m).
     column_axis: the axis that holds the columns; all others are taken together.
 
     >>> from tapeless.random import key
@@ -396,6 +411,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """Return an initializer of convolution kernels that act as an orthogonal matrix on pixels.
 
+    The initializer takes key: () and a shape (*k, n, m), n <= m -> (*k, n, m).
     The kernel is zero but for its middle (Xiao et al., 2018); shapes of rank 3, 4 or 5.
 
     >>> from tapeless.random import key

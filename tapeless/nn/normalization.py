@@ -64,6 +64,8 @@ def _maximum(
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
     """Return exp(x) / sum(exp(x)) over axes; entries outside the mask `where` are 0.
 
+    x, where: (m, n) -> (m, n)
+
     >>> import numpy as np
     >>> softmax(np.zeros(4, "float32"))
     Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
@@ -80,6 +82,8 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
 @functools.partial(jit, static_argnames=("axis",))
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Value:
     """Return x - log(sum(exp(x))) over axes; entries outside the mask are minus infinity.
+
+    x, where: (m, n) -> (m, n)
 
     >>> import numpy as np
     >>> log_softmax(np.zeros(2, "float32"))
@@ -103,6 +107,8 @@ def logsumexp(
     where: Any = None,
 ) -> Any:
     """Return log(sum(b * exp(a))) over axes; or, with `return_sign`, of its size, and its sign.
+
+    a, b, where: (m, n) -> (m,) over axis 1, () over all.
 
     >>> import numpy as np
     >>> logsumexp(np.zeros(4, "float32"))
@@ -168,6 +174,8 @@ def logmeanexp(
 ) -> Value:
     """Return log(mean(exp(x))) over axes.
 
+    x, where: (m, n) -> (m,) over axis 1, () over all.
+
     >>> import numpy as np
     >>> logmeanexp(np.zeros(4, "float32"))
     Array(0., dtype=float32)
@@ -195,6 +203,7 @@ def standardize(
 ) -> Value:
     """Return (x - mean) / sqrt(variance + epsilon) over axes.
 
+    x: (m, n), mean, variance: broadcast with x -> (m, n)
     algorithm: "fast" takes the mean of squares minus the square of the mean; "stable" the mean of
     the squared distances.
 

@@ -535,6 +535,7 @@ def array(
 ) -> Array:
     """Return an array with the elements of an array-like, or of nested sequences of array-likes.
 
+    object: numbers, arrays or lists of them, nested n deep -> of rank n.
     dtype: of the result; by default what the elements promote to, narrowed to 32 bits unless 64-bit
     mode is on.  ndmin: the least number of axes; missing ones come in front, with extent 1.
 
@@ -563,6 +564,8 @@ def asarray(
     out_sharding: Any = None,
 ) -> Array:
     """Return `a` as an array: itself if it is one of the wanted dtype, else as `array` does.
+
+    a: numbers, arrays or lists of them, nested n deep -> of rank n.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.asarray(range(3))

@@ -99,6 +99,7 @@ def _dtype_argument(name: str, dtype: Any) -> Any:
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Return an array of zeros.
 
+    -> shape
     shape: an integer or a sequence of integers; dtype: float32 by default.
 
     >>> import tapeless.numpy as jnp
@@ -112,6 +113,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Return an array of ones.
 
+    -> shape
     shape: an integer or a sequence of integers; dtype: float32 by default.
 
     >>> import tapeless.numpy as jnp
@@ -124,6 +126,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Return an array of arbitrary numbers; here they are zeros.
 
+    -> shape
     shape: an integer or a sequence of integers; dtype: float32 by default.
 
     >>> import tapeless.numpy as jnp
@@ -146,6 +149,7 @@ def full(
 ) -> Array:
     """Return an array filled with `fill_value`, which may be an array that broadcasts to `shape`.
 
+    fill_value: broadcasts to `shape` -> shape
     shape: an integer or a sequence of integers; dtype: that of `fill_value` by default.
 
     >>> import tapeless.numpy as jnp
@@ -553,6 +557,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Return the array of an object with the DLPack protocol.
 
+    x: (m, n) -> (m, n)
     The elements are copied, but for `copy=False`: then the memory is shared, and must not be
     written to any more.  Raises ValueError where that cannot be: rows that lie apart, dtypes that
     arrays do not have, addresses that are no multiple of 64.
@@ -578,6 +583,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
     """Return the array of the bytes of a buffer.
 
+    -> (count,); as many as there are by default.
+
     >>> import tapeless.numpy as jnp
     >>> jnp.frombuffer(b"ab", dtype="uint8")
     Array([97, 98], dtype=uint8)
@@ -587,6 +594,8 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
     """Return the array of the numbers that a text lists.
+
+    -> (count,); as many as there are by default.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.fromstring("1 2 3", sep=" ", dtype=int)
@@ -606,17 +615,26 @@ def _impure(name: str, thing: str) -> NoReturn:
 
 
 def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise NotImplementedError: use NumPy's, and convert."""
+    """Raise NotImplementedError: use NumPy's, and convert.
+
+    -> (count,); as many as there are by default.
+    """
     _impure("fromfile", "file")
 
 
 def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise NotImplementedError: use NumPy's, and convert."""
+    """Raise NotImplementedError: use NumPy's, and convert.
+
+    -> (count,); as many as there are by default.
+    """
     _impure("fromiter", "iterable")
 
 
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Array:
-    """Return the array that NumPy's `save` wrote to a file."""
+    """Return the array that NumPy's `save` wrote to a file.
+
+    -> the shape that was saved.
+    """
     out = np.load(file, *args, **kwargs)
     if isinstance(out, np.ndarray):
         # Arrays of ml_dtypes are written as raw bytes of their width.

@@ -353,6 +353,8 @@ def _triangle_indices(mask: np.ndarray) -> tuple[Array, Array]:
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     """Return the indices of the lower triangle, up to the k-th diagonal, of an array (n, m).
 
+    -> (p,), (p,) for p places of an (n, m) matrix.
+
     >>> import tapeless.numpy as jnp
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
@@ -362,6 +364,8 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, Array]:
     """Return the indices of the upper triangle, from the k-th diagonal, of an array (n, m).
+
+    -> (p,), (p,) for p places of an (n, m) matrix.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.triu_indices(2)
@@ -408,6 +412,8 @@ def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
     """Return the indices where `mask_func(ones((n, n)), k)` is not zero; `size` as in `nonzero`.
+
+    -> (p,), (p,) for p places of an (n, n) mask.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.mask_indices(2, jnp.triu)

@@ -499,6 +499,7 @@ def fftfreq(
 ) -> Value:
     """Return the frequencies that belong to the results of `fft`: (n,).
 
+    -> (n,)
     d: the spacing of the samples.
 
     >>> import tapeless.numpy as jnp

@@ -58,6 +58,8 @@ def apply_over_axes(
 ) -> Value:
     """Apply a function of an array and an axis for each of the axes, which keep their places.
 
+    a: (m, n, k) -> (m, 1, k) over axis 1, for instance.
+
     >>> import tapeless.numpy as jnp
     >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0, 1])
     Array([[6.]], dtype=float32)

@@ -249,11 +249,15 @@ def vecdot(
         raise ValueError(
             f"axes must match; got shapes {x1.shape} and {x2.shape} with axis={axis!r}"
         )
-    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    left, right = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     of_vectors = functools.partial(
         vdot, precision=precision, preferred_element_type=preferred_element_type
     )
-    return vectorize(of_vectors, signature="(n),(n)->()")(x1, x2)
+    try:
+        return vectorize(of_vectors, signature="(n),(n)->()")(left, right)
+    except ValueError as error:
+        error.add_note(f"vecdot got shapes {x1.shape} and {x2.shape} with axis={axis!r}.")
+        raise
 
 
 @jit

@@ -343,6 +343,8 @@ class ufunc:
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """Return the ufunc of a function of `nin` scalars that returns `nout` scalars.
 
+    The function is one of scalars; the result maps it over shapes that broadcast to (n,) ->
+    (n,)
     The function is traced, so that it must be made of operations on arrays.
 
     >>> import tapeless.numpy as jnp

@@ -50,6 +50,8 @@ def _cosines(size: Any, *weights: float) -> Value:
 def bartlett(M: int) -> Value:  # noqa: N803 - NumPy's name
     """Return a triangular window: (M,).
 
+    -> (M,)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.bartlett(5)
     Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
@@ -64,6 +66,8 @@ def bartlett(M: int) -> Value:  # noqa: N803 - NumPy's name
 def blackman(M: int) -> Value:  # noqa: N803 - NumPy's name
     """Return Blackman's window: (M,).
 
+    -> (M,)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.blackman(5).round(2) + 0
     Array([0.  , 0.34, 1.  , 0.34, 0.  ], dtype=float32)
@@ -73,6 +77,8 @@ def blackman(M: int) -> Value:  # noqa: N803 - NumPy's name
 
 def hamming(M: int) -> Value:  # noqa: N803 - NumPy's name
     """Return Hamming's window: (M,).
+
+    -> (M,)
 
     >>> import tapeless.numpy as jnp
     >>> jnp.hamming(3).round(2)
@@ -84,6 +90,8 @@ def hamming(M: int) -> Value:  # noqa: N803 - NumPy's name
 def hanning(M: int) -> Value:  # noqa: N803 - NumPy's name
     """Return von Hann's window: (M,).
 
+    -> (M,)
+
     >>> import tapeless.numpy as jnp
     >>> jnp.hanning(3)
     Array([0., 1., 0.], dtype=float32)
@@ -93,6 +101,8 @@ def hanning(M: int) -> Value:  # noqa: N803 - NumPy's name
 
 def kaiser(M: int, beta: Any) -> Value:  # noqa: N803 - NumPy's name
     """Return Kaiser's window: (M,).  beta: how narrow it is; 0 makes it constant.
+
+    -> (M,)
 
     >>> import tapeless.numpy as jnp
     >>> jnp.kaiser(3, 2.0).round(3)

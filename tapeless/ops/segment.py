@@ -166,6 +166,8 @@ def segment_sum(
 ) -> Value:
     """Return the sum of the rows of each segment; 0 for an empty one.
 
+    data: (n, *d), segment_ids: (n,) -> (num_segments, *d)
+
     >>> import numpy as np
     >>> segment_sum(np.array([1, 2, 3]), np.array([0, 0, 2]))
     Array([3, 0, 3], dtype=int32)
@@ -193,6 +195,8 @@ def segment_prod(
     out_sharding: Any = None,
 ) -> Value:
     """Return the product of the rows of each segment; 1 for an empty one.
+
+    data: (n, *d), segment_ids: (n,) -> (num_segments, *d)
 
     >>> import numpy as np
     >>> segment_prod(np.array([2, 3, 4]), np.array([0, 0, 2]))
@@ -222,6 +226,8 @@ def segment_max(
 ) -> Value:
     """Return the maximum of the rows of each segment; the lowest value for an empty one.
 
+    data: (n, *d), segment_ids: (n,) -> (num_segments, *d)
+
     >>> import numpy as np
     >>> segment_max(np.array([1.0, 5.0], "float32"), np.array([1, 1]))
     Array([-inf,   5.], dtype=float32)
@@ -249,6 +255,8 @@ def segment_min(
     out_sharding: Any = None,
 ) -> Value:
     """Return the minimum of the rows of each segment; the highest value for an empty one.
+
+    data: (n, *d), segment_ids: (n,) -> (num_segments, *d)
 
     >>> import numpy as np
     >>> segment_min(np.array([1.0, 5.0], "float32"), np.array([1, 1]))

@@ -72,6 +72,8 @@ optimization_barrier_p = OptimizationBarrier()
 def optimization_barrier(operand: Any, /) -> Any:
     """Return `operand`, a pytree, as values that nothing may be moved across.
 
+    operand: (n,) -> (n,)
+
     >>> lax.optimization_barrier(jnp.array([1, 2]))
     Array([1, 2], dtype=int32)
     """

@@ -454,6 +454,8 @@ def _pair(pair: Any) -> tuple[int, int]:
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Send rows of x along the named axis: for (src, dst) in `perm`, row dst gets row src.
 
+    x: (n,) in each row of an axis -> (n,)
+
     >>> jax.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
     ...     axis_name="i")(jnp.array([5, 6, 7]))
     Array([7, 5, 6], dtype=int32)
@@ -474,6 +476,8 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Permute the rows of x along the named axis: row i gets row perm[i].
 
+    x: (n,) in each row of an axis -> (n,)
+
     >>> jax.vmap(lambda x: lax.pshuffle(x, "i", [1, 2, 0]), axis_name="i")(jnp.array([5, 6, 7]))
     Array([6, 7, 5], dtype=int32)
     """
@@ -484,6 +488,8 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Give every row of the named axis row number `source` of x.
+
+    x: (n,) in each row of an axis -> (n,)
 
     >>> jax.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([5, 6, 7]))
     Array([6, 6, 6], dtype=int32)
@@ -498,6 +504,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """Return the tree x, in a function of shard_map that names these axes.
 
+    x: (n,) -> (n,)
     to: "varying", "reduced" or "unreduced", which makes no difference: types do not say over which
     axes a value varies.
 
@@ -559,6 +566,7 @@ def all_to_all(
 ) -> Any:
     """Give row i the i-th piece along `split_axis` of every row, joined along `concat_axis`.
 
+    x: (a, n) in each row of an axis of extent a, which is split and joined -> (a, n)
     Not tiled, `split_axis` has the size of the named axis, and disappears; a new axis of that size
     appears at `concat_axis`.
 
@@ -603,6 +611,8 @@ def pswapaxes(
     axis_index_groups: Groups = None,
 ) -> Any:
     """Swap the named axis with `axis`, which has the same size.
+
+    x: (a, n) in each row of an axis of extent a -> (a, n)
 
     >>> jax.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([[1, 3],

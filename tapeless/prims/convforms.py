@@ -72,6 +72,8 @@ def conv_with_general_padding(
 ) -> Value:
     """Return the convolution of (n, c, h, w) and (o, c, kh, kw) with explicit padding.
 
+    lhs: (b, c, h, w), rhs: (o, c, i, j) -> (b, o, h', w')
+
     >>> lax.conv_with_general_padding(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), [(1, 0)],
     ...     None, None)
     Array([[[1., 2., 2.]]], dtype=float32)

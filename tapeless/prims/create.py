@@ -105,6 +105,8 @@ def broadcasted_iota(
 ) -> Value:
     """Return the array of this shape that holds the index along the axis `dimension`.
 
+    -> shape
+
     >>> lax.broadcasted_iota("int32", (2, 3), 1)
     Array([[0, 1, 2],
            [0, 1, 2]], dtype=int32)
@@ -140,6 +142,8 @@ empty_p = Empty()
 
 def empty(shape: Sequence[int], dtype: object, *, out_sharding: object = None) -> Value:
     """Return an array whose values the program promises not to depend on; here they are 0.
+
+    -> shape
 
     >>> lax.empty((2, 3), "float32").shape
     (2, 3)
@@ -185,6 +189,8 @@ def full(
     sharding: object = None,
 ) -> Value:
     """Return the array of this shape filled with the scalar `fill_value`.
+
+    fill_value: () -> shape
 
     >>> lax.full((2, 2), 7)
     Array([[7, 7],

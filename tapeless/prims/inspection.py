@@ -76,6 +76,8 @@ stage_p = Stage()
 def stage(x: Any, /) -> Value:
     """Return `x` as an Array, or as a value of the current program.
 
+    x: (n,) -> (n,)
+
     >>> stage(2.0)
     Array(2., dtype=float32, weak_type=True)
     """

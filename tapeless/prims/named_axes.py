@@ -357,6 +357,8 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 def axis_index(axis_name: Any) -> Value:
     """Return the number of the row along the named axis, an int32; several names count together.
 
+    -> (), int32.
+
     >>> jax.vmap(lambda x: x + lax.axis_index("i"), axis_name="i")(jnp.zeros(3, int))
     Array([0, 1, 2], dtype=int32)
     """

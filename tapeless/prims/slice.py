@@ -326,6 +326,8 @@ pad_p = Pad()
 def pad(operand: Value, padding_value: Value, padding_config: PaddingConfig) -> Value:
     """Return `operand` with `padding_value` around and between its elements.
 
+    operand: (n,), padding_value: (), low, high, interior -> (low + n + (n - 1) interior +
+    high,)
     padding_config: for each axis (low, high, interior); low and high may be negative.
 
     >>> lax.pad(jnp.array([1, 2]), 0, [(1, 2, 1)])

@@ -254,6 +254,8 @@ def sort_key_val(
 ) -> tuple[Value, Value]:
     """Return `keys` sorted along `dimension`, and `values` in the same order: (n,), (n,).
 
+    keys, values: (m, n) -> (m, n), (m, n)
+
     >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([7, 8, 9]))
     (Array([1, 2, 3], dtype=int32), Array([8, 9, 7], dtype=int32))
     """

@@ -152,6 +152,8 @@ def broadcast_in_dim(
 ) -> Value:
     """Return (n,) repeated to `shape` (n, m); axis k becomes axis `broadcast_dimensions[k]`.
 
+    operand: (n,), shape (m, n), broadcast_dimensions (1,) -> (m, n)
+
     >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
     Array([[1, 1, 1],
            [2, 2, 2]], dtype=int32)
@@ -310,6 +312,8 @@ def reshape(
 ) -> Value:
     """Return (n, m), in the order of the axes `dimensions`, as `new_sizes`, e.g. (n * m,).
 
+    operand: (m, n) -> new_sizes, of as many elements.
+
     >>> lax.reshape(jnp.arange(4), (2, 2))
     Array([[0, 1],
            [2, 3]], dtype=int32)
@@ -456,6 +460,8 @@ def squeeze(array: Value, dimensions: Sequence[int]) -> Value:
 
 def expand_dims(array: Value, dimensions: Sequence[int]) -> Value:
     """Return (n,) with axes of 1 at the positions `dimensions`: (1, n) for (0,).
+
+    array: (m, n), dimensions (1,) -> (m, 1, n)
 
     >>> lax.expand_dims(jnp.arange(2), (0,))
     Array([[0, 1]], dtype=int32)

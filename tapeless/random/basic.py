@@ -60,6 +60,7 @@ def bits(
 ) -> Value:
     """Return random bits as unsigned integers.
 
+    key: () -> shape, () by default.
     dtype: uint8, uint16, uint32 (the default; uint64 in 64-bit mode) or uint64.
 
     >>> from tapeless.random.keys import key
@@ -81,6 +82,8 @@ def uniform(
     out_sharding: Any = None,
 ) -> Value:
     """Return numbers uniform in [minval, maxval).
+
+    minval, maxval: broadcast to `shape` -> shape, () by default.
 
     >>> from tapeless.random.keys import key
     >>> uniform(key(0), (2,))
@@ -141,6 +144,7 @@ def normal(
 ) -> Value:
     """Return numbers from the standard normal distribution.
 
+    key: () -> shape, () by default.
     dtype: float, or complex (with variance 1, half in each part).
 
     >>> from tapeless.random.keys import key
@@ -185,6 +189,8 @@ def randint(
     out_sharding: Any = None,
 ) -> Value:
     """Return integers uniform in [minval, maxval).
+
+    minval, maxval: broadcast to `shape` -> shape
 
     >>> from tapeless.random.keys import key
     >>> randint(key(0), (3,), 0, 10)

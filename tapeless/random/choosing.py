@@ -45,6 +45,7 @@ def bernoulli(
 ) -> Value:
     """Return True with probability p.
 
+    p: broadcasts to `shape`, which it gives by default -> shape
     mode: "low" takes one word of randomness, "high" two, for probabilities close to 0.
 
     >>> from tapeless.random.keys import key
@@ -86,6 +87,8 @@ def rademacher(
     out_sharding: Any = None,
 ) -> Value:
     """Return 1 or -1, each with probability 1/2.
+
+    key: () -> shape, () by default.
 
     >>> from tapeless.random.keys import key
     >>> rademacher(key(0), (4,))
@@ -189,6 +192,7 @@ def permutation(
 ) -> Value:
     """Return `x` in a random order along an axis, or range(x) for an integer.
 
+    x: (n, m) -> (n, m), the rows in another order; x: a number n -> (n,)
     independent: shuffle each line along the axis by itself.
 
     >>> from tapeless.random.keys import key
@@ -222,6 +226,8 @@ def choice(
 ) -> Value:
     """Return elements of `a` along an axis, or of range(a) for an integer.
 
+    a: (n, m) or a number n, p: (n,) -> (*shape, m); for another axis, shape stands in its
+    place.
     p: (n,) probabilities; uniform without it.  mode: as in `gumbel`, for draws without replacement.
 
     >>> from tapeless.random.keys import key

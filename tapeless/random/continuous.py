@@ -64,6 +64,8 @@ def exponential(
 ) -> Value:
     """Return numbers of the density exp(-x), x >= 0.
 
+    key: () -> shape, () by default.
+
     >>> from tapeless.random.keys import key
     >>> exponential(key(0), (2,))
     Array([2.950128 , 3.8434246], dtype=float32)
@@ -87,6 +89,8 @@ def laplace(
     out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the density exp(-|x|) / 2.
+
+    key: () -> shape, () by default.
 
     >>> from tapeless.random.keys import key
     >>> laplace(key(0), (2,))
@@ -113,6 +117,8 @@ def logistic(
 ) -> Value:
     """Return numbers of the distribution function 1 / (1 + exp(-x)).
 
+    key: () -> shape, () by default.
+
     >>> from tapeless.random.keys import key
     >>> logistic(key(0), (2,))
     Array([2.896376 , 3.8217716], dtype=float32)
@@ -136,6 +142,8 @@ def cauchy(
     out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the density 1 / (pi (1 + x**2)).
+
+    key: () -> shape, () by default.
 
     >>> from tapeless.random.keys import key
     >>> cauchy(key(0), (2,))
@@ -162,6 +170,7 @@ def gumbel(
 ) -> Value:
     """Return numbers of the density exp(-x - exp(-x)).
 
+    key: () -> shape, () by default.
     mode: "low" takes one word of randomness per number, "high" two, which reaches further into
     the tails; None is the flag `jax_high_dynamic_range_gumbel`.
 
@@ -209,7 +218,7 @@ def truncated_normal(
 ) -> Value:
     """Return numbers of the normal distribution inside (lower, upper).
 
-    lower, upper: any shapes that broadcast to `shape`, whose default is what they broadcast to.
+    lower, upper: broadcast to `shape`, which they give by default -> shape
 
     >>> from tapeless.random.keys import key
     >>> truncated_normal(key(0), -1.0, 1.0, (2,))
@@ -248,6 +257,8 @@ def lognormal(
 ) -> Value:
     """Return exp(sigma z), z normal.
 
+    sigma: broadcasts to `shape`, which it gives by default -> shape
+
     >>> from tapeless.random.keys import key
     >>> lognormal(key(0), shape=(2,))
     Array([5.066459, 7.578117], dtype=float32)
@@ -269,6 +280,8 @@ def maxwell(
     out_sharding: Any = None,
 ) -> Value:
     """Return the lengths of vectors of three normal numbers.
+
+    key: () -> shape, () by default.
 
     >>> from tapeless.random.keys import key
     >>> maxwell(key(0), (2,))
@@ -300,6 +313,8 @@ def pareto(
 ) -> Value:
     """Return numbers of the density b / x**(b + 1), x >= 1.
 
+    b: broadcasts to `shape`, which it gives by default -> shape
+
     >>> from tapeless.random.keys import key
     >>> pareto(key(0), 2.0, (2,))
     Array([4.371316, 6.832648], dtype=float32)
@@ -330,6 +345,8 @@ def rayleigh(
     out_sharding: Any = None,
 ) -> Value:
     """Return the lengths of vectors of two normal numbers, times `scale`.
+
+    scale: broadcasts to `shape`, which it gives by default -> shape
 
     >>> from tapeless.random.keys import key
     >>> rayleigh(key(0), 2.0, (2,))
@@ -364,6 +381,8 @@ def triangular(
 ) -> Value:
     """Return numbers of the density that rises from `left` to `mode` and falls to `right`.
 
+    left, mode, right: broadcast to `shape`, which they give by default -> shape
+
     >>> from tapeless.random.keys import key
     >>> triangular(key(0), 0.0, 0.5, 1.0, (2,))
     Array([0.8382394, 0.8965106], dtype=float32)
@@ -388,6 +407,8 @@ def wald(
     out_sharding: Any = None,
 ) -> Value:
     """Return numbers of the inverse Gaussian distribution of unit shape (Michael et al., 1976).
+
+    mean: broadcasts to `shape`, which it gives by default -> shape
 
     >>> from tapeless.random.keys import key
     >>> wald(key(0), 1.0, (2,))
@@ -426,6 +447,8 @@ def weibull_min(
     dtype: Any = None,
 ) -> Value:
     """Return scale e**(1 / concentration), e exponential.
+
+    scale, concentration: broadcast with `shape` -> the shape of all three.
 
     >>> from tapeless.random.keys import key
     >>> weibull_min(key(0), 1.0, 2.0, (2,))

@@ -86,6 +86,7 @@ def poisson(
 ) -> Value:
     """Return counts k with probability lam**k exp(-lam) / k!.
 
+    lam: broadcasts to `shape`, which it gives by default -> shape
     method: "exact", by rejection, or "approximate", a formula that needs no loop and whose
     probabilities differ by less than 1e-4 in sum.
 
@@ -202,6 +203,8 @@ def geometric(
 ) -> Value:
     """Return the number of trials up to the first success, each of probability p.
 
+    p: broadcasts to `shape`, which it gives by default -> shape
+
     >>> from tapeless.random.keys import key
     >>> geometric(key(0), 0.25, (3,))
     Array([1, 1, 4], dtype=int32)
@@ -245,6 +248,8 @@ def binomial(
     dtype: Any = None,
 ) -> Value:
     """Return the number of successes among `n` trials of probability `p`, as floats.
+
+    n, p: broadcast to `shape`, which they give by default -> shape
 
     >>> from tapeless.random.keys import key
     >>> binomial(key(0), 10, 0.5, (3,))

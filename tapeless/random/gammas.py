@@ -103,8 +103,9 @@ def gamma(
 ) -> Value:
     """Return numbers of the density x**(a - 1) exp(-x) / gamma(a), x > 0.
 
-    a: any shape that broadcasts to `shape`; the result is differentiable in it; method: "exact", by
-    rejection, or "approximate", a formula that needs no loop and has a bias of less than 1e-3.
+    a: broadcasts to `shape`, which it gives by default -> shape, differentiable in a.
+    method: "exact", by rejection, or "approximate", a formula that needs no loop and has a bias of
+    less than 1e-3.
 
     >>> from tapeless.random.keys import key
     >>> gamma(key(0), 2.0, (2,))
@@ -124,6 +125,7 @@ def loggamma(
 ) -> Value:
     """Return logarithms of gamma numbers; they do not underflow for small `a`.
 
+    a: broadcasts to `shape`, which it gives by default -> shape
     method: "exact" or "approximate", as for `gamma`.
 
     >>> from tapeless.random.keys import key
@@ -145,6 +147,7 @@ def beta(
 ) -> Value:
     """Return numbers of the density proportional to x**(a - 1) (1 - x)**(b - 1), 0 < x < 1.
 
+    a, b: broadcast to `shape`, which they give by default -> shape
     method: "exact" or "approximate", as for `gamma`.
 
     >>> from tapeless.random.keys import key
@@ -187,6 +190,7 @@ def chisquare(
 ) -> Value:
     """Return numbers distributed as the sum of squares of `df` normal numbers.
 
+    df: broadcasts to `shape`, which it gives by default -> shape
     method: "exact" or "approximate", as for `gamma`.
 
     >>> from tapeless.random.keys import key
@@ -222,6 +226,8 @@ def f(
 ) -> Value:
     """Return ratios of two chi-square numbers, each divided by its degrees of freedom.
 
+    dfnum, dfden: broadcast to `shape`, which they give by default -> shape
+
     >>> from tapeless.random.keys import key
     >>> f(key(0), 2.0, 3.0, (2,))
     Array([3.2702725 , 0.06339812], dtype=float32)
@@ -255,6 +261,8 @@ def t(
     out_sharding: Any = None,
 ) -> Value:
     """Return numbers of Student's t distribution.
+
+    df: broadcasts to `shape`, which it gives by default -> shape
 
     >>> from tapeless.random.keys import key
     >>> t(key(0), 2.0, (2,))
@@ -326,6 +334,8 @@ def double_sided_maxwell(
 ) -> Value:
     """Return loc + scale s m: m of the Maxwell distribution, s = -1 or 1.
 
+    loc, scale: broadcast together to (n,) -> (*shape, n)
+
     >>> from tapeless.random.keys import key
     >>> double_sided_maxwell(key(0), 0.0, 1.0, (2,))
     Array([1.5457209, 1.5741276], dtype=float32)
@@ -362,6 +372,8 @@ def generalized_normal(
 ) -> Value:
     """Return numbers of the density proportional to exp(-|x|**p).
 
+    p: broadcasts to `shape` -> shape, () by default.
+
     >>> from tapeless.random.keys import key
     >>> generalized_normal(key(0), 2.0, (2,))
     Array([0.9542763 , 0.09015025], dtype=float32)
@@ -394,6 +406,8 @@ def ball(
     out_sharding: Any = None,
 ) -> Value:
     """Return points uniform in the unit ball of the p-norm: (*shape, d).
+
+    p: () -> (*shape, d)
 
     >>> from tapeless.random.keys import key
     >>> ball(key(0), 2)

@@ -103,6 +103,7 @@ def _wrapped_seed(seed: int) -> Any:
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Value:
     """Return a key of dtype `key<fry>` for an integer seed.
 
+    seed: () -> (), a key.
     impl: the generator: "threefry2x32" (the default, unless the flag jax_default_prng_impl says
     otherwise), "threefry4x32", "philox2x32", "philox4x32", "rbg" or "unsafe_rbg"; or dtype: that of
     its keys.
@@ -120,6 +121,8 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Value:
 def PRNGKey(seed: Any, *, impl: Any = None) -> Value:  # noqa: N802
     """Return a key in the old form, a uint32 array of shape (2,), or what `impl` has for words.
 
+    seed: () -> (2,), of uint32.
+
     >>> PRNGKey(3)
     Array([0, 3], dtype=uint32)
     """
@@ -128,6 +131,8 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Value:  # noqa: N802
 
 def key_data(keys: Any) -> Value:
     """Return the words behind keys: shape (*keys, 2), uint32.
+
+    keys: (n,) -> (n, 2); (n, 4) for generators with more words.
 
     >>> key_data(key(3))
     Array([0, 3], dtype=uint32)
@@ -140,6 +145,8 @@ def key_data(keys: Any) -> Value:
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Value:
     """Return the typed keys with these words; the inverse of `key_data`.
+
+    key_bits_array: (n, 2) -> (n,); (n, 4) for generators with more words.
 
     >>> wrap_key_data(np.array([0, 3], np.uint32))
     Array((), dtype=key<fry>) overlaying:
@@ -180,6 +187,8 @@ def _like(keys: Value, raw: bool) -> Value:
 def split(key: Any, num: int | Sequence[int] = 2) -> Value:
     """Return `num` (an int or a shape) independent keys.
 
+    key: () -> (num,), of keys; (*num) if it is a shape.
+
     >>> split(PRNGKey(0))
     Array([[1797259609, 2579123966],
            [ 928981903, 3453687069]], dtype=uint32)
@@ -194,6 +203,8 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Value:
 
 def fold_in(key: Any, data: Any) -> Value:
     """Return the key that the integer `data` names among the children of `key`.
+
+    key: (), data: () -> (), a key.
 
     >>> fold_in(PRNGKey(42), 7)
     Array([2547012911, 1371500959], dtype=uint32)
@@ -216,6 +227,8 @@ def fold_in(key: Any, data: Any) -> Value:
 
 def clone(key: Any) -> Value:
     """Return a key with the same bits, to be used again on purpose.
+
+    key: (n,) -> (n,)
 
     >>> clone(PRNGKey(3))
     Array([0, 3], dtype=uint32)

@@ -105,6 +105,8 @@ def orthogonal(
 ) -> Value:
     """Return matrices with orthonormal columns or rows, uniform: (*shape, n, m), m = n if None.
 
+    key: () -> (*shape, n, m)
+
     >>> from tapeless.random.keys import key
     >>> orthogonal(key(0), 1)
     Array([[1.]], dtype=float32)

@@ -190,6 +190,7 @@ def dctn(
 ) -> Value:
     """Return the cosine transform along several axes: all, or the last len(s).
 
+    x: (m, n) -> (m, n), or the extents s along axes.
     s: to how many elements each of the axes is cut or filled.  type, norm: as in `dct`.
 
     >>> dctn(jnp.ones((2, 2))).round(3) + 0.0
@@ -227,6 +228,7 @@ def idctn(
 ) -> Value:
     """Return the inverse of `dctn` along several axes: all, or the last len(s).
 
+    x: (m, n) -> (m, n), or the extents s along axes.
     s, type, norm: as in `dctn`.
 
     >>> idctn(dctn(jnp.array([[1.0, 2.0], [3.0, 4.0]]))).round(3)

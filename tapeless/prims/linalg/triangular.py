@@ -244,7 +244,8 @@ def triangular_solve(
 ) -> Value:
     """Return X with op(A) X = B if `left_side`, else X op(A) = B.
 
-    a: (..., n, n), of which only one triangle is read; b: (..., n, m), (..., m, n), or (..., n).
+    a: (..., n, n), of which only one triangle is read; b: (..., n, m), (..., m, n), or (..., n)
+    -> the shape of b.
 
     >>> lax.linalg.triangular_solve(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([[2.0],
     ...     [9.0]]), left_side=True, lower=True)

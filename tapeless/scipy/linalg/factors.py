@@ -61,6 +61,8 @@ def cho_factor(
 ) -> tuple[Value, bool]:
     """Return the Cholesky factor of `a`, and which triangle it is, for `cho_solve`.
 
+    a: (..., n, n) -> (..., n, n), and whether it is the lower one.
+
     >>> jax.scipy.linalg.cho_factor(jnp.array([[4.0, 2.0], [2.0, 5.0]]), lower=True)[1]
     True
     """
@@ -71,6 +73,8 @@ def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Value:
     """Return x with a x = b from the factor of `a`: b (n) or (n, m).
+
+    factor: (n, n), b: (n,) or (n, k) -> the shape of b.
 
     >>> jax.scipy.linalg.cho_solve((jnp.array([[2.0, 0.0], [1.0, 2.0]]), True), jnp.array([6.0,
     ...     7.0]))
@@ -96,6 +100,7 @@ def solve_triangular(
 ) -> Value:
     """Return x with op(a) x = b for a triangular matrix: (s, n, n), (n) or (s, n, m).
 
+    a: (n, n), b: (n,) or (n, k) -> the shape of b.
     trans: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its adjoint.
 
     >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0,
@@ -130,6 +135,7 @@ def solve(
 ) -> Value:
     """Return x with a x = b: (s, n, n), (s, n) or (s, n, m).
 
+    a: (n, n), b: (n,) or (n, k) -> the shape of b.
     assume_a: "gen", "sym", "her", or "pos" for a positive definite matrix, of which one triangle is
     read.
 
@@ -180,6 +186,8 @@ def svd(
 ) -> Any:
     """Return U, s, V' with a = U diag(s) V', or s alone: (s, n, m).
 
+    a: (..., m, n) -> U: (..., m, m), s: (..., k), Vh: (..., n, n), k = min(m, n)
+
     >>> jax.scipy.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
     Array([4., 3.], dtype=float32)
     """
@@ -206,6 +214,7 @@ def lu_solve(
 ) -> Value:
     """Return x with op(a) x = b from what `lu_factor` returned: b (n) or (n, m).
 
+    factors: (n, n) and (n,), b: (n,) or (n, k) -> the shape of b.
     trans: 0 for a, 1 for its transpose, 2 for its adjoint.
 
     >>> jax.scipy.linalg.lu_solve((jnp.array([[4.0, 4.0], [0.25, 1.0]]), jnp.array([1, 1])),
@@ -234,6 +243,8 @@ def lu(
 ) -> Any:
     """Return P, L, U with a = P L U, or with `permute_l` P L and U: (s, n, m).
 
+    a: (..., m, n) -> P: (..., m, m), L: (..., m, k), U: (..., k, n), k = min(m, n)
+
     >>> jax.scipy.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))[2]
     Array([[4., 4.],
            [0., 1.]], dtype=float32)
@@ -261,6 +272,7 @@ def qr(
 ) -> tuple[Value, ...]:
     """Return Q and R with a = Q R, and with `pivoting` the order of the columns: (s, n, m).
 
+    a: (..., m, n) -> Q: (..., m, m), R: (..., m, n), and with `pivoting` (..., n)
     mode: "full", "economic", or "r" for R alone.
 
     >>> jnp.abs(jax.scipy.linalg.qr(jnp.array([[3.0, 0.0], [4.0, 5.0]]))[1]).round(3)
@@ -285,6 +297,7 @@ def qr_multiply(
 ) -> tuple[Value, ...]:
     """Return c Q, or with mode "left" Q c, then R and with `pivoting` the order of the columns.
 
+    a: (m, n), c: (j, k) -> the product, R: (min(m, n), n), and with `pivoting` (n,)
     conjugate: multiply by the conjugate of Q.
 
     >>> jnp.abs(jax.scipy.linalg.qr_multiply(jnp.array([[3.0, 0.0], [4.0, 5.0]]),
@@ -384,6 +397,7 @@ def eigh_tridiagonal(
 ) -> Any:
     """Return eigenvalues and vectors of a symmetric tridiagonal matrix: diagonals (n), (n-1).
 
+    d: (n,), e: (n - 1,) -> (n,), or as many as are selected.
     select: "a" for all; "i" for those of the numbers of `select_range`, both ends included; "v" is
     not supported.  tol, key: unused, the result is exact.
 
@@ -411,6 +425,8 @@ def hessenberg(
 ) -> Any:
     """Return H of a = Q H Q', zero below its first subdiagonal, and with `calc_q` also Q.
 
+    a: (..., n, n) -> H: (..., n, n), Q: (..., n, n)
+
     >>> jax.scipy.linalg.hessenberg(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
     Array([[1., 2.],
            [3., 4.]], dtype=float32)
@@ -431,6 +447,7 @@ def hessenberg(
 def schur(a: Any, output: str = "real") -> list[Value]:
     """Return [T, Z] with a = Z T Z', T upper triangular (real: with blocks of two).
 
+    a: (n, n) -> T: (n, n), Z: (n, n)
     output: "real" or "complex".
 
     >>> jax.scipy.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))[0]
@@ -448,6 +465,7 @@ def schur(a: Any, output: str = "real") -> list[Value]:
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Value, Value]:  # noqa: N803
     """Return the complex Schur form of a real one: blocks of two are made triangular.
 
+    T, Z: (n, n) -> T: (n, n), Z: (n, n)
     Each pair of rows below whose diagonal something stands is rotated by the eigenvector of its
     block.
 
@@ -489,6 +507,7 @@ def polar(
 ) -> tuple[Value, Value]:
     """Return U and P with a = U P (side "right") or a = P U, U unitary, P positive: (n, m).
 
+    a: (m, n) -> u: (m, n), p: (n, n); p: (m, m) on the left side.
     method, eps, max_iterations: of iterations; the result here is exact, by singular values.
 
     >>> jax.scipy.linalg.polar(jnp.array([[0.0, 2.0], [3.0, 0.0]]))[1].round(3)

@@ -103,6 +103,8 @@ def expm_frechet(
 ) -> Any:
     """Return exp(A) and its derivative at A in the direction E, or that derivative alone.
 
+    A, E: (n, n) -> (n, n), (n, n)
+
     >>> jax.scipy.linalg.expm_frechet(jnp.zeros((2, 2)), jnp.eye(2))[1].round(3)
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
@@ -121,6 +123,7 @@ def funm(
 ) -> Any:  # noqa: N803
     """Return func(A), func being a function of complex numbers: by Parlett's recurrence.
 
+    A: (n, n) -> (n, n)
     disp: False also returns an estimate of the error.  A: (n, n), with distinct eigenvalues.
 
     >>> jax.scipy.linalg.funm(jnp.diag(jnp.array([1.0, 4.0])), jnp.sqrt).real.round(3)

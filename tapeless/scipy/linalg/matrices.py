@@ -116,6 +116,8 @@ def convolution_matrix(
 ) -> Value:
     """Return the matrix whose product with a vector of length n is the convolution with `a`.
 
+    a: (k,) -> (n + k - 1, n) for "full", (max(n, k), n) for "same", (|n - k| + 1, n) for
+    "valid".
     mode: "full", "same" or "valid", as in `convolve`.
 
     >>> jax.scipy.linalg.convolution_matrix(jnp.array([1, 2]), 2)
@@ -179,6 +181,8 @@ def fiedler(a: Any) -> Value:
 def fiedler_companion(a: Any) -> Value:
     """Return a matrix of five diagonals whose eigenvalues are the roots of a polynomial.
 
+    a: (n + 1,) -> (n, n)
+
     >>> jax.scipy.linalg.fiedler_companion(jnp.array([1.0, -3.0, 2.0]))
     Array([[ 3., -2.],
            [ 1.,  0.]], dtype=float32)
@@ -217,6 +221,8 @@ def fiedler_companion(a: Any) -> Value:
 def hilbert(n: int) -> Value:
     """Return the matrix 1 / (i + j + 1).
 
+    -> (n, n)
+
     >>> jax.scipy.linalg.hilbert(2).round(3)
     Array([[1.   , 0.5  ],
            [0.5  , 0.333]], dtype=float32)
@@ -227,6 +233,8 @@ def hilbert(n: int) -> Value:
 
 def invhilbert(n: int) -> Value:
     """Return the inverse of `hilbert(n)`, whose elements are integers.
+
+    -> (n, n)
 
     >>> jax.scipy.linalg.invhilbert(2)
     Array([[ 4., -6.],
@@ -264,6 +272,8 @@ def _inverse_hilbert(
 def hadamard(n: int, dtype: Any = int) -> Value:
     """Return the matrix of 1 and -1 with orthogonal rows, of a size n that is a power of 2.
 
+    -> (n, n)
+
     >>> jax.scipy.linalg.hadamard(2)
     Array([[ 1,  1],
            [ 1, -1]], dtype=int32)
@@ -280,6 +290,8 @@ def hadamard(n: int, dtype: Any = int) -> Value:
 
 def helmert(n: int, full: bool = False) -> Value:
     """Return the Helmert matrix of contrasts: (n-1, n), or with `full` (n, n).
+
+    -> (n - 1, n); (n, n) if full.
 
     >>> jax.scipy.linalg.helmert(3).round(3)
     Array([[ 0.707, -0.707,  0.   ],
@@ -316,6 +328,8 @@ def helmert(n: int, full: bool = False) -> Value:
 def pascal(n: int, kind: str | None = None) -> Value:
     """Return the matrix of binomial coefficients.  kind: "symmetric", "lower" or "upper".
 
+    -> (n, n)
+
     >>> jax.scipy.linalg.pascal(3)
     Array([[1., 1., 1.],
            [1., 2., 3.],
@@ -334,6 +348,8 @@ def pascal(n: int, kind: str | None = None) -> Value:
 
 def invpascal(n: int, kind: str | None = None) -> Value:
     """Return the inverse of `pascal(n, kind)`.
+
+    -> (n, n)
 
     >>> jax.scipy.linalg.invpascal(3)
     Array([[ 3., -3.,  1.],
@@ -371,6 +387,8 @@ def dft(
     dtype: Any = None,
 ) -> Value:
     """Return the matrix of the discrete Fourier transform.  scale: None, "sqrtn" or "n".
+
+    -> (n, n), complex.
 
     >>> jax.scipy.linalg.dft(2).real
     Array([[ 1.,  1.],

@@ -169,6 +169,7 @@ def minimize(
 ) -> OptimizeResults:
     """Return a minimum of fun(x, *args), a real number for every x: x0 (n).
 
+    fun: (n,) -> (), x0: (n,) -> x: (n,) of the result.
     method: "BFGS".  tol: how small the gradient must be, where `gtol` of the options does not say.
     options: maxiter, the most steps; gtol; norm, the order of the norm of the gradient;
     line_search_maxiter.

@@ -113,6 +113,8 @@ def correlate(
 ) -> Value:
     """Return the correlation of two arrays, the second conjugated; sizes as in `convolve`.
 
+    in1: (m,), in2: (k,) -> (m + k - 1,) for "full".
+
     >>> correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 10.0]))
     Array([10., 21., 32.,  3.], dtype=float32)
     """
@@ -138,6 +140,7 @@ def convolve2d(
 ) -> Value:
     """Return the convolution of two matrices; sizes as in `convolve`.
 
+    in1: (m, n), in2: (k, l) -> (m + k - 1, n + l - 1) for "full".
     boundary, fillvalue: "fill" and 0; unlike in SciPy there is nothing else beyond the edges.
 
     >>> convolve2d(jnp.ones((2, 2)), jnp.ones((2, 2)))
@@ -160,6 +163,7 @@ def correlate2d(
 ) -> Value:
     """Return the correlation of two matrices, the second conjugated; sizes as in `convolve`.
 
+    in1: (m, n), in2: (k, l) -> (m + k - 1, n + l - 1) for "full".
     "same" starts at t // 2 of the full correlation, as SciPy's `correlate2d` does (and `correlate`
     at (t - 1) // 2).  boundary, fillvalue: "fill" and 0.
 
@@ -186,6 +190,7 @@ def _part(full: Value, x: Shape, y: Shape, mode: str, axes: Sequence[int]) -> Va
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | None = None) -> Value:
     """Return the convolution of two arrays by Fourier transforms; sizes as in `convolve`.
 
+    in1: (m,), in2: (k,) -> (m + k - 1,) for "full".
     axes: to convolve along, by default all; along the others, elements are multiplied in pairs.
     Unlike in SciPy, those extents must be equal.
 

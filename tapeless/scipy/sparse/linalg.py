@@ -116,6 +116,8 @@ def cg(
 ) -> tuple[Any, None]:
     """Return x with A x = b, and None, for a Hermitian positive definite A: by conjugate gradients.
 
+    A: (n, n), or a function (n,) -> (n,), of arrays or of trees, b: (n,) -> x: (n,)
+
     >>> cg(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 4.0]))[0].round(3)
     Array([1., 1.], dtype=float32)
     """
@@ -172,6 +174,7 @@ def bicgstab(
 ) -> tuple[Any, None]:
     """Return x with A x = b, and None, for any A: by stabilised biconjugate gradients.
 
+    A: (n, n), or a function (n,) -> (n,), of arrays or of trees, b: (n,) -> x: (n,)
     The iteration also ends where it breaks down, with what it has.
 
     >>> bicgstab(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([3.0, 4.0]))[0].round(3)
@@ -240,6 +243,7 @@ def gmres(
 ) -> tuple[Any, Value]:
     """Return x with A x = b, for any A, and 0: by generalised minimal residuals.
 
+    A: (n, n), or a function (n,) -> (n,), of arrays or of trees, b: (n,) -> x: (n,)
     restart: after how many steps the space that is searched is built anew.  maxiter: how often at
     most.  solve_method: "batched" takes all these steps; "incremental" looks after each whether the
     residual is small.  The second result is -1 where x is not a number.

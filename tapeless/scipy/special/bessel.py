@@ -24,6 +24,8 @@ _I1_SLOPE = tuple(
 def i0e(x: Any) -> Value:
     """Return exp(-|x|) I_0(x), the scaled modified Bessel function of order 0.
 
+    x: (n,) -> (n,)
+
     >>> jax.scipy.special.i0e(jnp.array([0.25, 0.5])).round(3)
     Array([0.791, 0.645], dtype=float32)
     """
@@ -32,6 +34,8 @@ def i0e(x: Any) -> Value:
 
 def i1e(x: Any) -> Value:
     """Return exp(-|x|) I_1(x), the scaled modified Bessel function of order 1.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.i1e(jnp.array([0.25, 0.5])).round(3)
     Array([0.098, 0.156], dtype=float32)
@@ -42,6 +46,8 @@ def i1e(x: Any) -> Value:
 def i0(x: Any) -> Value:
     """Return I_0(x), the modified Bessel function of order 0.
 
+    x: (n,) -> (n,)
+
     >>> i0(1.0)
     Array(1.2660658, dtype=float32, weak_type=True)
     """
@@ -50,6 +56,8 @@ def i0(x: Any) -> Value:
 
 def i1(x: Any) -> Value:
     """Return I_1(x), the modified Bessel function of order 1.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.i1(jnp.array([0.25, 0.5])).round(3)
     Array([0.126, 0.258], dtype=float32)

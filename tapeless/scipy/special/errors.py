@@ -51,6 +51,8 @@ _SQRT_PI = math.sqrt(math.pi)
 def erf(x: Any) -> Value:
     """Return 2/sqrt(pi) times the integral of exp(-t**2), t from 0 to x.
 
+    x: (n,) -> (n,)
+
     >>> erf(0.5)
     Array(0.5204999, dtype=float32, weak_type=True)
     """
@@ -60,6 +62,8 @@ def erf(x: Any) -> Value:
 def erfc(x: Any) -> Value:
     """Return 1 - erf(x), exact for large x.
 
+    x: (n,) -> (n,)
+
     >>> jax.scipy.special.erfc(jnp.array([0.25, 0.5])).round(3)
     Array([0.724, 0.48 ], dtype=float32)
     """
@@ -68,6 +72,8 @@ def erfc(x: Any) -> Value:
 
 def erfinv(x: Any) -> Value:
     """Return the inverse of erf.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.erfinv(jnp.array([0.25, 0.5])).round(3)
     Array([0.225, 0.477], dtype=float32)
@@ -109,6 +115,8 @@ _erfcx_function = wide_function(
 
 def erfcx(x: Any) -> Value:
     """Return exp(x**2) erfc(x).
+
+    x: (n,) -> (n,)
 
     >>> erfcx(100.0)
     Array(0.00564161, dtype=float32)
@@ -299,6 +307,8 @@ _erfcinv_function = wide_function(
 def erfcinv(y: Any) -> Value:
     """Return the inverse of erfc, exact for small y.
 
+    y: (n,) -> (n,)
+
     >>> jax.scipy.special.erfcinv(jnp.array([0.25, 0.5])).round(3)
     Array([0.813, 0.477], dtype=float32)
     """
@@ -316,6 +326,8 @@ _ndtri_function = wide_function(
 
 def ndtri(p: Any) -> Value:
     """Return the inverse of the normal distribution function.
+
+    p: (n,) -> (n,)
 
     >>> print(f"{float(ndtri(0.975)):.4f}")
     1.9600
@@ -339,6 +351,8 @@ def _ndtr_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 def ndtr(x: Any) -> Value:
     """Return the normal distribution function, the integral of the density up to x.
+
+    x: (n,) -> (n,)
 
     >>> ndtr(1.0)
     Array(0.8413447, dtype=float32)
@@ -440,6 +454,7 @@ _log_ndtr_function = wide_function(
 def log_ndtr(x: Any, series_order: int = 3) -> Value:
     """Return the logarithm of the normal distribution function, exact for very negative x.
 
+    x: (n,) -> (n,)
     series_order: of JAX's asymptotic series; a positive int, and unused here.
 
     >>> jax.scipy.special.log_ndtr(jnp.array([-1.0, 0.0])).round(3)
@@ -528,6 +543,8 @@ _wofz_function = wide_function(
 def wofz(z: Any) -> Value:
     """Return the Faddeeva function w(z) = exp(-z**2) erfc(-i z).
 
+    z: (n,) -> (n,)
+
     >>> wofz(1j)
     Array(0.42758358+0.j, dtype=complex64)
     """
@@ -580,6 +597,8 @@ _dawsn_function = wide_function(
 
 def dawsn(x: Any) -> Value:
     """Return exp(-x**2) times the integral of exp(t**2), t from 0 to x.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.dawsn(jnp.array([0.25, 0.5])).round(3)
     Array([0.24 , 0.424], dtype=float32)
@@ -657,6 +676,8 @@ _owens_t_function = wide_function(
 
 def owens_t(h: Any, a: Any) -> Value:
     """Return the probability of X > h and 0 < Y < a X for independent normal X and Y.
+
+    h, a: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.owens_t(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.13 , 0.011], dtype=float32)

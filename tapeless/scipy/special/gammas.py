@@ -83,6 +83,8 @@ _MOST = 400.0  # gamma of more is infinite, and its inverse zero
 def gammaln(x: Any) -> Value:
     """Return log |gamma(x)|.
 
+    x: (n,) -> (n,)
+
     >>> gammaln(4.0)
     Array(1.7917595, dtype=float32, weak_type=True)
     """
@@ -93,6 +95,8 @@ def gammaln(x: Any) -> Value:
 def loggamma(x: Any) -> Value:
     """Return log gamma(x) for real x; NaN for negative x, where the logarithm is complex.
 
+    x: (n,) -> (n,)
+
     >>> jax.scipy.special.loggamma(jnp.array([0.25, 0.5])).round(3)
     Array([1.288, 0.572], dtype=float32)
     """
@@ -102,6 +106,8 @@ def loggamma(x: Any) -> Value:
 
 def gammasgn(x: Any) -> Value:
     """Return the sign of gamma(x): NaN at negative integers, 1 or -1 with the sign of zero.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.gammasgn(jnp.array([0.25, 0.5])).round(3)
     Array([1., 1.], dtype=float32)
@@ -159,6 +165,8 @@ _gamma_function = wide_function(
 def gamma(x: Any) -> Value:
     """Return gamma(x), the integral of t**(x-1) exp(-t) over t > 0, for real x.
 
+    x: (n,) -> (n,)
+
     >>> gamma(jnp.array([0.5, 4.0, -1.5]))
     Array([1.7724539, 6.       , 2.3632717], dtype=float32)
     """
@@ -167,6 +175,8 @@ def gamma(x: Any) -> Value:
 
 def factorial(n: Any, exact: bool = False) -> Value:
     """Return n! = gamma(n + 1); 0 for negative n.  exact: not supported.
+
+    n: (k,) -> (k,)
 
     >>> jax.scipy.special.factorial(jnp.array([3, 5]))
     Array([  6., 120.], dtype=float32)
@@ -227,6 +237,8 @@ _betaln_function = wide_function(
 def betaln(a: Any, b: Any) -> Value:
     """Return log |B(a, b)|, with B(a, b) = gamma(a) gamma(b) / gamma(a + b).
 
+    a, b: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.betaln(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([ 0.452, -1.322], dtype=float32)
     """
@@ -236,6 +248,8 @@ def betaln(a: Any, b: Any) -> Value:
 
 def beta(a: Any, b: Any) -> Value:
     """Return B(a, b) = gamma(a) gamma(b) / gamma(a + b).
+
+    a, b: shapes that broadcast to (n,) -> (n,)
 
     >>> print(f"{float(beta(2.0, 3.0)):.4f}")
     0.0833
@@ -248,6 +262,8 @@ def beta(a: Any, b: Any) -> Value:
 def betainc(a: Any, b: Any, x: Any) -> Value:
     """Return the regularised incomplete beta function I(a, b, x).
 
+    a, b, x: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.betainc(1.0, 2.0, jnp.array([0.25, 0.5])).round(3)
     Array([0.438, 0.75 ], dtype=float32)
     """
@@ -256,6 +272,8 @@ def betainc(a: Any, b: Any, x: Any) -> Value:
 
 def gammainc(a: Any, x: Any) -> Value:
     """Return the regularised lower incomplete gamma function P(a, x).
+
+    a, x: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.gammainc(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.917, 0.442], dtype=float32)
@@ -266,6 +284,8 @@ def gammainc(a: Any, x: Any) -> Value:
 def gammaincc(a: Any, x: Any) -> Value:
     """Return the regularised upper incomplete gamma function Q(a, x).
 
+    a, x: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.gammaincc(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.083, 0.558], dtype=float32)
     """
@@ -274,6 +294,8 @@ def gammaincc(a: Any, x: Any) -> Value:
 
 def digamma(x: Any) -> Value:
     """Return the derivative of log gamma(x).
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.digamma(jnp.array([0.25, 0.5])).round(3)
     Array([-4.227, -1.964], dtype=float32)
@@ -284,6 +306,8 @@ def digamma(x: Any) -> Value:
 def polygamma(n: Any, x: Any) -> Value:
     """Return the n-th derivative of digamma at x.
 
+    n, x: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.polygamma(1, jnp.array([1.0, 2.0])).round(3)
     Array([1.645, 0.645], dtype=float32)
     """
@@ -293,6 +317,8 @@ def polygamma(n: Any, x: Any) -> Value:
 
 def zeta(x: Any, q: Any = None) -> Value:
     """Return the sum of (q + k)**-x over k = 0, 1, 2, ...  q: must be given.
+
+    x, q: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.zeta(jnp.array([2.0, 3.0]), 1.0).round(3)
     Array([1.645, 1.202], dtype=float32)
@@ -308,6 +334,7 @@ def zeta(x: Any, q: Any = None) -> Value:
 def multigammaln(a: Any, d: Any) -> Value:
     """Return the logarithm of the multivariate gamma function of dimension d.
 
+    a: (n,) -> (n,)
     d (d-1)/4 log pi + the sum of log gamma(a - k/2) over k < d.  d: a Python int.
 
     >>> jax.scipy.special.multigammaln(jnp.array([2.0, 3.0]), 2).round(3)
@@ -323,6 +350,8 @@ def multigammaln(a: Any, d: Any) -> Value:
 def poch(z: Any, m: Any) -> Value:
     """Return the rising factorial gamma(z + m) / gamma(z).
 
+    z, m: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.poch(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.564, 3.323], dtype=float32)
     """
@@ -335,6 +364,8 @@ def poch(z: Any, m: Any) -> Value:
 
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Value:  # noqa: N803
     """Return the number of ways to choose k of N; with repetition, k of N + k - 1.
+
+    N, k: shapes that broadcast to (n,) -> (n,)
 
     >>> comb(5, 2)
     Array(10., dtype=float32, weak_type=True)
@@ -351,6 +382,8 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Value:  # noqa: N803
 
 def bernoulli(n: int) -> Value:
     """Return the Bernoulli numbers B_0 ... B_n, with B_1 = -1/2.  n: a Python int.
+
+    n: a number -> (n + 1,)
 
     >>> bernoulli(2)
     Array([ 1.        , -0.5       ,  0.16666667], dtype=float32)

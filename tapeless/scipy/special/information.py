@@ -48,6 +48,8 @@ def _xlogy_jvp(primals: tuple, tangents: tuple) -> tuple:
 def xlogy(x: Any, y: Any) -> Value:
     """Return x log y; 0 where x is 0 and y is a number.
 
+    x, y: shapes that broadcast to (n,) -> (n,)
+
     >>> xlogy(jnp.array([0.0, 2.0]), 0.5)
     Array([ 0.       , -1.3862944], dtype=float32)
     """
@@ -72,6 +74,8 @@ def _xlog1py_jvp(primals: tuple, tangents: tuple) -> tuple:
 def xlog1py(x: Any, y: Any) -> Value:
     """Return x log(1 + y); 0 where x is 0 and y is a number.
 
+    x, y: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.special.xlog1py(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.458, 1.833], dtype=float32)
     """
@@ -84,6 +88,8 @@ _DIVERGENCE = [(-1) ** n / (n * (n - 1)) for n in range(2, 9)]
 
 def entr(x: Any) -> Value:
     """Return -x log x; 0 at 0, and -inf below.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.entr(jnp.array([0.25, 0.5])).round(3)
     Array([0.347, 0.347], dtype=float32)
@@ -162,6 +168,8 @@ def kl_div(p: Any, q: Any) -> Value:
 def expit(x: Any) -> Value:
     """Return 1 / (1 + exp(-x)).
 
+    x: (n,) -> (n,)
+
     >>> expit(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
@@ -184,6 +192,8 @@ def _logit_jvp(primals: tuple, tangents: tuple) -> tuple:
 def logit(x: Any) -> Value:
     """Return log(x / (1 - x)), the inverse of `expit`.
 
+    x: (n,) -> (n,)
+
     >>> jax.scipy.special.logit(jnp.array([0.25, 0.5])).round(3)
     Array([-1.099,  0.   ], dtype=float32)
     """
@@ -192,6 +202,8 @@ def logit(x: Any) -> Value:
 
 def boxcox(x: Any, lmbda: Any) -> Value:
     """Return (x**lmbda - 1) / lmbda; log x where lmbda is 0.
+
+    x, lmbda: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.boxcox(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([-0.431,  1.219], dtype=float32)
@@ -203,6 +215,8 @@ def boxcox(x: Any, lmbda: Any) -> Value:
 
 def boxcox1p(x: Any, lmbda: Any) -> Value:
     """Return ((1 + x)**lmbda - 1) / lmbda; log(1 + x) where lmbda is 0.
+
+    x, lmbda: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.boxcox1p(jnp.array([0.5, 2.0]), 1.5).round(3)
     Array([0.558, 2.797], dtype=float32)
@@ -222,6 +236,8 @@ def logsumexp(
 ) -> Any:
     """Return log(sum(b exp(a))) along axes, without overflow.
 
+    a: (m, n) -> (m,) over axis 1, () over all; b, where: broadcast with a.
+
     >>> logsumexp(jnp.array([0.0, 0.0]))
     Array(0.6931472, dtype=float32)
     """
@@ -238,6 +254,8 @@ def logsumexp(
 def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
     """Return exp(x) / sum(exp(x)) along axes: all by default.
 
+    x: (m, n) -> (m, n), over `axis`; over all elements by default.
+
     >>> jax.scipy.special.softmax(jnp.array([1.0, 2.0])).round(3)
     Array([0.269, 0.731], dtype=float32)
     """
@@ -246,6 +264,8 @@ def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
 
 def log_softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Value:
     """Return x - log(sum(exp(x))) along axes: all by default.
+
+    x: (m, n) -> (m, n), over `axis`; over all elements by default.
 
     >>> jax.scipy.special.log_softmax(jnp.array([1.0, 2.0])).round(3)
     Array([-1.313, -0.313], dtype=float32)

@@ -147,6 +147,8 @@ def _fitting(*args: Any) -> list[Value]:
 def expn(n: Any, x: Any) -> Value:
     """Return E_n(x), the integral of exp(-x t) / t**n over t > 1, for x >= 0.
 
+    n, x: shapes that broadcast to (n,) -> (n,)
+
     >>> expn(2, 1.0)
     Array(0.14849551, dtype=float32)
     """
@@ -156,6 +158,8 @@ def expn(n: Any, x: Any) -> Value:
 
 def exp1(x: Any) -> Value:
     """Return E_1(x), the integral of exp(-x t) / t over t > 1.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.exp1(jnp.array([0.25, 0.5])).round(3)
     Array([1.044, 0.56 ], dtype=float32)
@@ -186,6 +190,8 @@ _expi_function = wide_function(
 
 def expi(x: Any) -> Value:
     """Return Ei(x), the integral of exp(t) / t up to x.
+
+    x: (n,) -> (n,)
 
     >>> expi(1.0)
     Array(1.8951178, dtype=float32)
@@ -243,6 +249,8 @@ _spence_function = wide_function(
 
 def spence(x: Any) -> Value:
     """Return the integral of log(t) / (1 - t), t from 1 to x: the dilogarithm of 1 - x.
+
+    x: (n,) -> (n,)
 
     >>> jax.scipy.special.spence(jnp.array([0.25, 0.5])).round(3)
     Array([0.978, 0.582], dtype=float32)
@@ -302,6 +310,8 @@ def hyp1f1(
     x: Any,
 ) -> Value:
     """Return the confluent hypergeometric function 1F1(a, b, x); it is differentiable in x.
+
+    a, b, x: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.hyp1f1(1.0, 2.0, jnp.array([0.5, 1.0])).round(3)
     Array([1.297, 1.718], dtype=float32)
@@ -385,6 +395,8 @@ def hyp2f1(
     x: Any,
 ) -> Value:
     """Return Gauss' hypergeometric function 2F1(a, b, c, x) for x <= 1; differentiable in x.
+
+    a, b, c, x: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.special.hyp2f1(1.0, 2.0, 3.0, jnp.array([0.25, 0.5])).round(3)
     Array([1.206, 1.545], dtype=float32)

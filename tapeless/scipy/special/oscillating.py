@@ -201,6 +201,8 @@ _cosine_integral = wide_function(
 def sici(x: Any) -> tuple[Value, Value]:
     """Return Si(x) and Ci(x), the sine and cosine integrals; for negative x, Ci is Ci(-x).
 
+    x: (n,) -> (n,), (n,)
+
     >>> jax.scipy.special.sici(jnp.array([0.5]))[0].round(3)
     Array([0.493], dtype=float32)
     """
@@ -250,6 +252,8 @@ _fresnel_c = wide_function(
 
 def fresnel(x: Any) -> tuple[Value, Value]:
     """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) up to x.
+
+    x: (n,) -> (n,), (n,)
 
     >>> jax.scipy.special.fresnel(jnp.array([0.5]))[0].round(3)
     Array([0.065], dtype=float32)

@@ -19,6 +19,8 @@ def logpmf(
 ) -> Value:
     """Return the logarithm of the probability of k.
 
+    k, p, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.bernoulli.logpmf(jnp.array([0, 1]), 0.25).round(3)
     Array([-0.288, -1.386], dtype=float32)
     """
@@ -40,6 +42,8 @@ def pmf(
 ) -> Value:
     """Return the probability of k.
 
+    k, p, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.bernoulli.pmf(jnp.array([0, 1]), 0.25).round(3)
     Array([0.75, 0.25], dtype=float32)
     """
@@ -48,6 +52,8 @@ def pmf(
 
 def cdf(k: Any, p: Any) -> Value:
     """Return the probability of a number up to k.
+
+    k, p: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.bernoulli.cdf(jnp.array([0, 1]), 0.25).round(3)
     Array([0.75, 1.  ], dtype=float32)
@@ -60,6 +66,8 @@ def cdf(k: Any, p: Any) -> Value:
 
 def ppf(q: Any, p: Any) -> Value:
     """Return the smallest number whose `cdf` is at least q.
+
+    q, p: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.bernoulli.ppf(jnp.array([0.5, 0.9]), 0.25)
     Array([0., 1.], dtype=float32)

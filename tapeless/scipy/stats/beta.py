@@ -21,6 +21,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.beta.logpdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.523, 0.405], dtype=float32)
     """
@@ -42,6 +44,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.beta.pdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([1.688, 1.5  ], dtype=float32)
     """
@@ -56,6 +60,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.beta.cdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.262, 0.688], dtype=float32)
@@ -73,6 +79,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.beta.logcdf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([-1.34 , -0.375], dtype=float32)
     """
@@ -87,6 +95,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.beta.sf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([0.738, 0.312], dtype=float32)
@@ -103,6 +113,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.beta.logsf(jnp.array([0.25, 0.5]), 2.0, 3.0).round(3)
     Array([-0.303, -1.163], dtype=float32)

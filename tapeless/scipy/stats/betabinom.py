@@ -21,6 +21,8 @@ def logpmf(
 ) -> Value:
     """Return the logarithm of the probability of k.
 
+    k, n, a, b, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.betabinom.logpmf(jnp.array([0, 1]), 3, 2.0, 3.0).round(3)
     Array([-1.253, -1.07 ], dtype=float32)
     """
@@ -40,6 +42,8 @@ def pmf(
     loc: Any = 0,
 ) -> Value:
     """Return the probability of k.
+
+    k, n, a, b, loc: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.betabinom.pmf(jnp.array([0, 1]), 3, 2.0, 3.0).round(3)
     Array([0.286, 0.343], dtype=float32)

@@ -20,6 +20,8 @@ def logpmf(
 ) -> Value:
     """Return the logarithm of the probability of k.
 
+    k, n, p, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.binom.logpmf(jnp.array([0, 1]), 3, 0.25).round(3)
     Array([-0.863, -0.863], dtype=float32)
     """
@@ -37,6 +39,8 @@ def pmf(
     loc: Any = 0,
 ) -> Value:
     """Return the probability of k.
+
+    k, n, p, loc: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.binom.pmf(jnp.array([0, 1]), 3, 0.25).round(3)
     Array([0.422, 0.422], dtype=float32)

@@ -19,6 +19,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.cauchy.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.205, -1.368], dtype=float32)
     """
@@ -44,6 +46,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.cauchy.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.3  , 0.255], dtype=float32)
     """
@@ -56,6 +60,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.cauchy.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.578, 0.648], dtype=float32)
@@ -71,6 +77,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.cauchy.logcdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.548, -0.435], dtype=float32)
     """
@@ -83,6 +91,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.cauchy.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.422, 0.352], dtype=float32)
@@ -98,6 +108,8 @@ def logsf(
 ) -> Value:
     """Return the logarithm of `sf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.cauchy.logsf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.863, -1.043], dtype=float32)
     """
@@ -110,6 +122,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.cauchy.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.,  0.], dtype=float32)
@@ -124,6 +138,8 @@ def isf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `sf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.cauchy.isf(jnp.array([0.25, 0.5])).round(3)
     Array([1., 0.], dtype=float32)

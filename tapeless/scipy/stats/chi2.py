@@ -19,6 +19,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.chi2.logpdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-1.419, -1.572], dtype=float32)
     """
@@ -33,6 +35,8 @@ def pdf(
     scale: Any = 1,
 ) -> Value:
     """Return the density.
+
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.chi2.pdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.242, 0.208], dtype=float32)
@@ -49,6 +53,8 @@ def cdf(
 ) -> Value:
     """Return the probability of a number up to x.
 
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.chi2.cdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.199, 0.428], dtype=float32)
     """
@@ -63,6 +69,8 @@ def logcdf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `cdf`.
+
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.chi2.logcdf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-1.616, -0.85 ], dtype=float32)
@@ -79,6 +87,8 @@ def sf(
 ) -> Value:
     """Return the probability of a number above x.
 
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.chi2.sf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([0.801, 0.572], dtype=float32)
     """
@@ -93,6 +103,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.chi2.logsf(jnp.array([1.0, 2.0]), 3).round(3)
     Array([-0.222, -0.558], dtype=float32)

@@ -18,6 +18,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.expon.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.25, -0.5 ], dtype=float32)
     """
@@ -33,6 +35,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.expon.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.779, 0.607], dtype=float32)
     """
@@ -45,6 +49,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.expon.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.221, 0.393], dtype=float32)
@@ -59,6 +65,8 @@ def logcdf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `cdf`.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.expon.logcdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.509, -0.933], dtype=float32)
@@ -75,6 +83,8 @@ def sf(
 ) -> Value:
     """Return the probability of a number above x.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.expon.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.779, 0.607], dtype=float32)
     """
@@ -89,6 +99,8 @@ def logsf(
 ) -> Value:
     """Return the logarithm of `sf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.expon.logsf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.25, -0.5 ], dtype=float32)
     """
@@ -102,6 +114,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.expon.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([0.288, 0.693], dtype=float32)

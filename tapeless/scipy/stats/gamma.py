@@ -20,6 +20,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gamma.logpdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([-1.693, -1.307], dtype=float32)
     """
@@ -39,6 +41,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gamma.pdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([0.184, 0.271], dtype=float32)
     """
@@ -52,6 +56,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gamma.cdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([0.08 , 0.323], dtype=float32)
@@ -68,6 +74,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`.
 
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gamma.logcdf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([-2.522, -1.129], dtype=float32)
     """
@@ -81,6 +89,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gamma.sf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([0.92 , 0.677], dtype=float32)
@@ -96,6 +106,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, a, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gamma.logsf(jnp.array([1.0, 2.0]), 3.0).round(3)
     Array([-0.084, -0.391], dtype=float32)

@@ -15,6 +15,8 @@ __all__ = ["cdf", "logpdf", "pdf"]
 def logpdf(x: Any, p: Any) -> Value:
     """Return the logarithm of the density.
 
+    x, p: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gennorm.logpdf(jnp.array([0.0, 1.0]), 1.5).round(3)
     Array([-0.591, -1.591], dtype=float32)
     """
@@ -29,6 +31,8 @@ def logpdf(x: Any, p: Any) -> Value:
 def pdf(x: Any, p: Any) -> Value:
     """Return the density.
 
+    x, p: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gennorm.pdf(jnp.array([0.0, 1.0]), 1.5).round(3)
     Array([0.554, 0.204], dtype=float32)
     """
@@ -37,6 +41,8 @@ def pdf(x: Any, p: Any) -> Value:
 
 def cdf(x: Any, p: Any) -> Value:
     """Return the probability of a number up to x.
+
+    x, p: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gennorm.cdf(jnp.array([0.0, 1.0]), 1.5).round(3)
     Array([0.5  , 0.888], dtype=float32)

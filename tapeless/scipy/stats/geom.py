@@ -19,6 +19,8 @@ def logpmf(
 ) -> Value:
     """Return the logarithm of the probability of k.
 
+    k, p, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.geom.logpmf(jnp.array([1, 2]), 0.25).round(3)
     Array([-1.386, -1.674], dtype=float32)
     """
@@ -34,6 +36,8 @@ def pmf(
     loc: Any = 0,
 ) -> Value:
     """Return the probability of k.
+
+    k, p, loc: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.geom.pmf(jnp.array([1, 2]), 0.25).round(3)
     Array([0.25 , 0.188], dtype=float32)

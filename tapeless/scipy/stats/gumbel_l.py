@@ -18,6 +18,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_l.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.034, -1.149], dtype=float32)
     """
@@ -33,6 +35,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_l.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.356, 0.317], dtype=float32)
     """
@@ -45,6 +49,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_l.logsf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.284, -1.649], dtype=float32)
@@ -61,6 +67,8 @@ def sf(
 ) -> Value:
     """Return the probability of a number above x.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_l.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.277, 0.192], dtype=float32)
     """
@@ -73,6 +81,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_l.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.723, 0.808], dtype=float32)
@@ -87,6 +97,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_l.logcdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.324, -0.214], dtype=float32)
     """
@@ -99,6 +111,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    p, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_l.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.246, -0.367], dtype=float32)

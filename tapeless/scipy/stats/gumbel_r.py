@@ -18,6 +18,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_r.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.029, -1.107], dtype=float32)
     """
@@ -33,6 +35,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_r.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.357, 0.331], dtype=float32)
     """
@@ -45,6 +49,8 @@ def logcdf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `cdf`.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_r.logcdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.779, -0.607], dtype=float32)
@@ -61,6 +67,8 @@ def cdf(
 ) -> Value:
     """Return the probability of a number up to x.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_r.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.459, 0.545], dtype=float32)
     """
@@ -73,6 +81,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_r.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.541, 0.455], dtype=float32)
@@ -87,6 +97,8 @@ def logsf(
 ) -> Value:
     """Return the logarithm of `sf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.gumbel_r.logsf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.614, -0.788], dtype=float32)
     """
@@ -99,6 +111,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    p, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.gumbel_r.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.327,  0.367], dtype=float32)

@@ -18,6 +18,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.laplace.logpdf(jnp.array([0.0, 1.0])).round(3)
     Array([-0.693, -1.693], dtype=float32)
     """
@@ -32,6 +34,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.laplace.pdf(jnp.array([0.0, 1.0])).round(3)
     Array([0.5  , 0.184], dtype=float32)
     """
@@ -44,6 +48,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.laplace.cdf(jnp.array([0.0, 1.0])).round(3)
     Array([0.5  , 0.816], dtype=float32)

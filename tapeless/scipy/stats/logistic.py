@@ -19,6 +19,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.logistic.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.402, -1.448], dtype=float32)
     """
@@ -34,6 +36,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.logistic.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.246, 0.235], dtype=float32)
     """
@@ -46,6 +50,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.logistic.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.562, 0.622], dtype=float32)
@@ -61,6 +67,8 @@ def sf(
 ) -> Value:
     """Return the probability of a number above x.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.logistic.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.438, 0.378], dtype=float32)
     """
@@ -75,6 +83,8 @@ def ppf(
 ) -> Value:
     """Return the inverse of `cdf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.logistic.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-1.099,  0.   ], dtype=float32)
     """
@@ -88,6 +98,8 @@ def isf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `sf`.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.logistic.isf(jnp.array([0.25, 0.5])).round(3)
     Array([1.099, 0.   ], dtype=float32)

@@ -21,6 +21,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.norm.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.95 , -1.044], dtype=float32)
     """
@@ -36,6 +38,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> pdf(0.0)
     Array(0.3989423, dtype=float32, weak_type=True)
     """
@@ -48,6 +52,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.norm.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.599, 0.691], dtype=float32)
@@ -63,6 +69,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`, exact far below the mean.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.norm.logcdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.513, -0.369], dtype=float32)
     """
@@ -76,6 +84,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.norm.sf(jnp.array([0.25, 0.5])).round(3)
     Array([0.401, 0.309], dtype=float32)
@@ -91,6 +101,8 @@ def logsf(
 ) -> Value:
     """Return the logarithm of `sf`.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.norm.logsf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.913, -1.176], dtype=float32)
     """
@@ -104,6 +116,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.norm.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([-0.674,  0.   ], dtype=float32)
@@ -119,6 +133,8 @@ def isf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `sf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.norm.isf(jnp.array([0.25, 0.5])).round(3)
     Array([ 0.674, -0.   ], dtype=float32)

@@ -19,6 +19,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.pareto.logpdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([-0.523, -1.386], dtype=float32)
     """
@@ -37,6 +39,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.pareto.pdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([0.593, 0.25 ], dtype=float32)
     """
@@ -50,6 +54,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.pareto.logsf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([-0.811, -1.386], dtype=float32)
@@ -66,6 +72,8 @@ def sf(
 ) -> Value:
     """Return the probability of a number above x.
 
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.pareto.sf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([0.444, 0.25 ], dtype=float32)
     """
@@ -79,6 +87,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.pareto.cdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([0.556, 0.75 ], dtype=float32)
@@ -94,6 +104,8 @@ def logcdf(
 ) -> Value:
     """Return the logarithm of `cdf`.
 
+    x, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.pareto.logcdf(jnp.array([1.5, 2.0]), 2.0).round(3)
     Array([-0.588, -0.288], dtype=float32)
     """
@@ -107,6 +119,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    q, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.pareto.ppf(jnp.array([0.25, 0.5]), 2.0).round(3)
     Array([1.155, 1.414], dtype=float32)

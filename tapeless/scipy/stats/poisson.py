@@ -24,6 +24,8 @@ def logpmf(
 ) -> Value:
     """Return the logarithm of the probability of k.
 
+    k, mu, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.poisson.logpmf(jnp.array([0, 2]), 1.5).round(3)
     Array([-1.5  , -1.382], dtype=float32)
     """
@@ -40,6 +42,8 @@ def pmf(
 ) -> Value:
     """Return the probability of k.
 
+    k, mu, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.poisson.pmf(jnp.array([0, 2]), 1.5).round(3)
     Array([0.223, 0.251], dtype=float32)
     """
@@ -53,6 +57,8 @@ def cdf(
 ) -> Value:
     """Return the probability of a number up to k.
 
+    k, mu, loc: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.poisson.cdf(jnp.array([0, 2]), 1.5).round(3)
     Array([0.223, 0.809], dtype=float32)
     """
@@ -65,6 +71,7 @@ def cdf(
 def entropy(mu: Any, loc: Any = 0) -> Value:
     """Return the entropy.
 
+    mu, loc: shapes that broadcast to (n,) -> (n,)
     Up to mu = 100 the sum over the numbers that occur, beyond that the expansion in 1/mu.
 
     >>> jax.scipy.stats.poisson.entropy(jnp.array([1.0, 2.0])).round(3)

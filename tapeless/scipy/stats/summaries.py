@@ -24,6 +24,7 @@ def mode(
 ) -> ModeResult:
     """Return the most frequent value along an axis, the smallest of several, and its count.
 
+    a: (m, n) -> (n,), (n,) along axis 0.
     axis: None for all elements.  nan_policy: "propagate" only: a NaN is a value, equal to others.
 
     >>> mode(jnp.array([1, 2, 2, 3]))
@@ -140,6 +141,7 @@ def sem(
 ) -> Value:
     """Return the standard error of the mean, std / sqrt(n), along an axis.
 
+    a: (m, n) -> (n,) along axis 0.
     nan_policy: "propagate", or "omit" to leave NaN out.
 
     >>> jax.scipy.stats.sem(jnp.array([1.0, 2.0, 3.0])).round(3)

@@ -22,6 +22,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density.
 
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.t.logpdf(jnp.array([0.0, 1.0]), 3.0).round(3)
     Array([-1.001, -1.576], dtype=float32)
     """
@@ -47,6 +49,8 @@ def pdf(
     scale: Any = 1,
 ) -> Value:
     """Return the density.
+
+    x, df, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.t.pdf(jnp.array([0.0, 1.0]), 3.0).round(3)
     Array([0.368, 0.207], dtype=float32)

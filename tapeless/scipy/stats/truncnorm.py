@@ -33,6 +33,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.truncnorm.logpdf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([-0.719, -1.219], dtype=float32)
     """
@@ -52,6 +54,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.truncnorm.pdf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([0.487, 0.296], dtype=float32)
     """
@@ -66,6 +70,8 @@ def logcdf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `cdf`.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.truncnorm.logcdf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([-0.875, -0.182], dtype=float32)
@@ -86,6 +92,8 @@ def cdf(
 ) -> Value:
     """Return the probability of a number up to x.
 
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.truncnorm.cdf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([0.417, 0.834], dtype=float32)
     """
@@ -100,6 +108,8 @@ def logsf(
     scale: Any = 1,
 ) -> Value:
     """Return the logarithm of `sf`.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.truncnorm.logsf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([-0.54 , -1.796], dtype=float32)
@@ -116,6 +126,8 @@ def sf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number above x.
+
+    x, a, b, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.truncnorm.sf(jnp.array([0.0, 1.0]), -1.0, 2.0).round(3)
     Array([0.583, 0.166], dtype=float32)

@@ -18,6 +18,8 @@ def logpdf(
 ) -> Value:
     """Return the logarithm of the density; -inf outside of the support.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.uniform.logpdf(jnp.array([0.25, 0.5])).round(3)
     Array([-0., -0.], dtype=float32)
     """
@@ -34,6 +36,8 @@ def pdf(
 ) -> Value:
     """Return the density.
 
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.uniform.pdf(jnp.array([0.25, 0.5])).round(3)
     Array([1., 1.], dtype=float32)
     """
@@ -46,6 +50,8 @@ def cdf(
     scale: Any = 1,
 ) -> Value:
     """Return the probability of a number up to x.
+
+    x, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.uniform.cdf(jnp.array([0.25, 0.5])).round(3)
     Array([0.25, 0.5 ], dtype=float32)
@@ -60,6 +66,8 @@ def ppf(
     scale: Any = 1,
 ) -> Value:
     """Return the inverse of `cdf`.
+
+    q, loc, scale: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.uniform.ppf(jnp.array([0.25, 0.5])).round(3)
     Array([0.25, 0.5 ], dtype=float32)

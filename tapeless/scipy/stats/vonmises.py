@@ -16,6 +16,8 @@ __all__ = ["logpdf", "pdf"]
 def logpdf(x: Any, kappa: Any) -> Value:
     """Return the logarithm of the density.
 
+    x, kappa: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.vonmises.logpdf(jnp.array([0.0, 1.0]), 1.5).round(3)
     Array([-0.837, -1.526], dtype=float32)
     """
@@ -26,6 +28,8 @@ def logpdf(x: Any, kappa: Any) -> Value:
 
 def pdf(x: Any, kappa: Any) -> Value:
     """Return the density.
+
+    x, kappa: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.vonmises.pdf(jnp.array([0.0, 1.0]), 1.5).round(3)
     Array([0.433, 0.217], dtype=float32)

@@ -15,6 +15,8 @@ __all__ = ["logpdf", "pdf"]
 def logpdf(x: Any, c: Any) -> Value:
     """Return the logarithm of the density.
 
+    x, c: shapes that broadcast to (n,) -> (n,)
+
     >>> jax.scipy.stats.wrapcauchy.logpdf(jnp.array([0.5, 1.0]), 0.5).round(3)
     Array([-1.138, -1.783], dtype=float32)
     """
@@ -38,6 +40,8 @@ def logpdf(x: Any, c: Any) -> Value:
 
 def pdf(x: Any, c: Any) -> Value:
     """Return the density.
+
+    x, c: shapes that broadcast to (n,) -> (n,)
 
     >>> jax.scipy.stats.wrapcauchy.pdf(jnp.array([0.5, 1.0]), 0.5).round(3)
     Array([0.321, 0.168], dtype=float32)
