@@ -19,7 +19,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convlayout import spatial
-from tapeless.prims.convstrips import conv_in_strips, pays_in_strips
+from tapeless.prims.convstrips import conv_in_strips, strips_order
 from tapeless.prims.dot import sum_dtype
 from tapeless.prims.window import MOST_WRITTEN_OUT, Windows
 
@@ -49,14 +49,16 @@ def lower_conv(b: Any, args: Sequence, out: ShapedArray, params: dict[str, Any])
     """Return the result of a convolution, of the type `out`."""
     plan = ConvPlan(args[0].shape, args[1].shape, out, params)
     wide = sum_dtype(args[0].dtype, args[1].dtype, out.dtype, params["precision"])
-    few = min(plan.depth, plan.features) < 4
-    if plan.work < SMALL or few or np.dtype(wide) not in BLAS_LETTER:
+    if plan.work < SMALL or plan.depth < 4 or np.dtype(wide) not in BLAS_LETTER:
         return _lower_by_fold(b, args, out, plan, wide)
-    if plan.windows.count and not plan.by_images:
-        spec = plan.numbers.lhs_spec
-        in_strips = pays_in_strips(b, spec, plan.features, plan.windows, wide)
-        if in_strips or plan.groups == 1:
-            return _lower_by_blocks(b, args, out, plan, wide, in_strips)
+    in_space = plan.windows.count and not plan.by_images
+    order = None
+    if in_space:
+        order = strips_order(b, plan.numbers.lhs_spec, plan.features, plan.windows, wide)
+    if order is None and plan.features < 4:
+        return _lower_by_fold(b, args, out, plan, wide)
+    if order is not None or (in_space and plan.groups == 1):
+        return _lower_by_blocks(b, args, out, plan, wide, order)
     return _lower_by_matrix(b, args, out, plan, wide)
 
 
@@ -170,13 +172,13 @@ def _lower_by_fold(b: Any, args: Sequence, out: ShapedArray, plan: ConvPlan, wid
 
 
 def _lower_by_blocks(
-    b: Any, args: Sequence, out: ShapedArray, plan: ConvPlan, wide: Any, in_strips: bool
+    b: Any, args: Sequence, out: ShapedArray, plan: ConvPlan, wide: Any, order: Shape | None
 ) -> Any:
-    """Return the result as products of matrices, block by block, or in strips."""
+    """Return the result as products of matrices, block by block, or in strips of an order."""
     (x, k), n, dtype = args, plan.numbers, np.dtype(wide)
     specs = (n.lhs_spec, n.rhs_spec)
-    if in_strips:
-        result, order = conv_in_strips(b, x, k, specs, plan.windows, dtype, plan.groups)
+    if order is not None:
+        result = conv_in_strips(b, x, k, specs, plan.windows, order, dtype, plan.groups)
     else:
         result, order = conv_in_blocks(b, x, k, specs, plan.windows, dtype)
     axes = tuple(n.out_spec[role] for role in order)

@@ -12,7 +12,7 @@ from typing import Any
 from tapeless.core.aval import ShapedArray
 from tapeless.prims.window import Windows, dilated
 
-__all__ = ["arranged", "chunks_of", "in_chunks", "padded"]
+__all__ = ["arranged", "chunks_of", "in_chunks", "interleaved", "padded"]
 
 CHUNKS = 16
 
@@ -124,3 +124,30 @@ def in_chunks(
         b.loop(per_chunk, unit, independent=False)
 
     b.loop(chunks, chunk)
+
+
+def interleaved(b: Any, parts: Any, n_parts: int, extent: int) -> Any:
+    """Return the parts of each row, which follow each other, element by element in turns.
+
+    parts: (..., n_parts m) -> (..., extent), with extent <= n_parts m
+    """
+    *outer, whole = parts.shape
+    length = whole // n_parts
+    out = b.buffer(ShapedArray((*outer, extent), parts.dtype))
+
+    def run(first: int, count: int, width: int) -> None:
+        """Store `count` elements of `width` parts."""
+
+        def store(index: Sequence[Any]) -> None:
+            """Store an element."""
+            *row, place, part = index
+            place = b.iadd(place, first)
+            value = parts.at(*row, b.iadd(b.imul(part, length), place))
+            b.store(out, (*row, b.iadd(b.imul(place, n_parts), part)), value)
+
+        b.nest((*outer, count, width), store)
+
+    run(0, extent // n_parts, n_parts)
+    if extent % n_parts:
+        run(extent // n_parts, 1, extent % n_parts)
+    return out

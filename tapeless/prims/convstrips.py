@@ -11,6 +11,7 @@ decides which factor is a vector:
     channels      places              features     images, kernels (panel, p q c, o)
     space         features            places       kernels (panel, c p q, o), images
 
+So few features as fill no vector, of images with channels innermost, are computed with space there.
 The features are cut into panels, of as many as a strip has, and groups are a loop around.
 
 The images are cut into blocks along the first axis of space. If they are to be padded, converted or
@@ -19,7 +20,8 @@ and blocks at an end overlap those before them, so that all have one size.
 
 Images with holes, as a transposed convolution has them, are several convolutions without: places
 whose windows meet the elements in the same way, every second one for example, form a *phase*, which
-needs only the elements of the kernels that do not fall into holes.
+needs only the elements of the kernels that do not fall into holes. Where space is innermost, the
+phases of a row are vectors, stored one after the other, and then element by element in turns.
 """
 
 from __future__ import annotations
@@ -33,35 +35,45 @@ import numpy as np
 
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.strips import Strip, best_shape, merged
-from tapeless.prims.convoperands import arranged, chunks_of, in_chunks
+from tapeless.prims.convoperands import arranged, chunks_of, in_chunks, interleaved
 from tapeless.prims.window import Windows, dilated
 from tapeless.util.records import record
 
-__all__ = ["conv_in_strips", "pays_in_strips"]
+__all__ = ["conv_in_strips", "strips_order"]
 
 BLOCK = 1 << 18  # bytes of an image that a block reads, which stay in the cache
 FEWEST_UNITS = 8  # blocks of all images, for several cores
 FEWEST_PLACES = 4  # next to each other, as rows
-FEWEST_FEATURES = 4  # as rows
 FEWEST_LANES = 8  # of features
 MOST_WASTE = 1.3  # times the work
 
 Spec = Sequence[int]
 
 
-def pays_in_strips(b: Any, x_spec: Spec, features: int, windows: Windows, dtype: Any) -> bool:
-    """Tell whether a convolution is one that strips are good at; features: those of a group."""
-    if b.registers is None or np.dtype(dtype).kind != "f":
-        return False
-    if math.prod(windows.count) < math.prod(windows.window):
-        return False
-    places, lanes = windows.count[-1], _registers(b, dtype)[0]
-    if x_spec[1] == len(x_spec) - 1:
-        return places >= FEWEST_PLACES and features >= FEWEST_LANES and _is_phased(windows)
-    if x_spec[0] == len(x_spec) - 1 or windows.strides[-1] > 1 or max(windows.base) > 1:
-        return False
+def strips_order(
+    b: Any,
+    x_spec: Spec,
+    features: int,
+    windows: Windows,
+    dtype: Any,
+) -> tuple[int, ...] | None:
+    """Return the order of the axes of a convolution that strips are good at, or None.
+
+    features: those of a group; -> 0 images, 1 channels, 2... space, as the strips read images.
+    """
+    if b.registers is None or np.dtype(dtype).kind != "f" or not _is_phased(windows):
+        return None
+    if math.prod(windows.count) < math.prod(windows.window) or x_spec[0] == len(x_spec) - 1:
+        return None
+    space = tuple(range(2, len(x_spec)))
+    if x_spec[1] == len(x_spec) - 1 and features >= FEWEST_LANES:
+        return (0, *space, 1) if windows.count[-1] >= FEWEST_PLACES else None
+    lanes, _ = _registers(b, dtype)
+    places = -(-windows.count[-1] // windows.base[-1])
     whole = -(-places // lanes) * lanes
-    return features >= FEWEST_FEATURES and lanes <= places and whole <= MOST_WASTE * places
+    waste = MOST_WASTE * math.prod(windows.base)
+    fits = windows.strides[-1] == 1 and whole <= waste * places
+    return (0, 1, *space) if fits else None
 
 
 def _registers(b: Any, dtype: Any) -> tuple[int, int]:
@@ -75,43 +87,54 @@ def conv_in_strips(
     kernels: Any,
     specs: tuple[Spec, Spec],
     windows: Windows,
+    order: Spec,
     dtype: Any,
     groups: int = 1,
-) -> tuple[Any, tuple[int, ...]]:
-    """Return the result, of `dtype`, and the order of its axes: 0 images, 1 features, 2... places.
+) -> Any:
+    """Return the result, of `dtype`, its axes in an order: 0 images, 1 features, 2... places.
 
     specs: the axes of the images (image, channel, space) and of the kernels (feature, channel,
-    space); groups: of channels, each of which has kernels of its own.
+    space); order: what `strips_order` returns; groups: of channels, each of which has kernels of
+    its own.
     """
-    space = tuple(range(2, len(images.shape)))
-    order = (
-        (
-            0,
-            *space,
-            1,
-        )
-        if specs[0][1] == len(space) + 1
-        else (0, 1, *space)
-    )
+    axes = [_phases(windows, axis) for axis in range(len(windows.count))]
+    apart = windows.base[-1] if order[1] == 1 else 1
+    length = -(-windows.count[-1] // apart)
+    if apart > 1:
+        axes[-1] = [phase.alone(length) for phase in axes[-1]]
     sizes = (
         images.shape[specs[0][0]],
         kernels.shape[specs[1][0]],
-        *windows.count,
+        *windows.count[:-1],
+        apart * length,
     )
-    out = b.buffer(
-        ShapedArray(
-            tuple(sizes[role] for role in order),
-            np.dtype(dtype),
-        )
-    )
-    axes = [_phases(windows, axis) for axis in range(len(windows.count))]
+    shape = tuple(sizes[role] for role in order)
+    out = b.buffer(ShapedArray(shape, np.dtype(dtype)))
     if not all(phase.taps for axis in axes for phase in axis):
         b.assign(out, b.constant(0, out.aval))
+    if order[1] == 1 and math.prod(map(len, axes)) > 1:
+        images = arranged(
+            b,
+            images,
+            specs[0],
+            order,
+            dtype,
+        )
+        specs = order, specs[1]
     for phases in itertools.product(*axes):
         if all(phase.taps for phase in phases):
             part = _tapped(b, kernels, specs[1], phases)
-            _Strips(b, images, part, specs, (windows, phases), groups, out).run()
-    return out, order
+            _Strips(b, images, part, specs, (windows, phases), (order, groups), out).run()
+    return (
+        out
+        if apart == 1
+        else interleaved(
+            b,
+            out,
+            apart,
+            windows.count[-1],
+        )
+    )
 
 
 @record
@@ -128,6 +151,10 @@ class _Phase:
     taps: range
     tap_step: int
     low: int
+
+    def alone(self, length: int) -> _Phase:
+        """Return the phase whose places follow each other, after `length` of each one before."""
+        return _Phase(self.start * length, 1, self.count, self.taps, self.tap_step, self.low)
 
 
 def _is_phased(windows: Windows) -> bool:
@@ -198,23 +225,15 @@ class _Strips:
         kernels: Any,
         specs: tuple[Spec, Spec],
         places: tuple[Windows, Sequence[_Phase]],
-        groups: int,
+        layout: tuple[Spec, int],
         out: Any,
     ) -> None:
-        """Choose the sizes, and put images and kernels in order."""
+        """Choose the sizes, and put images and kernels in order.  layout: order and groups."""
         self.b, self.out, self.dtype, self.spec = b, out, out.dtype, specs[0]
         windows, self.phases = places
         space = tuple(range(2, len(self.spec)))
-        self.channels_last = self.spec[1] == len(space) + 1
-        self.order = order = (
-            (
-                0,
-                *space,
-                1,
-            )
-            if self.channels_last
-            else (0, 1, *space)
-        )
+        self.order, groups = layout
+        self.channels_last, order = self.order[1] != 1, self.order
         self.n_images, self.all_channels = (images.shape[axis] for axis in self.spec[:2])
         self.groups, self.channels = groups, self.all_channels // groups
         self.features = kernels.shape[specs[1][0]] // groups
