@@ -5,20 +5,36 @@ import tapeless as jax
 
 from tapeless.util import lazy
 
+_importing = lazy.Pause()
+
 # Modules that not every program needs are loaded at first use.
 lazy.defer(
     __name__,
     "api_util",
+    "checkpoint_policies",
+    "custom_batching",
+    "custom_derivatives",
+    "debug",
+    "distributed",
+    "dlpack",
     "experimental",
     "export",
     "image",
     "interpreters",
+    "memory",
+    "monitoring",
     "nn",
     "ops",
     "profiler",
     "random",
+    "ref",
     "scipy",
+    "sharding",
     "stablehlo",
+    "stages",
+    "tree_util",
+    "typing",
+    "version",
 )
 
 from tapeless import (  # noqa: I001
@@ -59,9 +75,6 @@ from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_
 from tapeless.api.checking import checks
 from tapeless.api.checkpoint import checkpoint, remat
 from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
-from tapeless.api.fwd_and_bwd import fwd_and_bwd
-from tapeless.api.inspection import inspect
-from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tapeless.api.jit import clear_caches, jit
 from tapeless.api.sharding import pmap, reshard, shard_map, smap
 from tapeless.api.tracing import eval_shape, make_jaxpr, named_call, named_scope
@@ -100,10 +113,8 @@ from tapeless.config import (
 from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
 from tapeless.control.callback import pure_callback
-from tapeless.control.progress import progress
 from tapeless.core.ref import Ref
 from tapeless.core.trace import ensure_compile_time_eval
-from tapeless.dropin.finder import install_as_jax
 from tapeless.dtypes import float0
 from tapeless.numpy.references import empty_ref, free_ref, freeze, new_ref
 from tapeless.runtime.device import (
@@ -124,7 +135,6 @@ from tapeless.runtime.device import process_count as host_count
 from tapeless.runtime.device import process_index as host_id
 from tapeless.runtime.device import process_indices as host_ids
 from tapeless.runtime.eager import effects_barrier
-from tapeless.runtime.environment import live_arrays, print_environment_info
 from tapeless.runtime.profiling import profile
 from tapeless.runtime.shards import (
     Shard,
@@ -146,6 +156,24 @@ from tapeless.util.frames import show_filtered
 from tapeless.util.names import close_module
 from tapeless.util.versions import __version__, __version_info__
 
+# Single names of which the same holds.
+lazy.defer_names(
+    "tapeless.api.fwd_and_bwd",
+    "tapeless.api.inspection",
+    "tapeless.api.jacobian",
+    "tapeless.control.progress",
+    "tapeless.dropin.finder",
+    "tapeless.runtime.environment",
+)
+
+from tapeless.api.fwd_and_bwd import fwd_and_bwd
+from tapeless.api.inspection import inspect
+from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tapeless.control.progress import progress
+from tapeless.dropin.finder import install_as_jax
+from tapeless.runtime.environment import live_arrays, print_environment_info
+
 show_filtered()
 
+del _importing
 close_module("jax", globals())

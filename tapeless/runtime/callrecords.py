@@ -23,7 +23,6 @@ import functools
 import marshal
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from tapeless.util.records import record
 __all__ = ["CallRecord", "load", "record_key", "save"]
 
 hashlib = lazy.load("hashlib")
+pathlib = lazy.load("pathlib")
 objects = lazy.load("tapeless.compiler.objects")
 target = lazy.load("tapeless.compiler.target")
 
@@ -127,7 +127,7 @@ def _unpacked(dtype: str, shape: tuple[int, ...], elements: bytes) -> np.ndarray
 @functools.cache
 def _state_of_package() -> str:
     """Hash versions, and when each file of this package was last written."""
-    found = sorted(_files(str(Path(__file__).parents[1])))
+    found = sorted(_files(str(pathlib.Path(__file__).parents[1])))
     return hashlib.sha256(repr((np.__version__, found)).encode()).hexdigest()
 
 

@@ -22,7 +22,6 @@ import array
 import collections
 import functools
 import inspect
-import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -32,11 +31,14 @@ import numpy as np
 from tapeless import config, errors
 from tapeless.runtime.array import Array
 from tapeless.runtime.codereads import Reads, reads_of
+from tapeless.util import lazy
 from tapeless.util.chains import function_name
 from tapeless.util.frames import is_internal, warn
 from tapeless.util.records import record
 
 __all__ = ["Snapshot", "snapshot"]
+
+sysconfig = lazy.load("sysconfig")
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _FORMS: dict[str, Any] = {
@@ -56,10 +58,15 @@ _KEYS = (bool, int, float, str, bytes, type(None))
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 _OPAQUE = (*_PLAIN, np.ndarray, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
 _OURS = ("tapeless", "jax", "builtins")
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _LONGEST = 80  # characters of a value in a message
 _MISSING = object()
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    """Return the folders of code that is not the user's."""
+    return tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
 @record
@@ -158,7 +165,7 @@ class _Search:
         for kind in inspect.getmro(owner if isinstance(owner, type) else type(owner)):
             for stored in filter(None, map(vars(kind).get, names)):
                 function = stored.fget if isinstance(stored, property) else stored
-                if not _file(function).startswith(_LIBRARIES):
+                if not _file(function).startswith(_libraries()):
                     self.functions.append((function, owner))
 
     def _note_parts(self, part: functools.partial) -> None:
@@ -183,7 +190,7 @@ class _Search:
         )
         if not isinstance(read, _Attribute):
             self.functions.append((value, _MISSING))
-        elif not _file(value).startswith(_LIBRARIES):
+        elif not _file(value).startswith(_libraries()):
             self.functions.append((value, read.owner()))
         if is_whole:
             self._enter(name, where, value, 0)

@@ -13,14 +13,16 @@ exception, and by `leave`, for calls that do not ask.
 from __future__ import annotations
 
 import _thread
-import queue
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from tapeless.util import lazy
+
 __all__ = ["apart", "in_waiting_thread", "not_apart"]
 
+queue = lazy.load("queue")
 Outcome = tuple[Any, BaseException | None]
 
 

@@ -48,12 +48,17 @@ def _written(entries: list[Entry]) -> bytes:
     for entry in entries:
         first = len(out)
         for value in entry:
-            if value >= _MORE:
-                shift = (value.bit_length() - 1) // _BITS * _BITS
-                out.extend(value >> i & (_MORE - 1) | _MORE for i in range(shift, 0, -_BITS))
-            out.append(value & (_MORE - 1))
+            out += _digits(value)
         out[first] |= _FIRST
     return bytes(out)
+
+
+@functools.lru_cache(_MOST_KNOWN)
+def _digits(value: int) -> bytes:
+    """Write a number."""
+    shift = max(value.bit_length() - 1, 0) // _BITS * _BITS
+    more = [value >> i & (_MORE - 1) | _MORE for i in range(shift, 0, -_BITS)]
+    return bytes([*more, value & (_MORE - 1)])
 
 
 def _read(table: bytes) -> Iterator[Entry]:
@@ -96,6 +101,12 @@ def _load(index: int) -> bytes:
 
 
 @functools.cache
+def _tail(count: int) -> tuple[bytes, bytes]:
+    """Return a handler's instructions, and their lines, in code of so many constants."""
+    text = _before + _load(count) + _after
+    return text, _positions(len(text) // 2)
+
+
 def _positions(count: int) -> bytes:
     """Return the entries of the table of lines for instructions of the line before them."""
     whole, rest = divmod(count, _MOST_ALIKE)
@@ -130,9 +141,9 @@ def with_handler(function: types.FunctionType, handler: Callable[[], None]) -> N
 
 def _with_handler(code: types.CodeType, handler: Callable[[], None]) -> types.CodeType:
     """Return the code of a function with a handler."""
-    load = _load(len(code.co_consts))
-    text = _before + load + _after
-    target, longer = len(code.co_code) // 2, len(load) // 2 - 1
+    constants, instructions = code.co_consts, code.co_code
+    text, lines = _tail(len(constants))
+    target, longer = len(instructions) // 2, (len(text) - len(_before) - len(_after)) // 2 - 1
     entries: list[Entry] = []
     here = 0
     for entry in (*_read(code.co_exceptiontable), (target, 0, 0, 0)):
@@ -145,9 +156,9 @@ def _with_handler(code: types.CodeType, handler: Callable[[], None]) -> types.Co
         (target + first, n + longer, target + to + longer, depth) for first, n, to, depth in _own
     ]
     return code.replace(
-        co_code=code.co_code + text,
-        co_consts=(*code.co_consts, handler),
+        co_code=instructions + text,
+        co_consts=(*constants, handler),
         co_exceptiontable=_written(entries),
-        co_linetable=code.co_linetable + _positions(len(text) // 2),
+        co_linetable=code.co_linetable + lines,
         co_stacksize=max(code.co_stacksize, _model.__code__.co_stacksize) + 1,
     )

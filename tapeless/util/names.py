@@ -8,32 +8,59 @@ string of names per module; `dir` of a facade shows those of them that are here.
 from __future__ import annotations
 
 import functools
+import os.path
 import types
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from tapeless.util import lazy
 from tapeless.util.frames import api_boundary, is_internal
 
 __all__ = ["close_module", "listed_names", "missing_attribute", "public_names"]
 
+T = TypeVar("T")
+
 json = lazy.load("json")
-_FILE = Path(__file__).with_name("public_names.json")
+_FILE = os.path.join(os.path.dirname(__file__), "public_names.json")
 
 
 def close_module(module: str, namespace: dict[str, Any]) -> None:
     """Let a module, `module` to users, list its public names, and refuse others in its name.
 
     Its functions become boundaries: their errors show the user's lines, and name them and their
-    arguments.  Called at the end of a facade with its `globals()`.  Type checkers see no
-    `__getattr__` then, and so refuse the other names too.
+    arguments.  Names that wait (`lazy.defer_names`) are imported when they are asked for.  Called
+    at the end of a facade with its `globals()`.  Type checkers see no `__getattr__` then, and so
+    refuse the other names too.
     """
-    for value in list(namespace.values()):
-        if isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
-            api_boundary(value)
-    namespace["__dir__"] = listed_names(module, namespace)
-    namespace["__getattr__"] = missing_attribute(module)
+    later = lazy.deferred(namespace)
+    for value in namespace.values():
+        _bound(value)
+    namespace["__dir__"] = listed_names(module, namespace, later)
+    missing = missing_attribute(module)
+    namespace["__getattr__"] = _finder(namespace, later, missing) if later else missing
+
+
+def _bound(value: T) -> T:
+    """Make a boundary of a function of this package."""
+    if isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
+        api_boundary(value)
+    return value
+
+
+def _finder(
+    namespace: dict[str, Any], later: Mapping[str, lazy.Later], missing: Callable[[str], NoReturn]
+) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that has names which wait."""
+
+    def found(name: str) -> Any:
+        """Import what waits, and keep it."""
+        if name in later:
+            return namespace.setdefault(name, _bound(later[name].value()))
+        if name == "__all__":  # `import *` asks for it
+            return [each for each in {**namespace, **later} if not each.startswith("_")]
+        missing(name)
+
+    return found
 
 
 def missing_attribute(module: str) -> Callable[[str], NoReturn]:
@@ -54,7 +81,8 @@ def missing_attribute(module: str) -> Callable[[str], NoReturn]:
 @functools.cache
 def _table() -> Mapping[str, str]:
     """Return the names of each module, in one string."""
-    return json.loads(_FILE.read_text())
+    with open(_FILE, encoding="utf-8") as file:
+        return json.load(file)
 
 
 @functools.cache
@@ -68,14 +96,17 @@ def public_names(module: str) -> frozenset[str] | None:
     return None if text is None else frozenset(text.split())
 
 
-def listed_names(module: str, namespace: Mapping[str, Any]) -> Callable[[], list[str]]:
-    """Return the `__dir__` of a module: the public names that `namespace` has."""
+def listed_names(
+    module: str, namespace: Mapping[str, Any], later: Mapping[str, Any] = types.MappingProxyType({})
+) -> Callable[[], list[str]]:
+    """Return the `__dir__` of a module: the public names that `namespace` has, or `later`."""
 
     def shown_names() -> list[str]:
         """Return what is public, and what every module has."""
         public = public_names(module)
+        names = {**namespace, **later}
         if public is None:
-            return sorted(namespace)
-        return sorted(name for name in namespace if name in public or name.startswith("__"))
+            return sorted(names)
+        return sorted(name for name in names if name in public or name.startswith("__"))
 
     return shown_names

@@ -7,9 +7,12 @@ have.  `TAPELESS_NUM_THREADS` overrides both.  The number never changes a result
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from tapeless.util import lazy
 
 __all__ = ["thread_count"]
+
+pathlib = lazy.load("pathlib")
 
 
 def thread_count() -> int:
@@ -29,7 +32,7 @@ def thread_count() -> int:
 
 def _cgroup_quota() -> int | None:
     """Return the processors that the control group grants, rounded up; None without a limit."""
-    root = Path("/sys/fs/cgroup")
+    root = pathlib.Path("/sys/fs/cgroup")
     try:
         found = (root / "cpu.max").read_text().split()
     except OSError:

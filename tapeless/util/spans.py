@@ -12,7 +12,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from pathlib import Path
 from typing import Any
 
 from tapeless.util import lazy
@@ -27,6 +26,7 @@ __all__ = [
 ]
 
 json = lazy.load("json")
+pathlib = lazy.load("pathlib")
 FILE_NAME = "tapeless.trace.json"
 
 
@@ -35,7 +35,7 @@ class _Recorder:
 
     def __init__(self) -> None:
         """Start without a trace."""
-        self.folder: Path | None = None
+        self.folder: pathlib.Path | None = None
         self.events: list[dict[str, Any]] = []
 
 
@@ -100,7 +100,7 @@ def start_trace(
         raise RuntimeError(
             "Profile has already been started. Only one profile may be run at a time."
         )
-    _recorder.folder, _recorder.events = Path(log_dir), []
+    _recorder.folder, _recorder.events = pathlib.Path(log_dir), []
 
 
 def stop_trace() -> None:

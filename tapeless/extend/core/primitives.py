@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tapeless import lax
 from tapeless.control.custom_jvp import custom_jvp_call_p as custom_jvp_call_p
 from tapeless.control.custom_vjp import custom_vjp_call_p as custom_vjp_call_p
 from tapeless.control.jit import jit_p as jit_p
@@ -32,6 +33,8 @@ _missing = missing_attribute(_MODULE)
 def __getattr__(name: str) -> Any:
     """Return the operation of a public name; it may have been made after this file was read."""
     if name in (public_names(_MODULE) or ()):
+        for each in dir(lax):  # whose modules make the operations
+            getattr(lax, each)
         for key in (name.removesuffix("_p"), name.removesuffix("_p").replace("_", "-")):
             if key in primitive.registry:
                 return primitive.registry[key]

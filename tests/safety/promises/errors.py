@@ -202,8 +202,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "errors that are caught tell the call as well",
             "tapeless/util/names.py",
-            "            api_boundary(value)\n",
-            "            pass\n",
+            "        api_boundary(value)\n",
+            "        pass\n",
             FRAMES + "test_an_error_that_is_caught_tells_the_call_and_shows_the_users_lines",
         ),
         Mutation(
