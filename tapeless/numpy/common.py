@@ -14,6 +14,7 @@ arrays: they cost nothing eagerly and are printed in place in programs.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, dtypes, errors
-from tapeless.core.aval import is_value, typeof
+from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
@@ -399,11 +400,17 @@ def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
     mode = config.current.jax_numpy_rank_promotion
     if mode != "allow":
         _complain_of_rank(fun_name, [each for each in shapes if each], mode)
-    rank = len(structural.broadcast_shapes(*shapes))
+    rank = _common_rank(*shapes)
     return [
         structural.broadcast_to_rank(arg, rank) if each else arg
         for arg, each in zip(args, shapes, strict=True)
     ]
+
+
+@functools.lru_cache(1024)
+def _common_rank(*shapes: Shape) -> int:
+    """Return the rank of what shapes broadcast to; raise ValueError if they do not."""
+    return len(structural.broadcast_shapes(*shapes))
 
 
 def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None:
@@ -461,6 +468,13 @@ def _is_of_numpy(x: Any) -> bool:
     return (kind is np.ndarray or issubclass(kind, np.generic)) and x.dtype in _PLAIN
 
 
+def _is_usual(x: Any) -> bool:
+    """Tell whether an operand is an Array or a tracer of one, of a dtype that needs no checks."""
+    if type(x) is not Array and not isinstance(x, Tracer):
+        return False
+    return type(x.aval) is ShapedArray and x.aval.dtype in _PLAIN
+
+
 def _brought_together(
     fun_name: str,
     args: Sequence[Any],
@@ -481,7 +495,7 @@ def _brought_together(
         constant = context.base.constant
         return whole(fun_name, *(constant(arg) if _is_of_numpy(arg) else arg for arg in args))
     arrays = [arg for kind, arg in zip(kinds, args, strict=True) if kind not in _PYTHON_SCALARS]
-    usual = all(type(arg) is Array and arg.dtype in _PLAIN for arg in arrays)
+    usual = all(map(_is_usual, arrays))
     values = promote(*(args if usual else _operands(fun_name, args)))
     return promote_shapes(fun_name, *values) if len(arrays) > 1 else values
 

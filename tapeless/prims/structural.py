@@ -187,10 +187,18 @@ def broadcast_to_rank(x: Value, rank: int) -> Value:
     >>> lax.broadcast_to_rank(jnp.array([1, 2]), 2)
     Array([[1, 2]], dtype=int32)
     """
-    missing = rank - len(shape_of(x))
+    shape = shape_of(x)
+    missing = rank - len(shape)
     if missing < 0:
-        raise ValueError(f"broadcast_to_rank: operand has {len(shape_of(x))} axes, wanted {rank}")
-    return expand_dims(x, range(missing))
+        raise ValueError(f"broadcast_to_rank: operand has {len(shape)} axes, wanted {rank}")
+    if missing == 0:
+        return as_value(x)
+    return broadcast_in_dim_p.bind(
+        x,
+        shape=(1,) * missing + shape,
+        broadcast_dimensions=tuple(range(missing, rank)),
+        sharding=None,
+    )[0]
 
 
 def broadcast_like(arr: Value, like_arr: Value) -> Value:
