@@ -321,7 +321,7 @@ class JitFunction:
 
     def aval(self, leaf: Any, number: int, args: tuple, kwargs: dict) -> ShapedArray:
         """Return the type of a leaf, or raise TypeError with its path."""
-        if type(leaf) is Array:
+        if type(leaf) is Array or isinstance(leaf, Tracer):
             return leaf.aval
         if isinstance(leaf, ShapeDtypeStruct):
             return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)

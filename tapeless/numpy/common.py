@@ -75,6 +75,7 @@ _PLAIN = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 # Dtypes that a Python number becomes by their constructor, if it is not too large.
 _WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
 _LARGE = 3e38  # below the largest float32
+_shape_together = functools.lru_cache(1024)(structural.broadcast_shapes)
 
 
 # Checks
@@ -400,17 +401,11 @@ def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
     mode = config.current.jax_numpy_rank_promotion
     if mode != "allow":
         _complain_of_rank(fun_name, [each for each in shapes if each], mode)
-    rank = _common_rank(*shapes)
+    rank = len(_shape_together(*shapes))
     return [
         structural.broadcast_to_rank(arg, rank) if each else arg
         for arg, each in zip(args, shapes, strict=True)
     ]
-
-
-@functools.lru_cache(1024)
-def _common_rank(*shapes: Shape) -> int:
-    """Return the rank of what shapes broadcast to; raise ValueError if they do not."""
-    return len(structural.broadcast_shapes(*shapes))
 
 
 def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None:
@@ -470,9 +465,8 @@ def _is_of_numpy(x: Any) -> bool:
 
 def _is_usual(x: Any) -> bool:
     """Tell whether an operand is an Array or a tracer of one, of a dtype that needs no checks."""
-    if type(x) is not Array and not isinstance(x, Tracer):
-        return False
-    return type(x.aval) is ShapedArray and x.aval.dtype in _PLAIN
+    aval = x.aval if type(x) is Array or isinstance(x, Tracer) else None
+    return type(aval) is ShapedArray and aval.dtype in _PLAIN
 
 
 def _brought_together(
@@ -483,10 +477,8 @@ def _brought_together(
 ) -> Sequence[Value]:
     """Return checked arguments of one rank, of the dtype to which `promote` brings them.
 
-    whole: what begins anew where values of NumPy have become ours.
-
-    Python's numbers and usual arrays need no checks; the dtype of floating numbers alone is every
-    function's.
+    whole: what begins anew where values of NumPy have become ours.  Python's numbers and usual
+    arrays need no checks; the dtype of floating numbers alone is every function's.
     """
     kinds = list(map(type, args))
     if kinds[0] in _PYTHON_SCALARS and len(set(kinds)) == 1:
