@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -46,6 +45,7 @@ from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
 from tapeless.util.chains import function_name, source_name
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
+from tapeless.util.weak import WeakMembers
 
 __all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
 
@@ -56,7 +56,7 @@ _MASK_BITS = 62
 _MOST_ROUTES = 1024
 _MOST_EXPECTED = 64
 traced_programs = TraceCache()
-_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+_functions: WeakMembers[JitFunction] = WeakMembers()
 
 
 class StaticSpec:
@@ -645,7 +645,7 @@ def _backend(name: str | None) -> str | None:
 def clear_caches() -> None:
     """Forget all traced and compiled programs: the next call of a function traces it anew."""
     traced_programs.clear()
-    for function in cache.members(_functions):
+    for function in _functions.living():
         function.clear_cache()
     cache.clear_caches()
 

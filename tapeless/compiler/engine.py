@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -48,6 +47,7 @@ from tapeless.util import lazy
 from tapeless.util.apart import apart
 from tapeless.util.records import record
 from tapeless.util.unfinished import close_all
+from tapeless.util.weak import WeakValues
 
 __all__ = [
     "NativeProgram",
@@ -67,7 +67,7 @@ _LONG_TEXT = 100_000  # characters, about 50 milliseconds
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _extra_keys: dict[tuple[str, Target], str] = {}
 _extras: dict[str, Linked] = {}
-_linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
+_linked: WeakValues[Linked] = WeakValues()
 
 
 @record
@@ -230,7 +230,7 @@ def link_parts(parts: Parts, given: Mapping[str, int]) -> Linked | None:
     found = link(code, "entry", parts.needs, known)
     found.parts = parts
     if not given:
-        _linked[parts.key] = found
+        found = _linked.setdefault(parts.key, found)
     return found
 
 

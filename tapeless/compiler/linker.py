@@ -26,6 +26,7 @@ import itertools
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -49,6 +50,7 @@ __all__ = [
     "LLVM_LOCK",
     "Linked",
     "Runtime",
+    "count_live",
     "is_full",
     "link",
     "machine",
@@ -120,8 +122,18 @@ def object_of(module: llvm.ModuleRef, aim: llvm.TargetMachine) -> bytes:
         llvm.set_option("llvm", "-disable-lsr=false")
 
 
+class _Grave(weakref.ref):
+    """A reference to a program that keeps what LLVM linked."""
+
+    __slots__ = ("tracker",)
+    tracker: llvm.ResourceTracker
+
+
 class Linked:
-    """Code in memory; it is freed when this object dies.
+    """Code in memory; it is freed when the next program is linked after this object has died.
+
+    LLVM's binding frees it by Python code, in which a signal's handler could not raise: the object
+    leaves a *grave*. Graves are visited in the thread that links.
 
     size: the bytes of its object file.  parts: what a program was linked of, for `engine.py`.
     """
@@ -131,14 +143,17 @@ class Linked:
         self._tracker = tracker
         self.size = size
         self.parts: Any = None
-        _live.add(self)
+        grave = _Grave(self, _graves.append)
+        grave.tracker = tracker
+        _references.add(grave)
 
     def address(self, name: str) -> int:
         """Return the address of an exported function."""
         return self._tracker[name]
 
 
-_live: weakref.WeakSet[Linked] = weakref.WeakSet()
+_references: set[_Grave] = set()  # they must not be held by what they refer to
+_graves: deque[_Grave] = deque()
 _counted = 0
 _crowded = False
 
@@ -165,6 +180,20 @@ def _mappings() -> int:
         return 0
 
 
+def count_live() -> int:
+    """Return how many linked programs are alive."""
+    return len(_references) - len(_graves)
+
+
+def _visit_graves() -> None:
+    """Free the code of dead programs."""
+    with LLVM_LOCK:
+        while _graves:
+            grave = _graves.popleft()
+            _references.discard(grave)
+            grave.tracker.close()
+
+
 def is_full() -> bool:
     """Tell whether no more programs can be linked before some are freed.
 
@@ -173,10 +202,11 @@ def is_full() -> bool:
     global _counted, _crowded
     if _most_mappings() == _unlimited:
         return False
-    if _crowded or abs(len(_live) - _counted) >= _EVERY:
-        _counted = len(_live)
+    if _crowded or abs(count_live() - _counted) >= _EVERY:
+        apart(_visit_graves)
+        _counted = count_live()
         _crowded = _mappings() > _most_mappings() - _SPARE
-    return _crowded or 4 * len(_live) >= _most_mappings()
+    return _crowded or 4 * count_live() >= _most_mappings()
 
 
 @record
@@ -215,9 +245,9 @@ def refuse_if_full() -> None:
     """Raise MemoryError where one more program should not be linked."""
     if is_full():
         raise MemoryError(
-            f"out of memory for programs: {len(_live)} compiled programs are alive, and the system "
-            "has no more mappings of memory for them. Drop compiled functions that are not needed "
-            "any more, or call jax.clear_caches()."
+            f"out of memory for programs: {count_live()} compiled programs are alive, and the "
+            "system has no more mappings of memory for them. Drop compiled functions that are not "
+            "needed any more, or call jax.clear_caches()."
         )
 
 
@@ -235,6 +265,7 @@ def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int
                 if address is not None:
                     library.import_symbol(symbol, address)
             library.export_symbol(name)
+            _visit_graves()
             number = next(_serial)
             if number % _MOST_LINKED == _MOST_LINKED - 1:
                 _linkers[:] = [_new_linker()]

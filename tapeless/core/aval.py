@@ -13,7 +13,6 @@ time registers its Array here (`register_value_type`), which keeps this floor fr
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from tapeless import config, dtypes
 from tapeless.util import elements
+from tapeless.util.weak import WeakValues
 
 __all__ = [
     "AbstractRef",
@@ -43,7 +43,7 @@ class AbstractValue:
 # The table of all avals, and those of late, which are kept alive and found faster.
 _recent: dict[tuple, ShapedArray] = {}
 _MOST_RECENT = 4096
-_interned: weakref.WeakValueDictionary[tuple, ShapedArray] = weakref.WeakValueDictionary()
+_interned: WeakValues[ShapedArray] = WeakValues()
 
 
 class ShapedArray(AbstractValue):

@@ -289,8 +289,8 @@ def _binomial(
     rejection = _binomial_rejection(_again(key), n_rejection, q_rejection, shape, wide)
     drawn = lax.select(by_gaps, gaps, rejection)
     invalid = q_is_low | q_is_nan | bad_n
-    drawn = lax.select(invalid, lax.full_like(drawn, np.nan), drawn)
-    drawn = lax.select(is_infinite & ~invalid, lax.full_like(drawn, np.inf), drawn)
+    drawn = where(invalid, np.nan, drawn)
+    drawn = where(is_infinite & ~invalid, np.inf, drawn)
     keeps_side = is_rarer | bad_n | q_is_nan | is_infinite
     return lax.convert_element_type(lax.select(keeps_side, drawn, whole - drawn), dtype)
 

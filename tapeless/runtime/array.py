@@ -240,8 +240,8 @@ class Array(AnyArray):
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
                 raise ValueError(f"a copy is needed to convert {value.dtype} to {np.dtype(dtype)}")
-            return value.astype(dtype)
-        return value.copy() if copy else value
+            return _converted(value, np.dtype(dtype))
+        return _converted(value, value.dtype) if copy else value
 
     def __buffer__(self, flags: int) -> memoryview:
         """Return the memory, read-only, for Python's buffer protocol (from Python 3.12 on)."""
@@ -326,7 +326,7 @@ class Array(AnyArray):
 
     def tolist(self) -> Any:
         """Return nested lists of Python scalars."""
-        return self._value.tolist()
+        return _listed(self._value)
 
     def item(self, *args: int) -> Any:
         """Return one element as a Python scalar."""
@@ -334,7 +334,8 @@ class Array(AnyArray):
 
     def __reduce__(self) -> tuple:
         """Pickle as a NumPy array and the weak-type bit."""
-        return (array_of, (self.numpy_view().copy(), self.aval))
+        view = self.numpy_view()
+        return (array_of, (_converted(view, view.dtype), self.aval))
 
     def __deepcopy__(self, memo: dict) -> Array:
         """Return a copy with memory of its own."""
@@ -360,6 +361,7 @@ def _references_of_one_owner() -> int:
 small_types = BoundedTable(1024)
 _NEVER_NARROWED = 4  # bytes of a dtype, up to which the 64-bit switch does not touch it
 _PIECE = 1 << 24  # bytes, copied within some milliseconds
+_LISTED = 1 << 20  # elements that become Python scalars within some tens of milliseconds
 _ONE_OWNER = _references_of_one_owner()
 register_value_type(Array, lambda array: array.aval)
 with_handler(Array.__buffer__, _keep_dropped)
@@ -397,6 +399,28 @@ def _fill(target: np.ndarray, value: np.ndarray) -> None:
     else:
         for part, source in zip(target, value, strict=True):
             _fill(part, source)
+
+
+def _converted(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return a copy of an array that NumPy owns."""
+    if value.nbytes <= _PIECE or dtype.itemsize == 0:  # NumPy looks for how long strings are
+        return value.astype(dtype)
+    out = np.empty(value.shape, dtype)
+    _fill(out, value)
+    return out
+
+
+def _listed(value: np.ndarray) -> Any:
+    """Return nested lists of Python scalars, made in pieces."""
+    if value.size <= _LISTED:
+        return value.tolist()
+    rows = len(value) * _LISTED // value.size
+    if not rows:
+        return [_listed(row) for row in value]
+    found: list[Any] = []
+    for start in range(0, len(value), rows):
+        found.extend(value[start : start + rows].tolist())
+    return found
 
 
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:

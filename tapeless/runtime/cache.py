@@ -8,7 +8,6 @@ configuration.  When a function is traced again, `misses.py` tells which part of
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -22,6 +21,7 @@ from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable
+from tapeless.util.weak import weak_key
 
 __all__ = ["TraceCache", "TracedProgram", "log_compilation"]
 
@@ -81,14 +81,8 @@ class TraceCache:
         number = id(function)
         entry = self._tables.get(number)
         if entry is None:
-            tables = self._tables
-
-            def forget(_: Any) -> None:
-                """Drop the table of a dead function."""
-                tables.pop(number, None)
-
             try:
-                reference = weakref.ref(function, forget)
+                reference = weak_key(self._tables, function)
             except TypeError:  # what cannot be referred to weakly is kept
                 reference = function
             entry = self._tables[number] = (reference, BoundedTable(_MOST_PROGRAMS))

@@ -29,6 +29,7 @@ from tapeless.runtime.array import Array
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import record
 from tapeless.util.seqs import split_at
+from tapeless.util.weak import weak_key
 
 __all__ = ["has_keys", "run_operation", "run_program"]
 
@@ -316,15 +317,7 @@ def _numbers_of(x: Value) -> Numbers:
 
 def _remember(x: Array, numbers: np.ndarray) -> None:
     """Keep the numbers of an Array for as long as it lives."""
-    place = id(x)
-
-    def forget(reference: weakref.ref) -> None:
-        """Drop the entry of a dead Array, unless the place is in use again."""
-        entry = _known.get(place)
-        if entry is not None and entry[0] is reference:
-            del _known[place]
-
-    _known[place] = (weakref.ref(x, forget), numbers)
+    _known[id(x)] = (weak_key(_known, x), numbers)
 
 
 def run_operation(

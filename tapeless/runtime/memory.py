@@ -13,8 +13,9 @@ ours.
 
 A block that dies runs no Python code: an exception of a signal's handler, KeyboardInterrupt say,
 would be lost in it. It leaves a *grave*, a weak reference which C code puts in a queue, where the
-next allocation finds the memory. Only the largest blocks, which must go back to the system at once,
-have a finalizer.
+next allocation finds the memory. The largest blocks must go back to the system at once: C's own
+function is called as they die. A grave is not held by its block, since a cycle that dies takes
+along all that it holds, and nothing would be called.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import math
 import sys
 import weakref
 from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +76,7 @@ class Block:
     __slots__ = ("__weakref__", "address", "owner", "size")
 
     def __init__(self, address: int, size: int, owner: Any) -> None:
-        """owner: what keeps the memory alive, for memory of the pool its grave."""
+        """owner: what keeps the memory alive, if it is not the pool's."""
         self.address = address
         self.size = size
         self.owner = owner
@@ -90,37 +92,38 @@ class Borrowed(Block):
         super().__init__(value.ctypes.data, value.nbytes, value)
 
 
-class _Grave(weakref.ref):
-    """Where a dead block of the pool was."""
+class _Release(weakref.ref):
+    """A reference whose callback is a function of C, which is given the reference as well."""
 
-    __slots__ = ("address", "size")
+    __slots__ = ()
+    _as_parameter_ = 0
+
+
+class _Grave(weakref.ref):
+    """Where a dead block was; release: gives its memory back at once, if it is a large one."""
+
+    __slots__ = ("address", "release", "size")
 
     address: int
     size: int
-
-
-class _LargeBlock(Block):
-    """A block that goes back to the system when it dies."""
-
-    __slots__ = ()
-
-    def __del__(self) -> None:
-        """Give the memory back."""
-        if _libc is not None:  # None while the interpreter ends
-            _give_back(self.address, self.size)
+    release: _Release | None
 
 
 _graves: deque[_Grave] = deque()
+_references: set[_Grave] = set()
 
 
 def _block(address: int, size: int) -> Block:
     """Return the block for memory of the pool."""
-    if size > _LARGEST_POOLED:
-        return _LargeBlock(address, size, None)
     block = Block(address, size, None)
     grave = _Grave(block, _graves.append)
-    grave.address, grave.size = address, size
-    block.owner = grave
+    grave.address, grave.size, grave.release = address, size, None
+    if size > _LARGEST_POOLED:
+        release = partial(_libc.free, address)
+        if size >= _MAPPED:
+            release = partial(_libc.munmap, address, size)
+        grave.release = _Release(block, release)
+    _references.add(grave)
     return block
 
 
@@ -132,6 +135,9 @@ def _visit_graves() -> None:
             grave = _graves.popleft()
         except IndexError:
             return
+        _references.discard(grave)
+        if grave.release is not None:
+            continue
         if _held + grave.size <= _LIMIT:
             _held += grave.size
             _free.setdefault(grave.size, []).append(grave.address)

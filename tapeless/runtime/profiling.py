@@ -31,6 +31,7 @@ from tapeless.runtime.array import Array
 from tapeless.runtime.executable import Executable, watchers
 from tapeless.util import lazy
 from tapeless.util.terminal import counted, print_table, quantity, telling_line
+from tapeless.util.weak import weak_key
 
 __all__ = ["ClockedExecutable", "KernelTimes", "Profile", "ProgramTimes", "profile"]
 
@@ -159,17 +160,18 @@ class Profile:
         print_table(title, ("program", "calls ", "time ", "share ", "kernel"), self.rows())
 
 
-_forms: weakref.WeakKeyDictionary[Any, ClockedExecutable] = weakref.WeakKeyDictionary()
+_forms: dict[int, tuple[weakref.ref, ClockedExecutable]] = {}
 
 
 def _clocked_form(executable: Executable) -> ClockedExecutable:
     """Return the form with clocks, without captured arrays; compile it if there is none yet."""
-    found = _forms.get(executable.native)
-    if found is None:
+    native = executable.native
+    entry = _forms.get(id(native))
+    if entry is None:
         found = ClockedExecutable(executable)
         found.consts, found.const_addresses = [], []
-        _forms[executable.native] = found
-    return found
+        entry = _forms[id(native)] = (weak_key(_forms, native), found)
+    return entry[1]
 
 
 @contextmanager

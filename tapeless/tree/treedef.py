@@ -17,7 +17,6 @@ objects of the user, to spare a tree that is flattened in a loop from being desc
 JAX's class of that name.
 """
 
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from typing import Any, NoReturn, TypeVar
 from tapeless.tree.rebuild import Builder, builder, compile_rebuild, flat_builder
 from tapeless.tree.registry import NodeType, node_type_of
 from tapeless.tree.wire import Record, build, pack, record_of
+from tapeless.util.weak import WeakValues
 
 R = TypeVar("R")
 
@@ -255,21 +255,9 @@ def _same_data(left: Node, right: Node) -> bool:
 # --- interning ---
 
 
-class _NodeRef(weakref.ref[Node]):
-    """A weak reference that knows under which key it is filed."""
-
-    __slots__ = ("key",)
-    key: tuple[Any, ...]
-
-
-_nodes: dict[tuple[Any, ...], _NodeRef] = {}
+_nodes: WeakValues[Node] = WeakValues()
+_references = _nodes.references
 _recent: deque[Node] = deque(maxlen=1024)
-
-
-def _forget(ref: _NodeRef) -> None:
-    """Remove a dead node from the table, unless another took its place."""
-    if _nodes.get(ref.key) is ref:
-        del _nodes[ref.key]
 
 
 def token_of(data: Any) -> Any:
@@ -291,17 +279,13 @@ def token_of(data: Any) -> Any:
 
 def forget_matches() -> None:
     """Drop what was compiled for taking trees apart: a type has changed its kind."""
-    for ref in list(_nodes.values()):
-        node = ref()
-        if node is not None:
-            node.match = None
+    for node in _nodes.living():
+        node.match = None
 
 
 def _file(key: tuple[Any, ...], node: Node) -> Node:
-    """Enter a new node into the table."""
-    ref = _NodeRef(node, _forget)
-    ref.key = key
-    _nodes[key] = ref
+    """Enter a new node into the table, unless another thread has done it; return that."""
+    node = _nodes.setdefault(key, node)
     if node.plain and node.num_nodes <= _MANY_NODES:
         _recent.append(node)
     return node
@@ -324,7 +308,7 @@ def _has_plain_data(kind: NodeType, data: Any) -> bool:
 def flat_node(kind: NodeType, data: Any, token: Any, size: int) -> Node:
     """Return the node of a container with ``size`` children, all of them leaves."""
     key = (kind, token, size)
-    ref = _nodes.get(key)
+    ref = _references.get(key)
     if ref is not None:
         node = ref()
         if node is not None:
@@ -336,7 +320,7 @@ def flat_node(kind: NodeType, data: Any, token: Any, size: int) -> Node:
 def node_of(kind: NodeType, data: Any, token: Any, children: tuple[Node, ...]) -> Node:
     """Return the node of a container with the given children."""
     key = (kind, token, children)
-    ref = _nodes.get(key)
+    ref = _references.get(key)
     if ref is not None:
         node = ref()
         if node is not None:

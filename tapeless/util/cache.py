@@ -24,8 +24,10 @@ import weakref
 from collections.abc import Callable, Hashable, MutableMapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from tapeless.util.weak import WeakMembers, weak_key
+
 __all__ = [
-    "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches", "members",
+    "BoundedTable", "CacheInfo", "WeakIdentityCache", "bounded_cache", "clear_caches",
     "renew_locks", "weak_identity_cache",
 ]  # fmt: skip
 
@@ -36,7 +38,7 @@ T = TypeVar("T")
 Table = MutableMapping[Hashable, R]
 
 # All caches that still exist.
-_caches: weakref.WeakSet[WeakIdentityCache | _BoundedCache | BoundedTable] = weakref.WeakSet()
+_caches: WeakMembers[WeakIdentityCache | _BoundedCache | BoundedTable] = WeakMembers()
 
 # Stands for any result that is not there.
 _MISSING: Any = object()
@@ -60,22 +62,15 @@ class CacheInfo:
         return f"CacheInfo(hits={self.hits}, misses={self.misses})"
 
 
-def members(things: weakref.WeakSet[T]) -> tuple[T, ...]:
-    """Return what is in a set that other threads add to meanwhile."""
-    while True:
-        with contextlib.suppress(RuntimeError):  # its size has changed on the way
-            return tuple(things)
-
-
 def clear_caches() -> None:
     """Empty every cache made here."""
-    for cache in members(_caches):
+    for cache in _caches.living():
         cache.cache_clear()
 
 
 def renew_locks() -> None:
     """Let a forked child use its caches: a lock that another thread held would never be free."""
-    for cache in members(_caches):
+    for cache in _caches.living():
         if isinstance(cache, _BoundedCache):
             cache.renew_lock()
 
@@ -146,15 +141,7 @@ class WeakIdentityCache(Generic[T, P, R]):
 
     def _new_table(self, subject: T) -> Table[R]:
         """Return a table for ``subject`` that goes when it does."""
-        tables, number = self._tables, id(subject)
-
-        def forget(reference: weakref.ref[T]) -> None:
-            """Drop the table of a dead subject, unless the number is in use again."""
-            entry = tables.get(number)
-            if entry is not None and entry[0] is reference:
-                del tables[number]
-
-        return tables.setdefault(number, (weakref.ref(subject, forget), {}))[1]
+        return self._tables.setdefault(id(subject), (weak_key(self._tables, subject), {}))[1]
 
     def cache_clear(self) -> None:
         """Forget everything."""

@@ -26,7 +26,7 @@ def compiled(number: float):
 def live() -> int:
     """How many programs are linked."""
     gc.collect()
-    return len(linker._live)
+    return linker.count_live()
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,15 @@
 import ctypes
 import signal
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tapeless as jax
 import tapeless.numpy as jnp
-from tapeless.runtime import memory
+from tapeless.runtime import array, memory
 from tapeless.runtime.array import array_from_numpy
 
 
@@ -130,16 +132,47 @@ def test_numpy_gets_what_no_buffer_has(dtype: str) -> None:
     assert np.asarray(x).astype(float).tolist() == [1, 1, 1]
 
 
+def rings_during(function: Callable[[], Any]) -> tuple[int, Any]:
+    """Return how often a handler ran meanwhile, where there is a signal each millisecond."""
+    rings: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rings.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    try:
+        result = function()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return len(rings), result
+
+
+EXPORTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "tolist": (lambda x: x.tolist(), np.array),
+    "array": (lambda x: x.__array__(copy=True), lambda x: x),
+    "other dtype": (lambda x: x.__array__(np.float64), lambda x: x),
+    "pickle": (lambda x: x.__reduce__()[1][0], lambda x: x),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("rows", [(), (2,)])
+def test_handlers_run_while_a_large_array_is_given_out(
+    name: str, rows: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(array, "_PIECE", 1 << 20)
+    monkeypatch.setattr(array, "_LISTED", 1 << 18)
+    export, back = EXPORTS[name]
+    shape = (*rows, 1_500_000 if name == "tolist" else 15_000_000)
+    x = jnp.arange(np.prod(shape), dtype=jnp.float32).reshape(shape)
+    x.block_until_ready()
+    count, out = rings_during(lambda: export(x))
+    assert count >= 4
+    assert np.array_equal(back(out), np.asarray(x))
+
+
 def test_handlers_run_while_a_large_array_is_copied() -> None:
     for number, shape in enumerate(((30_000_000,), (2, 15_000_000))):
-        theirs, rings = np.full(shape, number, np.float32), []
+        theirs = np.full(shape, number, np.float32)
         theirs[-1, ...] = 7
-        before = signal.signal(signal.SIGALRM, lambda *_, rings=rings: rings.append(1))
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-        try:
-            ours = array_from_numpy(theirs)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-        assert len(rings) >= 4
+        count, ours = rings_during(lambda theirs=theirs: array_from_numpy(theirs))
+        assert count >= 4
         assert np.array_equal(np.asarray(ours), theirs)

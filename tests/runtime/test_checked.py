@@ -121,6 +121,14 @@ def test_a_value_that_no_result_depends_on_is_no_error() -> None:
         assert jax.jit(lambda x: (jnp.log(x), x)[1])(-1.0) == -1
 
 
+def test_constants_that_no_draw_uses_are_no_error() -> None:
+    with jax.debug_nans(True), jax.debug_infs(True):
+        drawn = jax.random.binomial(jax.random.key(0), 10, jnp.array([0.2, 0.7]))
+        assert drawn.shape == (2,)
+        with pytest.raises(FloatingPointError):
+            jax.random.binomial(jax.random.key(0), 10, jnp.array([0.2, np.nan]))
+
+
 def test_infinities_are_found_by_their_own_flag() -> None:
     inverse = jax.jit(lambda x: 1 / x + 1)
     zero = jnp.float32(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +77,38 @@ def test_a_block_that_dies_runs_no_python_code() -> None:
     del block
     sys.setprofile(None)
     assert [name for name, event in frames if event == "call"] == []
+
+
+@pytest.mark.parametrize("n_bytes", [1 << 17, memory._LARGEST_POOLED + 1])
+def test_memory_of_blocks_that_die_in_a_cycle_is_found_again(n_bytes: int) -> None:
+    gc.disable()
+    try:
+        holder = [memory.allocate(n_bytes)]
+        address = holder[0].address
+        holder.append(holder)
+        del holder
+        assert memory.allocate(n_bytes).address != address
+        gc.collect()
+    finally:
+        gc.enable()
+    graves = len(memory._references)
+    memory.allocate(n_bytes)
+    assert len(memory._references) <= graves
+    if n_bytes <= memory._LARGEST_POOLED:
+        addresses = {block.address for block in [memory.allocate(n_bytes) for _ in range(3)]}
+        assert address in addresses
+
+
+def test_memory_of_the_largest_blocks_is_given_back_at_once() -> None:
+    block = memory.allocate(memory._LARGEST_POOLED + 1)
+    address, frames = block.address, []
+    sys.setprofile(lambda frame, event, _: frames.append((frame.f_code.co_name, event)))
+    del block
+    sys.setprofile(None)
+    assert [name for name, event in frames if event == "call"] == []
+    ranges = Path("/proc/self/maps").read_text().split("\n")[:-1]
+    starts = [[int(end, 16) for end in line.split()[0].split("-")] for line in ranges]
+    assert not any(start <= address < end for start, end in starts)
 
 
 def test_large_blocks_begin_with_a_page_and_go_back_to_the_system():

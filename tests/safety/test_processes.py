@@ -131,6 +131,7 @@ def drop():
     global f
     del f
     jax.clear_caches()
+    jax.jit(lambda x: x * 4 + 1)(2.0)  # links, and frees what was dropped before
 first = threading.Thread(target=drop)
 ffi.register_lock_callback(slowly, lambda: None)
 first.start()

@@ -97,33 +97,6 @@ def test_all_caches_can_be_cleared(counted):
     assert len(calls) == 2
 
 
-class Growing(weakref.WeakSet):
-    """A set to which another thread adds something while it is gone through."""
-
-    def __iter__(self):
-        """Add what is late at the first member."""
-        for member in super().__iter__():
-            self.update(late)
-            yield member
-
-
-class Member:
-    """Something that can be in a set."""
-
-
-late = [Member(), Member()]
-
-
-def test_caches_may_come_while_all_are_cleared(counted, monkeypatch):
-    caches = [cache.bounded_cache(2)(str) for _ in range(2)]
-    assert set(cache.members(Growing(caches))) == {*caches, *late}
-    function, calls = counted
-    monkeypatch.setattr(cache, "_caches", Growing([function]))
-    monkeypatch.setattr(Member, "cache_clear", lambda _: calls.append("late"), raising=False)
-    cache.clear_caches()
-    assert calls == ["late", "late"]
-
-
 def test_wrapped_functions_keep_their_names(counted):
     function, _ = counted
     assert (function.__name__, function.__doc__) == ("function", "Describe.")

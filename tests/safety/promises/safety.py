@@ -126,9 +126,30 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "no block that dies swallows an exception of a handler",
             "tapeless/runtime/memory.py",
-            "if size > _LARGEST_POOLED:",
-            "if True:",
+            "grave = _Grave(block, _graves.append)",
+            "grave = _Grave(block, lambda grave: _graves.append(grave))",
             "tests/runtime/test_memory.py::test_a_block_that_dies_runs_no_python_code",
+        ),
+        Mutation(
+            "no large block that dies swallows an exception of a handler",
+            "tapeless/runtime/memory.py",
+            "grave.release = _Release(block, release)",
+            "grave.release = _Release(block, lambda grave: release(grave))",
+            "tests/runtime/test_memory.py::test_memory_of_the_largest_blocks_is_given_back_at_once",
+        ),
+        Mutation(
+            "members of sets that die swallow no exception of a handler",
+            "tapeless/util/weak.py",
+            "weakref.ref(member, self._references.discard)",
+            "weakref.ref(member, lambda dead: self._references.discard(dead))",
+            "tests/util/test_weak.py::test_members_go_when_they_die_and_no_python_code_runs",
+        ),
+        Mutation(
+            "values of tables that die swallow no exception of a handler",
+            "tapeless/util/weak.py",
+            "own = _Grave(value, self._graves.append)",
+            "own = _Grave(value, lambda dead: self._graves.append(dead))",
+            "tests/util/test_weak.py::test_values_go_when_they_die_and_no_python_code_runs",
         ),
     ),
     "Long calls of libraries are cut into pieces, or do not keep signals waiting": (
@@ -145,6 +166,20 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "    if target.nbytes <= _PIECE:\n",
             "    if True:\n",
             "tests/runtime/test_array.py::test_handlers_run_while_a_large_array_is_copied",
+        ),
+        Mutation(
+            "large arrays are copied out in pieces",
+            "tapeless/runtime/array.py",
+            "    if value.nbytes <= _PIECE or dtype.itemsize == 0:",
+            "    if True:",
+            "tests/runtime/test_array.py::test_handlers_run_while_a_large_array_is_given_out[rows1-array]",
+        ),
+        Mutation(
+            "lists of large arrays are made in pieces",
+            "tapeless/runtime/array.py",
+            "    if value.size <= _LISTED:\n",
+            "    if True:\n",
+            "tests/runtime/test_array.py::test_handlers_run_while_a_large_array_is_given_out[rows0-tolist]",
         ),
         Mutation(
             "long products are cut into pieces",
@@ -237,8 +272,8 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "weak types and keys travel",
             "tapeless/runtime/array.py",
-            "return (array_of, (self.numpy_view().copy(), self.aval))",
-            "return (array_of, (self.numpy_view().copy(), self.aval.strong()))",
+            "return (array_of, (_converted(view, view.dtype), self.aval))",
+            "return (array_of, (_converted(view, view.dtype), self.aval.strong()))",
             PROCESSES + "test_weak_types_and_keys_travel",
         ),
         Mutation(
