@@ -82,7 +82,7 @@ class FlatFunction:
     ) -> None:
         """tree: of the tuple of positional arguments; named: what messages name, if another."""
         self.function = function
-        self.named = named or function
+        self.__wrapped__ = named or function  # what messages name
         self.tree = tree
         self.has_aux = has_aux
         # Known when the function has been called.
@@ -204,7 +204,7 @@ class LinearProgram:
 
     def __init__(self, flat: FlatFunction, in_avals: Sequence[ShapedArray], linear: Any) -> None:
         """linear: a `Linearized`."""
-        self.name = source_name(flat.named)
+        self.name = source_name(flat.__wrapped__)
         self.in_tree, self.out_tree = flat.tree, flat.out_tree
         self.in_avals = in_avals
         self.jaxpr: Jaxpr = linear.jaxpr.lift_consts()

@@ -90,6 +90,7 @@ def vmap(
                     )
             return outs
 
+        functools.update_wrapper(flat, fun, (), ())
         with name_scope(VMAP):
             outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
             (out_tree,) = out_trees

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 from tapeless import errors
 from tapeless.core.any_array import AnyArray
 from tapeless.core.aval import ShapedArray, register_value_type
+from tapeless.util.chains import users_name
 from tapeless.util.records import record
 
 __all__ = [
@@ -62,15 +63,17 @@ class Axis:
 class Tag:
     """The identity of one use of a transformation; tracers carry it.
 
-    what: the words for messages, such as `jit of f at file:line`.
+    what: the words for messages, such as `jit of f at file:line`, or without the function.
+    function: what is transformed, where the words do not name it.
     alive: False once the transformation has returned, which tells a leaked tracer from a live one.
     """
 
-    __slots__ = ("alive", "what")
+    __slots__ = ("alive", "function", "what")
 
     def __init__(self, what: str = "") -> None:
         """what: a description for messages."""
         self.what = what
+        self.function: Any = None
         self.alive = True
 
     @property
@@ -318,12 +321,15 @@ def find_axis(name: object) -> Axis:
     )
 
 
+_ARGUMENT = "The leaked value was an argument of the function.\n"  # no operation made it
+
+
 def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:
     """Return the error for a tracer that reached a trace which does not know it."""
     purpose, _, function = tracer.tag.what.partition(" of ")
-    traced = f"{function or 'one'} traced for {purpose}"
+    traced = f"{function or users_name(tracer.tag.function) or 'one'} traced for {purpose}"
     place = tracer.place()
-    made = f"The leaked intermediate value was created on line {place}.\n" if place else ""
+    made = f"The leaked intermediate value was created on line {place}.\n" if place else _ARGUMENT
     return errors.UnexpectedTracerError(
         f"Encountered an unexpected tracer. A function transformed by JAX had a side effect, "
         f"allowing for a reference to an intermediate value with type "

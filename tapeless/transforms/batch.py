@@ -115,6 +115,7 @@ def batch_flat(
     tag: of the batch that what the function captured may belong to, if that is still open.
     """
     trace = BatchTrace(context.trace, axis, tag if tag and tag.alive else None)
+    trace.tag.function = trace.tag.function or function
     try:
         with bind_axis(axis):
             outs = under(trace, function, *map(trace.wrap, args, dims))

@@ -20,7 +20,7 @@ from tapeless.core.check import after_pass
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from tapeless.core.linear import Zero, zero_tangent
 from tapeless.core.primitive import Primitive
-from tapeless.core.source import Walk, new_stack
+from tapeless.core.source import Walk, current_source, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, under
 from tapeless.prims.common import instantiate, is_float0
 from tapeless.transforms import templates
@@ -37,10 +37,11 @@ Tangent = Any  # a value or a Zero
 class JVPTracer(Tracer):
     """A primal value and its tangent, which is not a Zero."""
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = ("primal", "source", "tangent")
 
     def __init__(self, tag: Tag, primal: Value, tangent: Value) -> None:
-        """tangent: of the tangent type of the primal."""
+        """tangent: of the tangent type of the primal; if it is a tracer, it knows its source."""
+        self.source = None if isinstance(tangent, Tracer) else current_source()
         self.tag = tag
         self.primal = primal
         self.tangent = tangent
@@ -60,7 +61,10 @@ class JVPTracer(Tracer):
     def place(self) -> str:
         """Return the line on which the tangent, or else the primal, was made."""
         parts = [part for part in (self.tangent, self.primal) if isinstance(part, Tracer)]
-        return next(filter(None, (part.place() for part in parts)), "")
+        places = [part.place() for part in parts]
+        if self.source is not None:
+            places.append(self.source.summary())
+        return next(filter(None, places), "")
 
     def concrete(self) -> Any:
         """Return the concrete primal, if there is one."""
@@ -115,6 +119,7 @@ def jvp_flat(
     trace: a new one of the caller's; by default one above the current trace.
     """
     trace = trace or JVPTrace(context.trace, Tag("jvp"))
+    trace.tag.function = function
     try:
         outs = under(trace, function, *map(trace.wrap, primals, map(_known_zero, tangents)))
         pairs = [trace.unwrap(out) for out in outs]

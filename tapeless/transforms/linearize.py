@@ -101,7 +101,7 @@ class LinearizeTrace(JVPTrace):
 
     def __init__(self, splitter: SplitTrace) -> None:
         """Start without operations."""
-        super().__init__(splitter, Tag("jvp"))
+        super().__init__(splitter, Tag("grad / vjp"))
         self.eqns = splitter.staged.builder.eqns
         self.operation_of: dict[Var, int] = {}
 

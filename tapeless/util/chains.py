@@ -19,7 +19,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["HAPPENED", "PACKAGE", "function_name", "source_name", "transformations"]
+__all__ = ["HAPPENED", "PACKAGE", "function_name", "source_name", "transformations", "users_name"]
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -76,6 +76,13 @@ def source_name(function: Callable) -> str:
     """Return `name at file:line`, or the name alone where there is no Python source."""
     code, name = _code(function), function_name(function)
     return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
+
+
+def users_name(function: Any) -> str:
+    """Return `name at file:line` of a user's function, or "" of one of this package."""
+    code = None if function is None else _code(function)
+    is_users = code is not None and not code.co_filename.startswith(PACKAGE)
+    return source_name(inspect.unwrap(function)) if is_users else ""
 
 
 def transformations(frame: types.FrameType | None, own: tuple[str, str] | None = None) -> str:

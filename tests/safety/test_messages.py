@@ -78,6 +78,46 @@ def test_a_leak_tells_where_the_value_was_made_and_from_which_function_it_escape
     caught.match(rf"value leaked was \S*leaking at .*{HERE.format(made - 1)} traced for jit")
 
 
+def keeping(x: Any) -> Any:
+    """Keep an argument and an intermediate value."""
+    kept_values.append(x)
+    kept_values.append(x * 2)
+    return x * x
+
+
+kept_values: list = []
+KEEPERS: dict[str, tuple[str, Callable]] = {
+    "grad": ("grad / vjp", lambda: jax.grad(keeping)(1.0)),
+    "vjp": ("grad / vjp", lambda: jax.vjp(keeping, 1.0)),
+    "linearize": ("grad / vjp", lambda: jax.linearize(keeping, 1.0)),
+    "jvp": ("jvp", lambda: jax.jvp(keeping, (1.0,), (1.0,))),
+    "vmap": ("vmap", lambda: jax.vmap(keeping)(jnp.ones(3))),
+    "jit of grad": ("grad / vjp", lambda: jax.jit(jax.grad(keeping))(1.0)),
+    "vmap of grad": ("grad / vjp", lambda: jax.vmap(jax.grad(keeping))(jnp.ones(3))),
+    "hessian": ("grad / vjp", lambda: jax.hessian(keeping)(1.0)),
+    "remat": ("checkpoint / remat", lambda: jax.grad(jax.checkpoint(keeping))(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_a_leak_of_any_transformation_tells_the_function_and_where_the_value_was_made(
+    name: str,
+) -> None:
+    purpose, run = KEEPERS[name]
+    kept_values.clear()
+    run()
+    first = line_of(keeping, "def keeping")
+    for value, text in zip(kept_values, ["", "x * 2"], strict=True):
+        with pytest.raises(errors.UnexpectedTracerError) as caught:
+            value + 1
+        caught.match(rf"leaked was keeping at .*{HERE.format(first)} traced for {purpose}\.")
+        if text:
+            caught.match(rf"created on line .*{HERE.format(line_of(keeping, text))}:")
+        else:
+            caught.match(rf"was an argument of the function|created on line .*{HERE.format('')}")
+        assert len(str(caught.value).splitlines()) <= 15
+
+
 PAIRS = [
     ((2, 3), (2, 4), 1, "3 and 4"),
     ((5, 3), (4, 5, 1), None, ""),

@@ -128,21 +128,34 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "the line of a leaked value is told",
             "tapeless/core/trace.py",
-            (
-                'made = f"The leaked intermediate value was created on line {place}.\\n" if '
-                'place else ""'
-            ),
-            'made = ""',
+            'made = f"The leaked intermediate value was created on line {place}.\\n" if place',
+            'made = "" if place',
             MESSAGES
             + "test_a_leak_tells_where_the_value_was_made_and_from_which_function_it_escaped",
         ),
         Mutation(
             "the function that leaked is told",
             "tapeless/core/trace.py",
-            "traced = f\"{function or 'one'} traced for {purpose}\"",
-            'traced = "unknown"',
+            'traced = f"{function or ',
+            'traced = f"{0 or ',
             MESSAGES
             + "test_a_leak_tells_where_the_value_was_made_and_from_which_function_it_escaped",
+        ),
+        Mutation(
+            "the function that leaked is told of derivatives and maps",
+            "tapeless/core/trace.py",
+            "function or users_name(tracer.tag.function) or 'one'",
+            "function or 'one'",
+            MESSAGES
+            + "test_a_leak_of_any_transformation_tells_the_function_and_where_the_value_was_made",
+        ),
+        Mutation(
+            "an argument that leaks is told from what is computed",
+            "tapeless/core/trace.py",
+            "if place else _ARGUMENT",
+            "if place else ''",
+            MESSAGES
+            + "test_a_leak_of_any_transformation_tells_the_function_and_where_the_value_was_made",
         ),
     ),
     "Mistakes raise the class that they raise in JAX and say what JAX says": (
