@@ -22,6 +22,7 @@ import array
 import collections
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -74,13 +75,15 @@ class _Variable:
     """A variable of a function's surroundings.
 
     read: returns its value now, or _MISSING.  settled: the value, if it has not changed as long as
-    it is the same object.  mark: what a value of the same meaning has, too.  shown: it as text.
+    it is the same object.  items: what it held, if it has not changed as long as it holds the same
+    objects.  mark: what a value of the same meaning has, too.  shown: it as text.
     """
 
     name: str
     function: str
     read: Callable[[], Any]
     settled: Any
+    items: tuple[Any, ...] | None
     mark: Any
     shown: str
 
@@ -95,7 +98,9 @@ class Snapshot:
         """Raise, or warn, if a variable has changed."""
         for variable in self.variables:
             value = variable.read()
-            if value is not variable.settled and _mark(value) != variable.mark:
+            if value is variable.settled or _holds(value, variable.items):
+                continue
+            if _mark(value) != variable.mark:
                 self._report(variable, value)
 
     def _report(self, variable: _Variable, value: Any) -> None:
@@ -111,15 +116,15 @@ class Snapshot:
         warn(message, errors.StaleCaptureWarning)
 
 
-def snapshot(function: Callable) -> Snapshot:
-    """Return the variables that a function depends on, as they are now."""
+def snapshot(function: Callable) -> Snapshot | None:
+    """Return the variables that a function depends on, as they are now; None if there are none."""
     search = _Search()
     search.functions.append((function, _MISSING))
     while search.functions:
         while search.functions:
             search.follow(*search.functions.pop())
         search.look_at_objects()
-    return Snapshot(tuple(search.found))
+    return Snapshot(tuple(search.found)) if search.found else None
 
 
 class _Search:
@@ -186,7 +191,9 @@ class _Search:
         if value is _MISSING or isinstance(value, types.ModuleType):
             return
         self.found.append(
-            _Variable(name, where, read, _settled(value), _mark(value), _shown(value))
+            _Variable(
+                name, where, read, _settled(value), _items(value), _mark(value), _shown(value)
+            )
         )
         if not isinstance(read, _Attribute):
             self.functions.append((value, _MISSING))
@@ -287,7 +294,17 @@ class _Attribute:
         if isinstance(value, types.ModuleType):
             is_ours = is_internal(getattr(value, "__file__", None) or "")
             return _MISSING if is_ours else vars(value).get(self.name, _MISSING)
-        return inspect.getattr_static(value, self.name, _MISSING)
+        kind = type(value)
+        if isinstance(value, type) or not _is_plain_class(kind):
+            return inspect.getattr_static(value, self.name, _MISSING)
+        if kind.__dictoffset__:
+            table = object.__getattribute__(value, "__dict__")
+            if self.name in table and not _is_described(kind, self.name):
+                return table[self.name]
+        for owner in kind.__mro__:
+            if self.name in owner.__dict__:
+                return owner.__dict__[self.name]
+        return _MISSING
 
     def __call__(self) -> Any:
         """Return the attribute as it is stored, or _MISSING."""
@@ -305,6 +322,12 @@ class _Attribute:
         if isinstance(stored, types.MemberDescriptorType):  # a slot
             return getattr(self.owner(), self.name, _MISSING)
         return _MISSING if hasattr(type(stored), "__set__") else stored
+
+
+@functools.lru_cache(4096)
+def _is_plain_class(kind: type) -> bool:
+    """Tell whether the attributes of a class and its objects lie where they do by default."""
+    return type(kind) is type
 
 
 @functools.lru_cache(4096)
@@ -405,6 +428,21 @@ def _mark(value: Any, depth: int = 0) -> Any:
 def _settled(value: Any) -> Any:
     """Return a value that does not change as long as it is the same object; else a new object."""
     return value if _form(type(value)) in ("plain", "object") else object()
+
+
+def _items(value: Any) -> tuple[Any, ...] | None:
+    """Return what a list or tuple holds, if all of it is settled."""
+    if type(value) not in (list, tuple):
+        return None
+    is_settled = all(_form(type(item)) in ("plain", "object") for item in value)
+    return (type(value), *value) if is_settled else None
+
+
+def _holds(value: Any, items: tuple[Any, ...] | None) -> bool:
+    """Tell whether a list or tuple holds the same objects as one of which `_items` are known."""
+    if items is None or type(value) is not items[0] or len(value) != len(items) - 1:
+        return False
+    return all(map(operator.is_, value, items[1:]))
 
 
 def _memory_mark(view: memoryview) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -154,8 +153,7 @@ def test_off_by_default_and_a_warning_on_demand() -> None:
 
 
 def test_what_functions_of_this_package_read_is_left_out() -> None:
-    found = snapshot(lambda x: jnp.sin(x) + jax.nn.softmax(x))
-    assert [v for v in found.variables if not isinstance(v.kept, types.ModuleType)] == []
+    assert snapshot(lambda x: jnp.sin(x) + jax.nn.softmax(x)) is None
 
 
 class Inner:
