@@ -36,7 +36,7 @@ from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.cache import bounded_cache
 from tapeless.util.chains import source_name
 from tapeless.util.frames import api_boundary
-from tapeless.util.seqs import select
+from tapeless.util.seqs import few, select
 
 __all__ = [
     "FlatFunction",
@@ -379,7 +379,7 @@ def _tree_message(name: str, out_tree: PyTreeDef, cotangent: Any) -> str:
     return (
         "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must "
         "match the pytree\nstructure of the differentiated function "
-        f"{name}.\n\nBut the tree structures differ:\n" + "\n".join(lines)
+        f"{name}.\n\nBut the tree structures differ:\n" + "\n".join(few(lines, mark="  * "))
     )
 
 

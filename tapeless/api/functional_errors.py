@@ -38,7 +38,7 @@ from tapeless.tree.registry import register_pytree_node
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
 from tapeless.util.records import record
-from tapeless.util.seqs import invert, merge, select
+from tapeless.util.seqs import few, invert, merge, select
 
 __all__ = [
     "DivisionByZeroError", "Error", "ErrorCategory", "FailedCheckError", "JaxRuntimeError",
@@ -173,7 +173,7 @@ class Error:
             found = _message(self._layout, arrays, tuple(place))
             numbers = ", ".join(map(str, place))
             lines.append(f"at mapped index {numbers}: {found}" if len(place) else found)
-        return "\n".join(lines) or None
+        return "\n".join(few(lines, 12)) or None
 
     def throw(self) -> None:
         """Raise if something went wrong."""

@@ -34,6 +34,7 @@ from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.chains import function_name
+from tapeless.util.seqs import few
 
 __all__ = ["INFERRED", "Parts"]
 
@@ -182,7 +183,8 @@ class Parts:
                         f"divide {shape[dim]}"
                     )
         if uneven:
-            listed = "\n\n".join(uneven if len(uneven) == 1 else [f"* {line}" for line in uneven])
+            lines = uneven if len(uneven) == 1 else [f"* {line}" for line in few(uneven, 2)]
+            listed = "\n\n".join(lines)
             raise ValueError(
                 f"shard_map applied to the function {self.name!r} was given argument arrays with "
                 "axis sizes that are not evenly divisible by the corresponding mesh axis sizes:"

@@ -18,6 +18,7 @@ from tapeless.tree.flatten import tree_flatten, tree_leaves, tree_unflatten
 from tapeless.tree.prefix import flatten_axes
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.frames import api_boundary
+from tapeless.util.seqs import few
 
 __all__ = ["vmap"]
 
@@ -197,7 +198,9 @@ def _inconsistent(
         else:
             most = "most" if len(lines) == (given is not None) else "some"
             lines.append(f"  * {most} axes ({count} of them) had size {size}, e.g. {where}")
-    return "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
+    return "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(
+        few(lines, mark="  * ")
+    )
 
 
 def _check_shared(

@@ -25,6 +25,7 @@ from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import equality_errors, equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util.chains import source_name
+from tapeless.util.seqs import few
 
 __all__ = [
     "Body",
@@ -233,4 +234,4 @@ def _listed(lines: Sequence[str], capital: bool = True) -> str:
     if len(lines) == 1:
         line = lines[0]
         return (line[0].upper() + line[1:] if capital else line) + "."
-    return ";\n".join(f"  * {line}" for line in lines) + "."
+    return ";\n".join(f"  * {line}" for line in few(lines)) + "."

@@ -296,9 +296,22 @@ def _abstract(self: Tracer) -> str:
     return f"traced array with shape {self.aval.str_short(False)}"
 
 
+_EMPTY_TRUTH = (
+    "an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty. This "
+    "is a"
+)
+_MANY_TRUTHS = (
+    "an array with more than one element is ambiguous. Use a.any() or a.all(), and jnp.where or "
+    "lax.cond where the value is not known. This is a"
+)
+
+
 def _bool(self: Tracer) -> bool:
     """Return the truth of a concrete value; else raise."""
     known = self.concrete()
+    if known is None and self.aval.size != 1:
+        words = _EMPTY_TRUTH if self.aval.size == 0 else _MANY_TRUTHS
+        raise ValueError(f"The truth value of {words} {_abstract(self)}.\n{self.origin()}")
     if known is None:
         raise errors.TracerBoolConversionError(
             f"Attempted boolean conversion of {_abstract(self)}.\n{self.origin()}"

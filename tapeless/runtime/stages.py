@@ -33,6 +33,7 @@ from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 from tapeless.util.records import record, replace
+from tapeless.util.seqs import few
 
 __all__ = [
     "ArgInfo",
@@ -310,7 +311,7 @@ class Compiled(Stage):
             raise TypeError(
                 "Argument types differ from the types for which this computation was compiled. "
                 "Perhaps you are calling the compiled executable with a different enable_x64 mode "
-                "than when it was AOT compiled? The mismatches are:\n" + "\n".join(wrong)
+                "than when it was AOT compiled? The mismatches are:\n" + "\n".join(few(wrong))
             )
 
     @property
@@ -366,7 +367,7 @@ def _tree_mismatch(wanted: PyTreeDef, got: PyTreeDef) -> str:
         lines.append(f"    * at {place}, seen {seen} but now given {given}, so {why}")
     return (
         "Function compiled with input pytree does not match the input pytree it was called with. "
-        f"There are {len(lines)} mismatches, including:\n" + "\n".join(lines)
+        f"There are {len(lines)} mismatches, including:\n" + "\n".join(few(lines, mark="    * "))
     )
 
 

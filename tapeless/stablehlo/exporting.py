@@ -40,6 +40,7 @@ from tapeless.tree.keys import keystr
 from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import equality_errors
 from tapeless.tree.treedef import PyTreeDef
+from tapeless.util.seqs import few
 
 __all__ = [
     "DisabledSafetyCheck",
@@ -172,13 +173,13 @@ class Exported:
         example = tree_unflatten(self.in_tree, self.in_avals)
         lines = [
             f"   - {_place(path)} is a {given} in the invocation and a {known} when exported, so "
-            f"{why}.\n"
+            f"{why}."
             for path, given, known, why in equality_errors((args, kwargs), example)
         ]
         raise ValueError(
             "The invocation args and kwargs must have the same pytree structure as when the "
             f"function '{self.fun_name}' was exported, but they have the following structural "
-            f"differences:\n{''.join(lines)}"
+            f"differences:\n" + "\n".join([*few(lines, mark="   - "), ""])
         )
 
     @functools.cached_property

@@ -21,6 +21,7 @@ from tapeless.tree.keys import DictKey, FlattenedIndexKey, keystr
 from tapeless.tree.registry import NodeType, node_type_of
 from tapeless.tree.treedef import Node, PyTreeDef
 from tapeless.util import lazy
+from tapeless.util.seqs import few
 
 __all__ = [
     "broadcast_flattened_prefix_with_treedef",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 difflib = lazy.load("difflib")
+_MOST_TOLD = 2
 Path = tuple[Any, ...]
 IsLeaf = Callable[[Any], bool]
 PrefixError = Callable[[str], ValueError]
@@ -169,7 +171,7 @@ def _keys_error(path: Path, kind: NodeType, keys: Path, full_keys: Path) -> Pref
 def _metadata_error(path: Path, kind: NodeType, data: Any, full_data: Any) -> PrefixError:
     """Describe two containers with different data."""
     lines = difflib.ndiff(str(data).splitlines(), str(full_data).splitlines())
-    difference = textwrap.indent("\n".join(lines), prefix="    ")
+    difference = textwrap.indent("\n".join(few(list(lines))), prefix="    ")
     return lambda name: ValueError(
         "pytree structure error: different pytree metadata at key path\n"
         f"    {name}{keystr(path)}\n"
@@ -307,7 +309,8 @@ def flatten_axes(
         )
     values = tree_unflatten(treedef, [PytreeLeaf()] * treedef.num_leaves)
     found = prefix_errors(axis_tree, values, _is_none)
-    details = "\n".join([f"  {error(name)}" for error in found])
+    texts = [f"  {error(name)}" for error in found[:_MOST_TOLD]]
+    details = "\n".join(texts) + ("\n  ..." if len(found) > _MOST_TOLD else "")
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value; {hint}\n"
         f"  Mismatch details ({len(found)} found):\n{details}"

@@ -15,13 +15,26 @@ from itertools import compress
 from typing import TypeVar
 
 __all__ = [
-    "chunks", "invert", "map_strict", "merge", "positions", "select", "split", "split_at", "unzip",
+    "chunks", "few", "invert", "map_strict", "merge", "positions", "select", "split", "split_at",
+    "unzip",
 ]  # fmt: skip
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 Mask = Sequence[bool]
+
+
+def few(lines: Sequence[str], most: int = 6, mark: str = "") -> list[str]:
+    """Return the first lines of a message, and after `mark` how many others there are.
+
+    >>> few(["x differs", "y differs", "z differs"], 1, "* ")
+    ['x differs', '* 2 more']
+    """
+    told = list(lines[:most])
+    if len(lines) > most:
+        told.append(f"{mark}{len(lines) - most} more")
+    return told
 
 
 def invert(mask: Mask) -> tuple[bool, ...]:

@@ -14,6 +14,7 @@ import pytest
 import tapeless as jax
 from tapeless import config, errors, lax
 from tapeless import numpy as jnp
+from tapeless.experimental import checkify
 
 HERE = r"test_messages\.py:{}"
 
@@ -123,6 +124,58 @@ PAIRS = [
     ((5, 3), (4, 5, 1), None, ""),
     ((2, 1), (3, 7), 2, "2 and 3"),
 ]
+
+
+# Trees of forty leaves, all of which are wrong.
+WIDE = {f"k{number}": jnp.ones(2) for number in range(40)}
+OTHER = {name: jnp.ones(3) for name in WIDE}
+DEEPER = {name: (value, value) for name, value in WIDE.items()}
+LENGTHS = [jnp.ones(number + 1) for number in range(40)]
+
+
+def same(*args: Any) -> Any:
+    """Return what is given."""
+    return args[0]
+
+
+def checked_rows() -> None:
+    """Raise one error for each of many rows."""
+    failing = checkify.checkify(lambda x: checkify.check(x < 0, "wrong"))
+    jax.vmap(failing)(jnp.arange(40))[0].throw()
+
+
+MANY: dict[str, Callable[[], Any]] = {
+    "scan": lambda: lax.scan(lambda carry, x: (OTHER, x), WIDE, jnp.ones(3)),
+    "scan of another tree": lambda: lax.scan(lambda carry, x: (DEEPER, x), WIDE, jnp.ones(3)),
+    "lengths of scan": lambda: lax.scan(lambda carry, x: (carry, x), 0, LENGTHS),
+    "while_loop": lambda: lax.while_loop(lambda carry: True, lambda carry: OTHER, WIDE),
+    "fori_loop": lambda: lax.fori_loop(0, 3, lambda i, carry: DEEPER, WIDE),
+    "cond": lambda: lax.cond(True, lambda: WIDE, lambda: OTHER),
+    "switch": lambda: lax.switch(1, [lambda: WIDE, lambda: DEEPER]),
+    "vjp": lambda: jax.vjp(same, WIDE)[1](DEEPER),
+    "vmap": lambda: jax.vmap(same)(LENGTHS),
+    "in_axes": lambda: jax.vmap(same, in_axes=(dict.fromkeys(WIDE, (0, 0, 0)),))(DEEPER),
+    "out_axes": lambda: jax.vmap(same, out_axes=dict.fromkeys(WIDE, (0, 0, 0)))(DEEPER),
+    "map of trees": lambda: jax.tree.map(same, WIDE, dict.fromkeys(range(40))),
+    "types of a compiled function": lambda: jax.jit(same).lower(WIDE).compile()(OTHER),
+    "tree of a compiled function": lambda: jax.jit(same).lower(WIDE).compile()(DEEPER),
+    "tree of an export": lambda: jax.export.export(jax.jit(same))(WIDE).call(DEEPER),
+    "callback": lambda: jax.pure_callback(lambda x: DEEPER, WIDE, WIDE),
+    "jvp": lambda: jax.jvp(same, (WIDE,), (DEEPER,)),
+    "arguments": lambda: jax.jit(lambda *x: 1 if sum(x) > 0 else 2)(*range(60)),
+    "text": lambda: jnp.sin("text\n" * 50),
+    "concatenate": lambda: jnp.concatenate([*LENGTHS, WIDE["k0"][None]]),
+    "broadcast": lambda: jnp.broadcast_arrays(*LENGTHS),
+    "checkify": checked_rows,
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_messages_of_many_leaves_have_at_most_fifteen_lines(name: str) -> None:
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+        MANY[name]()
+    text = "\n".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert len(text.splitlines()) <= 15, text
 
 
 @pytest.mark.parametrize(("one", "other", "back", "extents"), PAIRS)

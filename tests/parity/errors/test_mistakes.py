@@ -34,6 +34,7 @@ ACCIDENTS = frozenset(
 )
 # Errors that a value is not known; the call is run instead.
 UNKNOWN = re.compile("Tracer|Concretization|NonConcrete|abstract tracer|must be static")
+MOST_LINES = 15
 DEVIATIONS = Path(__file__).with_name("deviations.txt")
 
 
@@ -88,6 +89,8 @@ def silence(mistake: Mistake, ours: Exception, theirs: Exception) -> str | None:
         return None  # another function fails; or Python, before there is a call
     caught = told(ours)
     filter_traceback(ours)
+    if len("\n".join((str(ours), *getattr(ours, "__notes__", ()))).splitlines()) > MOST_LINES:
+        return "the message is long"
     for text in {caught, told(ours)}:
         if not any(name in text for name in names_of(mistake.case)) and str(ours) != str(theirs):
             return "the function is not named"
