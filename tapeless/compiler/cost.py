@@ -33,7 +33,7 @@ from tapeless.kernel.ir import (
     Store,
     While,
 )
-from tapeless.kernel.panels import PAIRS, PANELS, panel_of
+from tapeless.kernel.panels import PANELS, Words, panel_of
 from tapeless.kernel.strips import STRIPS, strip_of
 from tapeless.util.records import record
 
@@ -146,7 +146,7 @@ def _add_call(total: dict[str, float], call: Call, times: float) -> None:
         panel = panel_of(call.symbol)
         results = panel.rows * panel.width
         (terms,) = (arg.value for arg in call.args[3:4] if isinstance(arg, Const))
-        total["flops"] += times * (4 if panel.dtype == PAIRS else 2) * results * terms
+        total["flops"] += times * (4 if isinstance(panel.dtype, Words) else 2) * results * terms
         # What a factor has is read from memory once, and from a cache after that.
         numbers = times * results
         for factor, lines in zip(call.reads, (panel.rows, panel.width), strict=False):

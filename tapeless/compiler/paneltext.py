@@ -20,13 +20,19 @@ many short runs is, and not in time what the second cache has.
 
 from __future__ import annotations
 
-from tapeless.kernel.panels import PAIRS, Panel, panel_of
+from tapeless.kernel.panels import PAIRS, SHORTS, Panel, Words, panel_of, sums_of
 
 __all__ = ["panel_text"]
 
 _GROUP = 3  # rows
 _LINE = 64  # bytes of a line of the cache
 _AHEAD = 16  # terms
+_SUMS = {"float32": "float", "float64": "double", "int32": "i32", "uint32": "i32"}
+_SHORTS = {  # by lanes
+    4: "@llvm.x86.sse2.pmadd.wd",
+    8: "@llvm.x86.avx2.pmadd.wd",
+    16: "@llvm.x86.avx512.pmaddw.d.512",
+}
 _ARGUMENTS = (
     "ptr %x, ptr %y, ptr noalias %out, "
     "i64 %terms, i64 %row_step, i64 %term_step, i64 %y_step, i64 %out_step"
@@ -45,15 +51,23 @@ class _Text:
         """Name the types."""
         self.panel = panel
         self.size = panel.dtype.itemsize
-        self.sum = {4: "float", 8: "double"}[self.size]
+        self.sum = _SUMS[sums_of(panel.dtype).name]
         self.vector = f"<{panel.lanes} x {self.sum}>"
-        self.is_pairs = panel.dtype == PAIRS
-        self.scalar = "i32" if self.is_pairs else self.sum
+        is_words = isinstance(panel.dtype, Words)
+        self.scalar = "i32" if is_words else self.sum
         self.factor = f"<{panel.lanes} x {self.scalar}>"
-        self.term = f"<{2 * panel.lanes} x bfloat>" if self.is_pairs else self.factor
-        self.routine = f"@llvm.fma.v{panel.lanes}f{8 * self.size}"
-        if self.is_pairs:
+        narrow = "bfloat" if panel.dtype == PAIRS else "i16"
+        self.term = f"<{2 * panel.lanes} x {narrow}>" if is_words else self.factor
+        self.plus = "add" if self.sum == "i32" else "fadd"
+        self.routine, declared = "", [self.vector] * 3
+        if panel.dtype == PAIRS:
             self.routine = f"@llvm.x86.avx512bf16.dpbf16ps.{32 * panel.lanes}"
+            declared[1:] = [self.term] * 2
+        elif panel.dtype == SHORTS:
+            self.routine, declared = _SHORTS[panel.lanes], [self.term] * 2
+        elif self.plus == "fadd":
+            self.routine = f"@llvm.fma.v{panel.lanes}f{8 * self.size}"
+        self.declared = [f"declare {self.vector} {self.routine}({', '.join(declared)})"]
         self.places = [(r, v) for r in range(panel.rows) for v in range(panel.vectors)]
         self.groups = range(0, panel.rows, _GROUP)
         self.lines: list[str] = []
@@ -64,9 +78,8 @@ class _Text:
 
     def module(self, symbol: str) -> str:
         """Write the function."""
-        types = (self.vector, self.term, self.term) if self.is_pairs else [self.vector] * 3
         self.lines = [
-            f"declare {self.vector} {self.routine}({', '.join(types)})",
+            *(self.declared if self.routine else ()),
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             f'define void @"{symbol}"({_ARGUMENTS}) nounwind {{',
             "entry:",
@@ -152,9 +165,20 @@ class _Text:
         self.add(f"%spread.{r} = shufflevector {operands}, {order}")
         self.add(f"%all.{r} = bitcast {self.factor} %spread.{r} to {self.term}")
         for v in range(self.panel.vectors):
-            factors = [f"{self.term} %all.{r}", f"{self.term} %y.{v}"]
-            factors.insert(0 if self.is_pairs else 2, f"{self.vector} %s.{r}.{v}")
-            self.add(f"%n.{r}.{v} = call {self.vector} {self.routine}({', '.join(factors)})")
+            self.add_product(f"{r}.{v}", [f"{self.term} %all.{r}", f"{self.term} %y.{v}"])
+
+    def add_product(self, place: str, factors: list[str]) -> None:
+        """Add a product to the sums of a place."""
+        call = f"call {self.vector} {self.routine}"
+        if self.plus == "fadd":
+            factors.insert(0 if self.panel.dtype == PAIRS else 2, f"{self.vector} %s.{place}")
+            self.add(f"%n.{place} = {call}({', '.join(factors)})")
+            return
+        product = f"{call}({', '.join(factors)})"
+        if not self.routine:
+            product = f"mul {', '.join((factors[0], factors[1].split()[-1]))}"
+        self.add(f"%product.{place} = {product}")
+        self.add(f"%n.{place} = add {self.vector} %s.{place}, %product.{place}")
 
     def results(self) -> None:
         """Store the sums, or add them to what is there."""
@@ -165,5 +189,5 @@ class _Text:
             if self.panel.adds:
                 old, value = f"%old.{r}.{v}", f"%sum.{r}.{v}"
                 self.add(f"{old} = load {self.vector}, ptr {place}, align {self.size}")
-                self.add(f"{value} = fadd {self.vector} {old}, %n.{r}.{v}")
+                self.add(f"{value} = {self.plus} {self.vector} {old}, %n.{r}.{v}")
             self.add(f"store {self.vector} {value}, ptr {place}, align {self.size}")

@@ -51,7 +51,8 @@ class Target:
         if self.vector_bytes < 32 and not is_arm:
             return None
         brains = self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")
-        return Registers(32 if self.vector_bytes == 64 or is_arm else 16, self.vector_bytes, brains)
+        count = 32 if self.vector_bytes == 64 or is_arm else 16
+        return Registers(count, self.vector_bytes, brains, shorts=not is_arm)
 
 
 _ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64

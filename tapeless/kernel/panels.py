@@ -9,7 +9,9 @@ of terms are arguments: one routine serves all shapes, and a factor x that is st
 well as one that is stored by rows. What adds to what is there is a routine of its own, which few
 programs need.
 
-Of `PAIRS`, words of two bfloat16, a product is the sum of two products, and results are float32.
+Factors may be *words* of two narrow numbers: then a product is the sum of two products. `PAIRS` are
+bfloat16, summed in float32, `SHORTS` int16, summed in int32. They are no dtypes, since whole
+numbers of 32 bits are factors, too. Those, and sums of words of them, wrap.
 
     panels:dtype:rows:lanes:vectors:adds(x, y, out, terms, row_step, term_step, y_step, out_step)
 
@@ -22,17 +24,41 @@ import numpy as np
 
 from tapeless.util.records import record
 
-__all__ = ["PAIRS", "PANELS", "Panel", "panel_of", "sums_of"]
+__all__ = [
+    "PAIRS",
+    "PANELS",
+    "SHORTS",
+    "Factor",
+    "Panel",
+    "Words",
+    "memory_of",
+    "panel_of",
+    "sums_of",
+]
 
 PANELS = "panels:"
-PAIRS = np.dtype(np.uint32)
+
+
+@record
+class Words:
+    """Factors of which each is some narrow numbers; `sums`: the dtype of results."""
+
+    name: str
+    sums: np.dtype
+    numbers: int = 2
+    itemsize: int = 4
+
+
+Factor = np.dtype | Words
+PAIRS = Words("brains", np.dtype(np.float32))
+SHORTS = Words("shorts", np.dtype(np.int32))
 
 
 @record
 class Panel:
     """The sizes of the block that a routine computes; `adds`: it adds to what is there."""
 
-    dtype: np.dtype
+    dtype: Factor
     rows: int
     lanes: int
     vectors: int
@@ -50,13 +76,20 @@ class Panel:
         return ":".join((f"{PANELS}{self.dtype.name}", *map(str, sizes)))
 
 
-def sums_of(dtype: np.dtype) -> np.dtype:
+def sums_of(factor: Factor) -> np.dtype:
     """Return the dtype of the sums of products of factors."""
-    return np.dtype(np.float32) if dtype == PAIRS else dtype
+    return factor.sums if isinstance(factor, Words) else factor
+
+
+def memory_of(factor: Factor) -> np.dtype:
+    """Return the dtype in which factors are laid out."""
+    return np.dtype(np.uint32) if isinstance(factor, Words) else factor
 
 
 def panel_of(symbol: str) -> Panel:
     """Return the panel that a symbol names."""
     _, name, *sizes = symbol.split(":")
     rows, lanes, vectors, adds = map(int, sizes)
-    return Panel(np.dtype(name), rows, lanes, vectors, bool(adds))
+    words = {each.name: each for each in (PAIRS, SHORTS)}
+    factor = words.get(name) or np.dtype(name)
+    return Panel(factor, rows, lanes, vectors, bool(adds))

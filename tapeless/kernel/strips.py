@@ -34,12 +34,13 @@ MOST_VECTORS = 4
 class Registers:
     """The vector registers of a processor that multiplies and adds at once: how many, how wide.
 
-    brains: whether an instruction does so for pairs of bfloat16.
+    brains, shorts: whether an instruction adds products of pairs of bfloat16, or of int16.
     """
 
     count: int
     bytes: int
     brains: bool = False
+    shorts: bool = False
 
 
 @record

@@ -1,4 +1,4 @@
-"""Products of bfloat16 as a processor's own instructions make them, in the loop language.
+"""Products of narrow numbers as a processor's own instructions make them, in the loop language.
 
 A matrix register holds 16 rows of 64 bytes.  One instruction multiplies 16 rows of 32 numbers by 16
 columns of 32, and adds to 16 x 16 sums in float32.  So factors are cut into such *tiles*, each of
@@ -13,7 +13,8 @@ What is missing at the edges is zero.  `tiles:product` (`compiler/matrixtiles.py
 squares of 2 x 2 tiles.  The instruction takes subnormal numbers for zero, and returns none.
 
 Where there are no matrix registers, an instruction may multiply the pairs of numbers in two
-vectors, with the same reserve.  Factors are words then, of two terms each: panels (`panels.py`) of
+vectors, with the same reserve.  Whole numbers of up to 16 bits have such an instruction, too, whose
+sums wrap as those of int32 do.  Factors are words then, of two terms each: panels (`panels.py`) of
 
     x (n, k): as it lies in memory             y (k, m): uint32 (k / 2, m), pairs as above
 """
@@ -25,12 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.panels import PAIRS
+from tapeless.kernel.panels import PAIRS, SHORTS, Words
 from tapeless.kernel.strips import Registers
 from tapeless.prims import panels
 
-__all__ = ["multiply_brains", "multiply_pairs", "pays_in_pairs", "pays_in_tiles"]
+__all__ = ["multiply_brains", "multiply_pairs", "pays_in_pairs", "pays_in_tiles", "words_of"]
 
 SQUARE = 32  # rows and columns of what is multiplied at once, and the terms of one step
 MOST_PADDED = 2  # times the work
@@ -38,6 +40,7 @@ SHARED_WORK = 1 << 26  # multiplications; the rows of a product of that size go 
 BLOCKS = 8
 _ROWS = 16  # of a tile
 _FLOAT32 = np.dtype(np.float32)
+_INT16 = np.dtype(np.int16)
 _UINT16 = np.dtype(np.uint16)
 _UINT32 = np.dtype(np.uint32)
 
@@ -221,16 +224,27 @@ def _right_tiles(
     return out
 
 
-def pays_in_pairs(registers: Registers | None, sizes: Sequence[int]) -> bool:
+def words_of(x: Any, y: Any, sums: Any) -> Words | None:
+    """Return the words of two numbers of dtypes x and y that are summed in a dtype, if any."""
+    if dtypes.bfloat16 == x == y and sums == _FLOAT32:
+        return PAIRS
+    is_narrow = {x, y} <= {np.dtype(dtype) for dtype in ("int8", "uint8", "int16")}
+    return SHORTS if is_narrow and sums.itemsize <= SHORTS.itemsize else None
+
+
+def pays_in_pairs(
+    registers: Registers | None, sizes: Sequence[int], words: Words | None = PAIRS
+) -> bool:
     """Tell whether products are faster by pairs of terms.  sizes: (count, n, m, k)."""
     *others, k = sizes
-    if registers is None or not registers.brains or k % 2:
+    if registers is None or words is None or k % 2:
         return False
-    return panels.pays_in_panels(registers, (*others, k // 2), PAIRS)
+    has_instruction = registers.brains if words == PAIRS else registers.shorts
+    return has_instruction and panels.pays_in_panels(registers, (*others, k // 2), words)
 
 
-def multiply_pairs(b: Any, x: Any, y: Any, sizes: Sequence[int]) -> Any:
-    """Return the products of the matrices x and y, batch by batch, stored, in float32.
+def multiply_pairs(b: Any, x: Any, y: Any, sizes: Sequence[int], words: Words = PAIRS) -> Any:
+    """Return the products of the matrices x and y, batch by batch, stored, in the words' sums.
 
     sizes: (count, n, m, k); x: (count, n, k), stored, y: (count, k, m) -> (count, n, m)
     """
@@ -241,10 +255,10 @@ def multiply_pairs(b: Any, x: Any, y: Any, sizes: Sequence[int]) -> Any:
         """Return the word of two terms."""
         return _pair(b, y, index, True)
 
-    if panels.pays_apart(b.registers, half, PAIRS):
-        return panels.multiply_apart(b, x, pull, half, (PAIRS, False, False))
-    packed = panels.packed_panels(b, pull, (count, k // 2, m), (PAIRS, False))
-    return panels.multiply_panels(b, x, packed, half, False)
+    if panels.pays_apart(b.registers, half, words):
+        return panels.multiply_apart(b, x, pull, half, (words, False, False))
+    packed = panels.packed_panels(b, pull, (count, k // 2, m), (words, False))
+    return panels.multiply_panels(b, x, packed, half, (words, False))
 
 
 def _pair(b: Any, y: Any, index: Sequence[Any], both: bool) -> Any:
@@ -259,5 +273,6 @@ def _pair(b: Any, y: Any, index: Sequence[Any], both: bool) -> Any:
 
 
 def _bits(b: Any, x: Any) -> Any:
-    """Return the bits of a brain float as the low half of a word."""
-    return b.convert(b.bitcast(x, _UINT16), _UINT32)
+    """Return the bits of a narrow number as the low half of a word."""
+    narrow = x if dtypes.bfloat16 == x.dtype else b.convert(x, _INT16)
+    return b.convert(b.bitcast(narrow, _UINT16), _UINT32)

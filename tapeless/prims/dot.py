@@ -11,11 +11,11 @@ The operation is linear in each operand; a transposed product is a product.  A b
 operands becomes a batch axis of the product, one of a single operand an axis that is left: so a
 batched matrix times one matrix is one big product.
 
-Small products, and those of integers, lower to a fold that their consumers pull; larger ones of
-real floating-point numbers pack a factor and have loops of their own (`panels.py`); the others call
-BLAS, whose matrices are transposed in memory only where their axes are interleaved.  16-bit floats
-are summed in 32 bits; large products of bfloat16 use the processor's matrix registers, if it has
-some.
+Small products, and those of other dtypes, lower to a fold that their consumers pull; larger ones of
+real numbers of 32 bits and doubles pack a factor and have loops of their own (`panels.py`); the
+others call BLAS, whose matrices are transposed in memory only where their axes are interleaved.
+16-bit floats are summed in 32 bits; large products of bfloat16 use the processor's matrix
+registers, if it has some, and those of integers of 8 and 16 bits go by pairs of terms.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
+from tapeless.kernel.panels import PAIRS
 from tapeless.prims.common import add_tangents, batch_dim, dtype_of, shape_of
 from tapeless.prims.convert import convert
 from tapeless.prims.precision import (
@@ -225,22 +226,29 @@ class DotGeneral(Primitive):
     ) -> tuple:
         plan = ProductPlan(args[0].shape, args[1].shape, dimension_numbers)
         dtype = sum_dtype(args[0].dtype, args[1].dtype, outs[0].dtype, params["precision"])
-        brains = all(dtypes.bfloat16 == part.dtype for part in args) and dtype == np.float32
+        words = brainproducts.words_of(args[0].dtype, args[1].dtype, dtype)
         order = plan.y_batch + plan.y_contract + plan.y_left
         by_rows = order == tuple(range(len(order))) and args[1].dtype == dtype
         if by_rows and panels.pays_in_place(b.registers, plan.sizes, dtype):
             return (_lower_in_place(b, args, outs[0], plan, dtype),)
-        if plan.work < SMALL or plan.k < FEWEST_TERMS or dtype not in blas.BLAS_LETTER:
+        if plan.work < SMALL or plan.k < FEWEST_TERMS:
             return (_lower_by_fold(b, args, outs[0], plan, dtype),)
-        tiled = b.has_matrix_registers and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
-        if brains and (tiled or brainproducts.pays_in_pairs(b.registers, plan.sizes)):
-            return (_lower_by_brains(b, args, outs[0], plan, tiled),)
+        if (
+            words == PAIRS
+            and b.has_matrix_registers
+            and brainproducts.pays_in_tiles(plan.n, plan.m, plan.k)
+        ):
+            return (_lower_narrow(b, args, outs[0], plan, None),)
+        if words and brainproducts.pays_in_pairs(b.registers, plan.sizes, words):
+            return (_lower_narrow(b, args, outs[0], plan, words),)
         across = plan.x_batch + plan.x_contract + plan.x_left == tuple(range(len(args[0].shape)))
         if panels.pays_apart(b.registers, plan.sizes, dtype, across):
             return (_lower_apart(b, args, outs[0], plan, dtype),)
         if panels.pays_in_panels(b.registers, plan.sizes, dtype):
             packed = packed_right(b, args[1], plan, dtype)
             return (product_with_packed(b, args[0], packed, plan, dtype, outs[0]),)
+        if dtype not in blas.BLAS_LETTER:
+            return (_lower_by_fold(b, args, outs[0], plan, dtype),)
         return (_lower_by_blas(b, args, outs[0], plan, dtype),)
 
     def hlo(
@@ -493,31 +501,31 @@ def _merged(b: Any, x: Any, order: Sequence[int], shape: Dims) -> Callable[[Sequ
     return pull
 
 
-def _brains(b: Any, x: Any, groups: Sequence[Dims], shape: Dims, is_stored: bool = False) -> Any:
+def _narrow(b: Any, x: Any, groups: Sequence[Dims], shape: Dims, is_stored: bool = False) -> Any:
     """Return a factor as matrices of `shape`; what would be read across its rows is copied first.
 
-    groups: the axes of count, rows and columns.
+    groups: the axes of count, rows and columns.  What is stored has 16 bits a number.
     """
     order = [axis for group in groups for axis in group]
-    aval = ShapedArray(shape, x.dtype)
-    if is_stored and order == sorted(order):
+    dtype = np.dtype(np.int16) if is_stored and x.dtype.kind in "iu" else x.dtype
+    aval = ShapedArray(shape, dtype)
+    if is_stored and order == sorted(order) and x.dtype == dtype:
         return b.reshape(b.stored(x), aval)
     batch, rows, columns = groups
     lies_flipped = [*batch, *columns, *rows] == sorted(order) != order
-    matrix = b.virtual(aval, _merged(b, x, order, shape))
+    pull = _merged(b, x, order, shape)
+    matrix = b.virtual(aval, lambda index: b.convert(pull(index), dtype))
     return b.stored(matrix) if lies_flipped or is_stored else matrix
 
 
-def _lower_by_brains(
-    b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, in_tiles: bool
-) -> Any:
-    """Return the product of brain floats computed in matrix registers, or by pairs of terms."""
+def _lower_narrow(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, words: Any) -> Any:
+    """Return the product of narrow numbers by words, or, with None, in matrix registers."""
     x_groups = (plan.x_batch, plan.x_left, plan.x_contract)
     y_groups = (plan.y_batch, plan.y_contract, plan.y_left)
-    left = _brains(b, args[0], x_groups, (plan.count, plan.n, plan.k), not in_tiles)
-    right = _brains(b, args[1], y_groups, (plan.count, plan.k, plan.m))
-    if not in_tiles:
-        return _shaped(b, brainproducts.multiply_pairs(b, left, right, plan.sizes), out)
+    left = _narrow(b, args[0], x_groups, (plan.count, plan.n, plan.k), words is not None)
+    right = _narrow(b, args[1], y_groups, (plan.count, plan.k, plan.m))
+    if words is not None:
+        return _shaped(b, brainproducts.multiply_pairs(b, left, right, plan.sizes, words), out)
     product = brainproducts.multiply_brains(b, left, right, plan.sizes)
     axes = (plan.batch_shape, plan.n_shape, plan.m_shape)
     ends = np.cumsum([len(part) for part in axes])
@@ -545,7 +553,7 @@ def product_with_packed(
     """Return the product of x and right factors in panels, of type `out`."""
     groups = (plan.x_batch, plan.x_left, plan.x_contract)
     left, flipped = _matrix(b, x, groups, (plan.count, plan.n, plan.k), dtype)
-    return _shaped(b, panels.multiply_panels(b, left, packed, plan.sizes, flipped), out)
+    return _shaped(b, panels.multiply_panels(b, left, packed, plan.sizes, (dtype, flipped)), out)
 
 
 def _lower_apart(b: Any, args: Sequence, out: ShapedArray, plan: ProductPlan, dtype: Any) -> Any:

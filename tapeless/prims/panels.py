@@ -37,7 +37,15 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.panels import PAIRS, Panel, sums_of
+from tapeless.kernel.panels import (
+    PAIRS,
+    SHORTS,
+    Factor,
+    Panel,
+    Words,
+    memory_of,
+    sums_of,
+)
 from tapeless.kernel.strips import Registers
 from tapeless.util.records import record
 
@@ -68,7 +76,14 @@ FEWEST = 8  # rows, columns
 FEWEST_LANES = 4  # of an instruction for pairs
 LEAST_WORK = 1 << 18  # multiplications; below, a call of BLAS costs less than packing
 LEAST_PAIRS = 1 << 15
-MOST_WORK = {np.dtype(np.float32): 1 << 32, np.dtype(np.float64): 1 << 31, PAIRS: 1 << 32}
+MOST_WORK: dict[Factor, int] = {
+    np.dtype(np.float32): 1 << 32,
+    np.dtype(np.float64): 1 << 31,
+    np.dtype(np.int32): 1 << 40,
+    np.dtype(np.uint32): 1 << 40,
+    PAIRS: 1 << 32,
+    SHORTS: 1 << 40,
+}
 WIDEST = 2048  # columns
 LONGEST = 1 << 13  # terms
 MOST_ROWS_IN_BANDS = 28  # of a product whose right factor is read in bands
@@ -85,6 +100,8 @@ LEAST_IN_PLACE = 1 << 12  # multiplications; below, sums that are pulled cost le
 MOST_IN_PLACE = 1 << 25
 SHARED_WORK = 1 << 22  # multiplications; what is more goes in blocks
 COPIED_WORK = 1 << 25  # multiplications; of more, a left factor that lies by columns is copied
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # that BLAS multiplies
 
 Sizes = Sequence[int]
 
@@ -122,10 +139,10 @@ def pays_in_panels(
     sizes: (count, n, m, k); is_packed_once: for many products, by a loop.
     """
     _, n, m, k = sizes
-    most = MOST_WORK.get(np.dtype(dtype), 0)
+    most = MOST_WORK.get(dtype, 0)
     if registers is None or min(n, m) < FEWEST or m > WIDEST or k > LONGEST:
         return False
-    least = LEAST_PAIRS if dtype == PAIRS else LEAST_WORK
+    least = LEAST_WORK if dtype in _FLOATS else LEAST_PAIRS
     return (is_packed_once or n * m * k > least) and n * m * k < most
 
 
@@ -135,7 +152,6 @@ def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool
     sizes: (count, n, m, k).
     """
     _, n, m, k = sizes
-    dtype = np.dtype(dtype)
     if registers is None or dtype not in MOST_WORK or n < 2:
         return False
     if m < FEWEST or not FEWEST <= k <= LONGEST:
@@ -149,7 +165,7 @@ def pays_in_place(registers: Registers | None, sizes: Sizes, dtype: Any) -> bool
 def _is_near(registers: Registers, sizes: Sizes, dtype: Any) -> bool:
     """Tell whether a right factor stays in the first cache, or is as wide as a panel."""
     _, _, m, k = sizes
-    size = np.dtype(dtype).itemsize
+    size = dtype.itemsize
     return k * m * size <= NEAR_BYTES or m * size <= 2 * registers.bytes
 
 
@@ -166,31 +182,31 @@ def pays_apart(
         return False
     if count > 1:
         return True
-    is_near = k * m * np.dtype(dtype).itemsize <= SHARED_BYTES
+    is_near = k * m * dtype.itemsize <= SHARED_BYTES
     is_copied = is_flipped or (n >= FEWEST_COPIED and is_near and _collides(k, dtype))
     return n <= MOST_ROWS_APART and not (is_copied and n * m * k >= COPIED_WORK)
 
 
 def _collides(k: int, dtype: Any) -> bool:
     """Tell whether the rows of a left factor of k terms have one place in the first cache."""
-    return k * np.dtype(dtype).itemsize % WAY_BYTES == 0
+    return k * dtype.itemsize % WAY_BYTES == 0
 
 
-def columns_of(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
+def columns_of(registers: Registers, m: int, dtype: Factor) -> tuple[Columns, ...]:
     """Cut m columns into panels: those of two vectors, and what is left."""
     lanes = registers.bytes // dtype.itemsize
     whole, rest = divmod(m, 2 * lanes)
     found = [Columns(0, whole, lanes, 2, 2 * lanes)] if whole else []
     if rest:
         vectors = -(-rest // lanes)
-        fewest = FEWEST_LANES if dtype == PAIRS else 1
+        fewest = FEWEST_LANES if isinstance(dtype, Words) else 1
         while lanes // 2 >= max(rest, fewest):
             lanes //= 2
         found.append(Columns(m - rest, 1, lanes, vectors, rest))
     return tuple(found)
 
 
-def columns_in_place(registers: Registers, m: int, dtype: np.dtype) -> tuple[Columns, ...]:
+def columns_in_place(registers: Registers, m: int, dtype: Factor) -> tuple[Columns, ...]:
     """Cut m columns into panels of which the last may overlap another; none is padded."""
     lanes = registers.bytes // dtype.itemsize
     whole, rest = divmod(m, 2 * lanes)
@@ -216,7 +232,7 @@ def packed_panels(
     b: Any,
     pull: Callable[[Sequence[Any]], Any],
     sizes: Sizes,
-    layout: tuple[np.dtype, bool],
+    layout: tuple[Factor, bool],
 ) -> Any:
     """Store the right factors in panels.  sizes: (count, k, m); pull: the element at an index.
 
@@ -225,7 +241,7 @@ def packed_panels(
     """
     (count, k, m), (dtype, by_columns) = sizes, layout
     groups = columns_of(b.registers, m, dtype)
-    out = b.buffer(ShapedArray((count, packed_size(groups, k)), dtype))
+    out = b.buffer(ShapedArray((count, packed_size(groups, k)), memory_of(dtype)))
     start = 0
     for group in groups:
         most = 1 if by_columns else min(MOST_PANELS, max(1, group.count // FEWEST_BLOCKS))
@@ -315,13 +331,14 @@ def _block_rows(n: int, most: int) -> int:
     return min(range(fewest, min(n, MOST_STRIPS * most) + 1), key=cost)
 
 
-def multiply_panels(b: Any, x: Any, packed: Any, sizes: Sizes, flipped: bool) -> Any:
+def multiply_panels(b: Any, x: Any, packed: Any, sizes: Sizes, layout: tuple[Factor, bool]) -> Any:
     """Return the products, stored.  sizes: (count, n, m, k); x: (count, n, k), or (count, k, n).
 
-    packed: what `packed_panels` returns -> (count, n, m)
+    packed: what `packed_panels` returns; layout: the factors, and whether those of x lie by columns
+    -> (count, n, m)
     """
-    groups = columns_of(b.registers, sizes[2], packed.dtype)
-    product = _Product(b, x, groups, sizes, (packed.dtype, flipped))
+    groups = columns_of(b.registers, sizes[2], layout[0])
+    product = _Product(b, x, groups, sizes, layout)
     product.shared(packed)
     return product.result()
 
@@ -331,7 +348,7 @@ def multiply_apart(
     x: Any,
     pull: Callable[[Sequence[Any]], Any],
     sizes: Sizes,
-    layout: tuple[np.dtype, bool, bool],
+    layout: tuple[Factor, bool, bool],
 ) -> Any:
     """Return the products, stored, of which some columns are packed and used at a time.
 
@@ -350,7 +367,7 @@ def multiply_apart(
 
         def block(batch: Any, part: Columns) -> None:
             """Pack and use the panels of a block."""
-            packed = b.buffer(ShapedArray((1, k * part.count * part.width), dtype))
+            packed = b.buffer(ShapedArray((1, k * part.count * part.width), memory_of(dtype)))
             order = (k, not by_columns)
             _pack(b, packed, (0, 0), part, order, lambda place: pull((batch, *place)))
             product.apart(batch, part, packed)
@@ -441,7 +458,7 @@ class _Product:
         x: Any,
         groups: tuple[Columns, ...],
         sizes: Sizes,
-        layout: tuple[np.dtype, bool],
+        layout: tuple[Factor, bool],
     ) -> None:
         """Make the memory of the results.
 
@@ -450,7 +467,7 @@ class _Product:
         dtype, flipped = layout
         self.b, self.x, self.groups, self.dtype = b, x, groups, dtype
         self.count, self.n, self.m, self.k = sizes
-        self.numbers = 2 if dtype == PAIRS else 1
+        self.numbers = dtype.numbers if isinstance(dtype, Words) else 1
         self.is_shared = self.count == 1 and self.n * self.m * self.k >= SHARED_WORK
         self.flipped = flipped
         steps = (1, self.n) if flipped else (self.k, 1)

@@ -12,7 +12,7 @@ from tapeless.compiler.engine import generate_object
 from tapeless.compiler.linker import link, machine
 from tapeless.compiler.paneltext import panel_text
 from tapeless.compiler.target import Target, host_target, named_target
-from tapeless.kernel.panels import PAIRS, Panel, panel_of
+from tapeless.kernel.panels import PAIRS, SHORTS, Panel, panel_of
 from tapeless.util.records import replace
 
 TERMS = 9
@@ -32,7 +32,7 @@ def assembly(panel: Panel, target: Target) -> str:
     return machine(target, 1).emit_assembly(module)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("rows", [1, 3, 5])
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("y_step", [8, 13])
@@ -40,8 +40,9 @@ def test_a_panel_adds_up_products(dtype, rows, by_columns, y_step):
     code, call = routine(Panel(np.dtype(dtype), rows, 4, 2))
     code_that_adds, add = routine(Panel(np.dtype(dtype), rows, 4, 2, adds=True))
     draw = np.random.default_rng(0)
-    x = draw.normal(size=(rows, TERMS)).astype(dtype)
-    lines = draw.normal(size=(TERMS, y_step)).astype(dtype)
+    scale = 1 if np.dtype(dtype).kind == "f" else 9
+    x = (scale * draw.normal(size=(rows, TERMS))).astype(dtype)
+    lines = (scale * draw.normal(size=(TERMS, y_step))).astype(dtype)
     y = lines[:, :8]
     out = np.full((rows, 11), 7, dtype)
     stored = np.ascontiguousarray(x.T if by_columns else x)
@@ -68,6 +69,7 @@ def test_symbols_say_sizes():
     assert panel.symbol == "panels:float64:6:8:2:0"
     assert panel_of(panel.symbol) == panel
     assert panel.width == 16
+    assert all(panel_of(Panel(words, 6, 8, 2).symbol).dtype == words for words in (PAIRS, SHORTS))
 
 
 def test_pairs_of_brain_floats_are_one_operand():
@@ -79,3 +81,16 @@ def test_pairs_of_brain_floats_are_one_operand():
     loop = text[: text.rindex("vdpbf16ps")].rpartition("\n.LBB")[2]
     assert "rsp" not in loop
     assert not wide.registers.brains
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "rows"), [("x86-64-v4", 16, 14), ("x86-64-v3", 8, 6), ("x86-64-v3", 4, 6)]
+)
+def test_pairs_of_shorts_are_one_operand(name, lanes, rows):
+    target = named_target(name)
+    assert target.registers.shorts
+    text = assembly(Panel(SHORTS, rows, lanes, 2), target)
+    assert text.count("vpmaddwd") == 2 * rows
+    loop = text[: text.rindex("vpmaddwd")].rpartition("\n.LBB")[2]
+    assert "rsp" not in loop
+    assert not named_target("aarch64").registers.shorts

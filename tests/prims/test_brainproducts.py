@@ -1,4 +1,4 @@
-"""Products of brain floats: every remainder and order of axes, in matrix registers or without."""
+"""Products of narrow numbers: every remainder and order of axes, in matrix registers or without."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler.target import host_target
 from tapeless.kernel.strips import Registers
-from tapeless.prims.brainproducts import pays_in_pairs, pays_in_tiles
+from tapeless.prims.brainproducts import pays_in_pairs, pays_in_tiles, words_of
 
 SHAPES = [(64, 64, 64), (100, 90, 100), (40, 65, 47), (33, 64, 64), (300, 40, 129), (600, 510, 333)]
 SHAPES += [(65, 77, 130), (530, 33, 2048), (40, 9, 500), (33, 300, 4200)]
@@ -62,6 +62,47 @@ def test_gradients_are_products_too():
     np.testing.assert_allclose(np.asarray(found).astype(np.float64), expected, rtol=1e-2, atol=5e-2)
 
 
+INTEGERS = [("int8", "int8"), ("uint8", "int8"), ("int16", "int16"), ("uint8", "int16")]
+WIDE_INTEGERS = [("int32", "int32"), ("uint32", "uint32"), ("uint16", "uint16"), ("int8", "int32")]
+
+
+def integers(dtype: str, *shape: int) -> np.ndarray:
+    """Random numbers, all that there are."""
+    info = np.iinfo(dtype)
+    draw = np.random.default_rng(sum(shape))
+    return draw.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+
+@pytest.mark.parametrize("dtypes", INTEGERS + WIDE_INTEGERS, ids=str)
+@pytest.mark.parametrize("subscripts", ["nk,km", "kn,mk", "bnk,bkm"])
+@pytest.mark.parametrize("sizes", [(16, 16, 16), (40, 64, 48), (129, 101, 33), (300, 512, 130)])
+def test_products_of_integers_wrap(dtypes, subscripts, sizes):
+    n, k, m = sizes
+    lengths = {"b": 2, "n": n, "k": k, "m": m}
+    x, y = (
+        integers(dtype, *(lengths[letter] for letter in letters))
+        for dtype, letters in zip(dtypes, subscripts.split(","), strict=True)
+    )
+    expected = np.einsum(subscripts, x.astype(np.int64), y.astype(np.int64), optimize=True)
+    for preferred in (None, "int32", "uint32"):
+
+        def product(x, y, preferred=preferred):
+            return jnp.einsum(subscripts, x, y, preferred_element_type=preferred)
+
+        found = np.asarray(jax.jit(product)(x, y))
+        np.testing.assert_array_equal(found, expected.astype(found.dtype))
+
+
+def test_integers_of_sixteen_bits_are_multiplied_by_pairs():
+    x = integers("int8", 64, 64)
+    kernels = jax.inspect(lambda x: jnp.matmul(x, x, preferred_element_type="int32"))(x).kernels
+    registers = host_target().registers
+    in_pairs = any("panels:shorts" in kernel.kernel.text for kernel in kernels)
+    assert in_pairs == (registers is not None and registers.shorts)
+    assert words_of(x.dtype, np.dtype("int32"), np.dtype("int32")) is None
+    assert words_of(x.dtype, x.dtype, np.dtype("int64")) is None
+
+
 def test_threads_change_no_bit():
     x, y = brains(700, 512), brains(512, 600)
     whole = np.asarray(jnp.matmul(x, y, preferred_element_type="float32"))
@@ -91,7 +132,7 @@ def test_pairs_of_terms_are_multiplied_where_an_instruction_does():
     kernels = jax.inspect(jnp.matmul)(brains(64, 64), brains(64, 64)).kernels
     target = host_target()
     brain_pairs = target.registers is not None and target.registers.brains
-    in_pairs = any("panels:uint32" in kernel.kernel.text for kernel in kernels)
+    in_pairs = any("panels:brains" in kernel.kernel.text for kernel in kernels)
     assert in_pairs == (brain_pairs and not target.matrices)
 
 
