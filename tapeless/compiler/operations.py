@@ -436,10 +436,11 @@ def _rem(out: Lines, args: list[str], form: Format, lanes: int) -> str:
 
 
 def _neg(out: Lines, args: list[str], form: Format, lanes: int) -> str:
-    """-x."""
+    """-x; LLVM is kept from changing a factor's sign instead, which is not that of a NaN."""
     kind = typed(form.register, lanes)
     if form.kind == "float":
-        return out.emit(f"fneg {kind} {args[0]}")
+        x = intrinsic(out, "arithmetic.fence", form.register, lanes, args[0])
+        return out.emit(f"fneg {kind} {x}")
     return out.emit(f"sub {kind} {constant(0, form.register, lanes)}, {args[0]}")
 
 

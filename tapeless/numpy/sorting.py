@@ -34,7 +34,6 @@ from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import ravel, swapaxes
 from tapeless.prims import sort as sorts
 from tapeless.prims import structural, topk, unary
-from tapeless.prims.approx import least_k
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.join import concatenate, unstack
 from tapeless.prims.searchsorted import METHODS, search_sorted_p
@@ -198,6 +197,12 @@ def _negated(x: Value) -> Value:
     return unary.neg(x)
 
 
+def _least(x: Value, k: int, axis: int) -> tuple[Value, Value]:
+    """Return the k least elements along an axis, least first, and their places."""
+    values, places = topk.top_k(_negated(x), k, axis=axis)
+    return _negated(values), places
+
+
 def _rank_argument(name: str, a: Any, kth: Any, axis: Any) -> tuple[Value, int, int]:
     """Return the checked operand, with the axis last, the rank and the axis."""
     check_arraylike(name, a)
@@ -206,6 +211,9 @@ def _rank_argument(name: str, a: Any, kth: Any, axis: Any) -> tuple[Value, int, 
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
     axis = canonicalize_axis(axis, x.ndim)
     kth = canonicalize_axis(operator.index(kth), x.shape[axis])
+    if x.dtype.name.endswith(("fnu", "fnuz")):
+        wide = convert(x, np.dtype(np.float32))  # where each number, and NaN, has a negative
+        x = where(arithmetic.not_equal(x, x), np.float32(np.nan), wide)
     return swapaxes(x, axis, -1), kth, axis
 
 
@@ -221,9 +229,10 @@ def partition(a: Any, kth: int, axis: int = -1) -> Value:
     """
     x, kth, axis = _rank_argument("partition", a, kth, axis)
     last = typeof(x).ndim - 1
-    bottom = _negated(topk.top_k(_negated(x), kth + 1)[0])
+    bottom = _least(x, kth + 1, last)[0]
     top = topk.top_k(x, typeof(x).shape[-1] - kth - 1)[0]
-    return swapaxes(concatenate([bottom, top], last), -1, axis)
+    ranked, dtype = concatenate([bottom, top], last), asarray(a).dtype
+    return swapaxes(ranked if typeof(ranked).dtype == dtype else convert(ranked, dtype), -1, axis)
 
 
 @functools.partial(jit, static_argnames=("kth", "axis"))
@@ -270,7 +279,7 @@ def top_k(
     axis = canonicalize_axis(axis, x.ndim)
     if mode == "largest":
         return topk.top_k(x, k, axis=axis)
-    return least_k(x, k, axis)
+    return _least(x, k, axis)
 
 
 @functools.partial(jit, static_argnames=("side", "method"))

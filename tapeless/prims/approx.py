@@ -28,16 +28,16 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.errors import JaxRuntimeError
 from tapeless.prims.binary import sub
-from tapeless.prims.bitwise import bitwise_xor
 from tapeless.prims.common import batch_dim, full_like
-from tapeless.prims.compare import lt, ne
-from tapeless.prims.convert import bitcast_convert_type, convert_element_type
+from tapeless.prims.compare import ne
+from tapeless.prims.convert import convert_element_type
+from tapeless.prims.order import rank
 from tapeless.prims.rules import canonical_axis, tangent_of
 from tapeless.prims.select import select
 from tapeless.prims.topk import taken, top_k
 from tapeless.prims.unary import bitwise_not
 
-__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "least_k"]
+__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p"]
 
 _I32 = np.dtype(np.int32)
 
@@ -98,9 +98,8 @@ class ApproxTopK(Primitive):
         (x,) = args
         axis = canonical_axis(reduction_dimension, typeof(x).ndim)
         k = partial_count(typeof(x).shape[axis], typeof(x).ndim, k, **params)
-        if is_max_k:
-            return tuple(top_k(x, k, axis=axis))
-        return least_k(x, k, axis)
+        key = _falling(x)
+        return _best(x, bitwise_not(key) if is_max_k else key, k, axis)
 
     def reference(
         self, *arrays: Any, k: int, reduction_dimension: int, is_max_k: bool, **params: Any
@@ -145,9 +144,9 @@ def partial_count(
     return -(-tiles // 2**halvings) * tile if halvings else size
 
 
-def least_k(x: Value, k: int, axis: int) -> tuple[Value, Value]:
-    """Return the k least elements along an axis, least first and NaNs last, and their places."""
-    places = top_k(_falling(x), k, axis=axis)[1]
+def _best(x: Value, keys: Value, k: int, axis: int) -> tuple[Value, Value]:
+    """Return the k elements with the greatest keys along an axis, and their places."""
+    places = top_k(keys, k, axis=axis)[1]
     return taken(x, places, axis), places
 
 
@@ -156,13 +155,8 @@ def _falling(x: Value) -> Value:
     if not dtypes.issubdtype(typeof(x).dtype, np.floating):
         return bitwise_not(x)
     wide = convert_element_type(x, np.promote_types(np.float32, typeof(x).dtype))
-    turned = sub(full_like(wide, 0), wide)  # zeros of both signs are alike
-    word = np.dtype(f"int{dtypes.itemsize_bits(typeof(wide).dtype)}")
-    limits = dtypes.iinfo(word)
-    bits = bitcast_convert_type(turned, word)
-    below = lt(bits, full_like(bits, 0))
-    key = select(below, bitwise_xor(bits, full_like(bits, limits.max)), bits)
-    return select(ne(wide, wide), full_like(bits, limits.min), key)
+    key = rank(sub(full_like(wide, 0), wide))  # zeros of both signs are alike
+    return select(ne(wide, wide), full_like(key, np.iinfo(typeof(key).dtype).min), key)
 
 
 approx_top_k_p = ApproxTopK()

@@ -26,7 +26,7 @@ from tapeless import dtypes
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.sorters import Sorter, depth_of
 from tapeless.kernel.strips import Registers
-from tapeless.prims.sortloops import HALVES, SHORT, Counting, half_is_nan
+from tapeless.prims.sortloops import HALVES, SHORT, Counting, half_is_nan, ranked
 from tapeless.prims.wordsort import FEWEST, MANY, Numbers, each_line
 
 __all__ = ["narrow_sort", "narrow_sort_for"]
@@ -109,12 +109,9 @@ class _Narrow(Numbers):
 
     def key(self, i: Any) -> Any:
         """Return the integer of an element of the operand."""
-        b, top = self.b, self.top
+        b, key = self.b, ranked(self.b, self.element(i))
         if not self.is_float:
-            word = b.convert(self.element(i), self.word)
-            return b.xor(word, top) if self.is_signed else word
-        number = self.bits(i)
-        key = b.select(b.ge(number, top), b.not_(number), b.or_(number, top))
+            return key
         return b.select(self.is_nan(i), b.const((1 << self.n_bits) - 1, self.word), key)
 
     def number(self, key: Any) -> Any:

@@ -20,23 +20,23 @@ from tapeless.prims.common import Avals, dtype_of
 from tapeless.prims.compare import Comparison, eq, le, lt
 from tapeless.prims.convert import bitcast_convert_type
 
-__all__ = ["eq_to_p", "le_to_p", "lt_to_p"]
+__all__ = ["eq_to_p", "le_to_p", "lt_to_p", "rank", "rank_numpy"]
 
 
-def _rank(x: Value) -> Value:
-    """Return integers in the order of the numbers."""
+def rank(x: Value) -> Value:
+    """Return signed integers in the order of floats; all else as it is."""
     dtype = dtype_of(x)
     if not dtypes.issubdtype(dtype, np.floating):
         return x
-    bits = 8 * np.dtype(dtype).itemsize
+    bits = dtypes.itemsize_bits(dtype)
     signed = np.dtype(f"int{bits}")
     number = bitcast_convert_type(x, signed)
     is_negative = shift_right_arithmetic(number, signed.type(bits - 1))
-    return bitwise_xor(number, bitwise_and(is_negative, signed.type(np.iinfo(signed).max)))
+    return bitwise_xor(number, bitwise_and(is_negative, signed.type(dtypes.iinfo(signed).max)))
 
 
-def _rank_numpy(x: np.ndarray) -> np.ndarray:
-    """Return the same integers with NumPy."""
+def rank_numpy(x: np.ndarray) -> np.ndarray:
+    """Return the integers of `rank` with NumPy."""
     if not dtypes.issubdtype(x.dtype, np.floating):
         return x
     number = np.ascontiguousarray(x).view(f"int{8 * x.dtype.itemsize}")
@@ -51,7 +51,7 @@ class TotalComparison(Comparison):
 
     def decompose(self, *args: Value, **params: Any) -> tuple:
         """Test the ranks."""
-        x, y = map(_rank, args)
+        x, y = map(rank, args)
         return (type(self).plain(x, y),)
 
     def hlo(self, b: Any, args: Any, outs: Avals, **params: Any) -> tuple:
@@ -60,7 +60,7 @@ class TotalComparison(Comparison):
 
     def reference(self, *arrays: Any, **params: Any) -> tuple:
         """Test with NumPy."""
-        return (self.numpy_test(*map(_rank_numpy, arrays)),)
+        return (self.numpy_test(*map(rank_numpy, arrays)),)
 
 
 class EqTo(TotalComparison):

@@ -1,7 +1,8 @@
 """Loops that sort the lines of an array, in the loop language.
 
-Elements are compared through `ordered`: a map to unsigned integers that turns every order into that
-of integers.  Zeros of both signs are equal, NaNs are equal and last.  Complex numbers are ordered
+Elements are compared through maps to unsigned integers that turn every order into that of these.
+That of `ordered` is the order of sorts, where zeros of both signs are equal, NaNs are equal and
+last.  That of `ranked` tells all bits apart, and signs of NaNs, too.  Complex numbers are ordered
 by their real parts, then by their imaginary parts.  All sorts are stable.
 
     exchange_sort    many lines of few elements, in registers
@@ -40,6 +41,7 @@ __all__ = [
     "less",
     "line_index",
     "ordered",
+    "ranked",
     "word_of",
 ]
 
@@ -60,31 +62,57 @@ def word_of(dtype: Any) -> np.dtype:
     return np.dtype(f"uint{max(8, dtypes.itemsize_bits(dtype))}")
 
 
-def ordered(b: Any, x: Any) -> Any:
-    """Return the unsigned integer that orders the real scalar x."""
+def ranked(b: Any, x: Any) -> Any:
+    """Return the unsigned integer of the real scalar x, in the order of bits.
+
+    -nan < -inf < ... < -0.0 < 0.0 < ... < inf < nan; a NaN that can have no sign is least.
+    """
     dtype, word = x.dtype, word_of(x.dtype)
     bits = 8 * word.itemsize
     if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
         return b.convert(x, word)
     if dtype.name == UNSIGNED:
         return b.bitcast(x, word)
-    top = b.const(1 << (bits - 1), word)
     if dtypes.issubdtype(dtype, np.signedinteger):
+        top = b.const(1 << (bits - 1), word)
         return b.xor(b.bitcast(b.convert(x, np.dtype(f"int{bits}")), word), top)
-    if dtypes.itemsize_bits(dtype) < bits:  # the sign has to be the first bit of the word
-        x, dtype = b.convert(x, _SIGNED_BYTE), _SIGNED_BYTE
+    key = _key_of_bits(b, b.bitcast(_in_bytes(b, x), word))
+    if not dtype.name.endswith("fnuz"):
+        return key
+    below = b.const((1 << (bits - 1)) - 1, word)  # is the key of NaN, whose bits are those of -0.0
+    return b.select(b.le(key, below), b.and_(b.add(key, 1), below), key)
+
+
+def ordered(b: Any, x: Any) -> Any:
+    """Return the unsigned integer of x in the order of sorts: one zero, and one NaN, the last."""
+    dtype, word = x.dtype, word_of(x.dtype)
+    if dtype.name == UNSIGNED or not dtypes.issubdtype(dtype, np.floating):
+        return ranked(b, x)
+    if dtype.name.endswith("fnuz"):  # has one zero, and the least key, of NaN, becomes the greatest
+        return b.sub(ranked(b, x), 1)
     if dtype.name in HALVES:  # bits are compared sooner than numbers that have to be converted
         number = b.bitcast(x, word)
-        number = b.select(b.eq(number, top), b.const(0, word), number)
+        minus_zero = b.eq(number, b.const(1 << 15, word))
+        number = b.select(minus_zero, b.const(0, word), number)
         is_nan = half_is_nan(b, number, dtype)
     else:
-        x = b.select(b.eq(x, 0.0), b.const(0.0, dtype), x)
+        x = _in_bytes(b, x)
+        x = b.select(b.eq(x, 0.0), b.const(0.0, x.dtype), x)
         number, is_nan = b.bitcast(x, word), b.ne(x, x)
-    negative = b.shift_right_logical(number, bits - 1)
-    flipped = b.xor(number, b.or_(b.sub(b.const(0, word), negative), top))
-    if dtype.name.endswith("fnuz"):  # no key is that of -0.0; the greatest is left to NaNs
-        flipped = b.sub(flipped, b.shift_right_logical(flipped, bits - 1))
-    return b.select(is_nan, b.const((1 << bits) - 1, word), flipped)
+    last = b.const((1 << (8 * word.itemsize)) - 1, word)
+    return b.select(is_nan, last, _key_of_bits(b, number))
+
+
+def _in_bytes(b: Any, x: Any) -> Any:
+    """Return a float whose sign is the first bit of a byte, or of more of them."""
+    return b.convert(x, _SIGNED_BYTE) if dtypes.itemsize_bits(x.dtype) < 8 else x
+
+
+def _key_of_bits(b: Any, number: Any) -> Any:
+    """Return the integer that orders the bits of a float: all are inverted below zero."""
+    word, last = number.dtype, 8 * number.dtype.itemsize - 1
+    sign = b.sub(b.const(0, word), b.shift_right_logical(number, last))
+    return b.xor(number, b.or_(sign, b.const(1 << last, word)))
 
 
 def half_is_nan(b: Any, bits: Any, dtype: np.dtype) -> Any:

@@ -2,10 +2,13 @@
 
     top_k[k=3]: (m, n) -> values (m, 3), indices (m, 3)               the largest, largest first
 
-Of equal elements the first ones win; NaNs are larger than all numbers.  A few of a long line are
-kept in order while it is walked once, and blocks without a better one are passed over; else the
-line is sorted downwards, by a routine that leaves the others alone (`prims/wordsort.py`) or, for
-more than `KEPT`, by counting digits.  Tangents follow their elements.
+Of equal elements the first ones win.  The order is that of `prims/order.py`: -0.0 is below 0.0, and
+a NaN is greater than all numbers, or less if its sign is set.  So the largest of negated elements
+are the least ones, with their NaNs at the end.
+
+A few of a long line are kept in order while it is walked once, and blocks without a better one are
+passed over; else the line is sorted downwards, by a routine that leaves the others alone
+(`prims/wordsort.py`) or, for more than `KEPT`, by counting digits.  Tangents follow their elements.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim, shape_of
 from tapeless.prims.create import broadcasted_iota
+from tapeless.prims.order import rank, rank_numpy
 from tapeless.prims.rules import canonical_axis, is_complex, require_order
 from tapeless.prims.slice import slice_in_dim
 from tapeless.prims.sort import follow, sort_p
@@ -126,12 +130,13 @@ class TopK(Primitive):
         """Sort backwards, so that of equal elements the first comes last, and turn around."""
         (x,) = args
         shape = shape_of(x)
-        operands = [rev(z, (axis,)) for z in (x, broadcasted_iota(_I32, shape, axis))]
-        outs = sort_p.bind(*operands, dimension=axis, is_stable=True, num_keys=1)
+        lines = (rank(x), x, broadcasted_iota(_I32, shape, axis))
+        operands = [rev(z, (axis,)) for z in lines]
+        _, *outs = sort_p.bind(*operands, dimension=axis, is_stable=True, num_keys=1)
         return tuple(slice_in_dim(rev(z, (axis,)), 0, k, axis=axis) for z in outs)
 
     def reference(self, x: np.ndarray, *, axis: int, is_stable: bool, k: int) -> tuple:
-        flipped = np.flip(x, axis)
+        flipped = rank_numpy(np.flip(x, axis))
         order = np.flip(np.argsort(flipped, axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - np.take(order, range(k), axis)
         return np.take_along_axis(x, order, axis), order.astype(np.int32)
@@ -170,11 +175,11 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
         def step(i: Any) -> None:
             """Insert element i if it is better than the worst kept."""
             element = b.let(x.at(*place(i)))
-            mine = b.let(sortloops.ordered(b, element))
+            mine = b.let(sortloops.ranked(b, element))
 
             def before(j: Any) -> Any:
                 """Tell whether the element is better than the one kept at j."""
-                return b.gt(mine, sortloops.ordered(b, values.at(*place(j))))
+                return b.gt(mine, sortloops.ranked(b, values.at(*place(j))))
 
             position = b.convert(i, _I64)
             last = b.min(position, k - 1)
@@ -189,11 +194,11 @@ def _top_by_keeping(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
         def block(number: Any) -> None:
             """Insert elements of a block, unless none is better than the worst kept."""
             first = b.imul(number, SKIPPED)
-            worst = b.let(sortloops.ordered(b, values.at(*place(k - 1))))
+            worst = b.let(sortloops.ranked(b, values.at(*place(k - 1))))
 
             def better(inner: Sequence[Any]) -> Any:
                 """Tell whether an element is better."""
-                return b.gt(sortloops.ordered(b, x.at(*place(b.iadd(first, inner[0])))), worst)
+                return b.gt(sortloops.ranked(b, x.at(*place(b.iadd(first, inner[0])))), worst)
 
             some = b.fold((SKIPPED,), better, "or", False)
             some = b.or_(b.lt(b.convert(first, _I64), k), some)
@@ -216,7 +221,7 @@ def _top_by_sorting(b: Any, x: Any, targets: Sequence, axis: int, k: int) -> Non
 
     def downwards(element: Any) -> Any:
         """Return the integer that orders elements downwards."""
-        return b.not_(sortloops.ordered(b, element))
+        return b.not_(sortloops.ranked(b, element))
 
     def run(line: Sequence[Any]) -> None:
         """Sort one line."""

@@ -32,7 +32,7 @@ from tapeless.core.aval import ShapedArray
 from tapeless.kernel.sorters import Sorter, depth_of
 from tapeless.kernel.strips import Registers
 from tapeless.prims.rules import is_complex
-from tapeless.prims.sortloops import SHORT, less, ordered, word_of
+from tapeless.prims.sortloops import SHORT, less, ordered, ranked, word_of
 from tapeless.util.records import record
 
 __all__ = [
@@ -467,7 +467,7 @@ class _Greatest(_Places):
 
     def key(self, element: Any) -> Any:
         """Return the integer of a scalar, the least one of the greatest."""
-        return self.b.not_(super().key(element))
+        return self.b.not_(ranked(self.b, element))
 
     def follow(
         self,

@@ -4,7 +4,7 @@ Most are an operation of `lax` under another name.  On booleans, addition is `or
 is `and`, as the specification has it.
 
 Comparisons of floats by TOTALORDER order -NaN < -inf < ... < -0 < 0 < ... < inf < NaN: by the
-integers that `ordered` makes of their bits.
+integers that `prims/order.py: rank` makes of their bits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from tapeless import dtypes, lax
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
+from tapeless.prims.order import rank
 from tapeless.stablehlo.calls import Call, Rule, Rules
 
-__all__ = ["RULES", "ordered"]
+__all__ = ["RULES"]
 
 _SAME = {
     "abs": lax.abs,
@@ -112,25 +113,13 @@ def _logical_rule_of(function: Callable[..., Value], logical: Callable[..., Valu
     return rule
 
 
-def ordered(x: Value) -> Value:
-    """Return integers in the total order of a value's elements; integers and booleans as is."""
-    dtype = typeof(x).dtype
-    if not dtypes.issubdtype(dtype, np.floating):
-        return x
-    bits = dtypes.itemsize_bits(dtype)
-    whole = lax.bitcast_convert_type(x, np.dtype(f"int{bits}"))
-    shape, kind = typeof(whole).shape, typeof(whole).dtype
-    flipped = lax.bitwise_xor(whole, lax.full(shape, np.iinfo(kind).max, kind))
-    return lax.select(lax.lt(whole, lax.full(shape, 0, kind)), flipped, whole)
-
-
 def _compare(call: Call, x: Value, y: Value) -> Value:
     """x, y: of one shape -> booleans."""
     direction = call.get("comparison_direction")
     if direction not in _DIRECTIONS:
         call.fail(f"comparison_direction must be one of {', '.join(_DIRECTIONS)}")
     if call.word("compare_type", "NOTYPE") == "TOTALORDER":
-        x, y = ordered(x), ordered(y)
+        x, y = rank(x), rank(y)
     return _DIRECTIONS[direction](x, y)
 
 

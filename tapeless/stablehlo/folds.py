@@ -21,10 +21,10 @@ from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.compare import ge_p, le_p
+from tapeless.prims.order import rank
 from tapeless.prims.rules import highest, lowest
 from tapeless.prims.window import select_and_scatter_add_p
 from tapeless.stablehlo.calls import Call, Rules, concrete
-from tapeless.stablehlo.elements import ordered
 from tapeless.stablehlo.patterns import Expression, Key, expressions_of, folded_by, sorted_by
 
 __all__ = ["RULES"]
@@ -222,7 +222,7 @@ def _key_array(key: Key, x: Value) -> Value:
             lax.full_like(x, np.nan),
             x,
         )
-    whole = ordered(x)
+    whole = rank(x)
     return lax.bitwise_not(whole) if key.descending else whole
 
 

@@ -62,9 +62,33 @@ def test_partition_puts_one_rank_in_place(dtype, kth, axis):
     np.testing.assert_array_equal(taken.take(kth, axis), ordered.take(kth, axis))
 
 
-def test_nans_are_the_last_of_the_smallest():
-    x = jnp.array([3, np.nan, 1, -1, np.nan, 5])
+NANS = np.float32([3, np.nan, 1, -1, np.nan, 5])
+
+
+def test_nans_are_the_last_ranks():
+    x = jnp.array(NANS)
+    np.testing.assert_array_equal(jnp.partition(x, 2), [-1, 1, 3, np.nan, np.nan, 5])
+    np.testing.assert_array_equal(jnp.argpartition(x, 2), [3, 2, 0, 1, 4, 5])
     np.testing.assert_array_equal(jnp.top_k(x, 5, mode="smallest")[0], [-1, 1, 3, 5, np.nan])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fnuz"])
+@pytest.mark.parametrize("rows", [(6,), (3, 6), (3, 200)])
+def test_partitions_of_rows_with_nans_lose_no_element(dtype, rows):
+    with jax.enable_x64(True):
+        x = jnp.asarray(np.resize(NANS, rows), dtype)
+        ordered = np.sort(np.asarray(x, np.float64), -1)
+        for of in (lambda x: x, lambda x: x * 2, lambda x: x / 2):
+            whole = np.asarray(of(ordered).astype(dtype), np.float64)
+            for kth in (0, 3, -2, -1):
+                found = jax.jit(lambda x, of=of, kth=kth: jnp.partition(of(x), kth))(x)
+                found = np.asarray(found, np.float64)
+                np.testing.assert_array_equal(np.sort(found, -1), whole)
+                np.testing.assert_array_equal(found[..., kth], whole[..., kth])
+                rowwise = jax.vmap(lambda x, kth=kth: jnp.argpartition(x, kth))(jnp.atleast_2d(x))
+                taken = np.take_along_axis(np.atleast_2d(x), np.asarray(rowwise), -1)
+                taken = np.asarray(taken, np.float64)[..., kth]
+                np.testing.assert_array_equal(taken, np.atleast_2d(ordered)[..., kth])
 
 
 def test_top_k_of_both_ends():

@@ -97,3 +97,39 @@ def test_both_ways_order_ties_and_nans(shape, k, kept, dtype):
     expected = topk.top_k_p.reference(x, axis=len(shape) - 1, is_stable=True, k=k)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+SPECIAL = np.float32([-0.0, 0.0, np.nan, -np.nan, 1, -1, np.inf, -np.inf, 0.0, -0.0])
+RANKS = np.array([3, 4, 7, 0, 5, 2, 6, 1, 4, 3])
+
+
+@pytest.mark.parametrize("k", [1, 4, 9, 10])
+@pytest.mark.parametrize("repeats", [1, 20])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_order_is_total(dtype, repeats, k):
+    k *= repeats
+    expected = np.argsort(-np.tile(RANKS, repeats), kind="stable")[:k]
+    with jax.enable_x64(True):
+        x = jax.numpy.asarray(np.tile(SPECIAL, repeats), dtype)
+        jitted = jax.jit(topk.top_k, static_argnums=1)(x, k)
+        simpler = topk.top_k_p.decompose(x, axis=0, k=k)
+        for values, places in (topk.top_k(x, k), jitted, simpler):
+            np.testing.assert_array_equal(places, expected)
+            assert np.asarray(values).tobytes() == np.asarray(x[expected]).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fnuz", "float8_e5m2fnuz"])
+def test_a_nan_without_a_sign_is_least(dtype):
+    x = jax.lax.bitcast_convert_type(np.arange(256, dtype=np.uint8), dtype)
+    expected = [*range(127, -1, -1), *range(129, 256), 128]
+    np.testing.assert_array_equal(topk.top_k(x, 256)[1], expected)
+
+
+@pytest.mark.parametrize("size", [4, 37])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_negation_turns_the_sign_of_a_nan(dtype, size):
+    with jax.enable_x64(True):
+        x = jax.numpy.asarray(np.resize(np.float32([1, np.nan, -np.nan, 2]), size), dtype)
+        for of in (lambda x: x, lambda x: x * 3, lambda x: 3 / x, lambda x: x / 3):
+            signs = np.signbit(jax.jit(lambda x, of=of: -of(x))(x))
+            np.testing.assert_array_equal(signs[1:3], [True, False])
