@@ -28,7 +28,7 @@ from tapeless.compiler.interrupts import (
     raise_in_python,
     spend,
 )
-from tapeless.compiler.lanes import add, interleaving, minimum, tail_mask
+from tapeless.compiler.lanes import MOST_INTERLEAVED, add, interleaving, minimum, tail_mask
 from tapeless.compiler.packing import LONGEST_RUN, leading_stores, pack_recipes
 from tapeless.compiler.program import Program, Slices
 from tapeless.compiler.recipes import call_recipe
@@ -161,7 +161,7 @@ class _Emitter:
         while position < len(block):
             if region.lanes == 1 and position >= packed:
                 packed = position + self._pack(region, block[position : position + LONGEST_RUN])
-            stores = self._interleaved(region, block[position : position + 4])
+            stores = self._interleaved(region, block[position : position + MOST_INTERLEAVED])
             raising = () if stores else _with_flag(region, block[position:])
             done = block[position : position + max(1, len(stores), len(raising))]
             if stores:
@@ -186,7 +186,7 @@ class _Emitter:
         first = block[0]
         if region.lanes == 1 or not isinstance(first, Store):
             return ()
-        step = interleaving(first.buffer, first.index, region.lane_var)
+        step = interleaving(first.buffer, first.index, region.lane_var, region.lanes)
         if step == 0 or first.index.const % step or len(block) < step:
             return ()
         group = []

@@ -8,11 +8,12 @@ load are zero, so that arithmetic on them is harmless.
 
 from __future__ import annotations
 
-from tapeless.compiler.formats import Format, typed
+from tapeless.compiler.formats import Format, format_of, typed
 from tapeless.compiler.regions import Function, Region, Value
 from tapeless.kernel.ir import Affine, Buffer, Index
 
 __all__ = [
+    "MOST_INTERLEAVED",
     "add",
     "ask",
     "carry",
@@ -34,6 +35,8 @@ __all__ = [
     "stream_lanes",
     "tail_mask",
 ]
+
+MOST_INTERLEAVED, _FEW_INTERLEAVED = 18, 4  # sequences; 3 x 3 complex numbers have 18
 
 
 def carry(text: str, kind: str, origin: Function, region: Region) -> str:
@@ -110,14 +113,16 @@ def reverse(region: Region, text: str, element: str, lanes: int) -> str:
     return region.emit(f"shufflevector {kind} {text}, {kind} poison, <{lanes} x i32> <{order}>")
 
 
-def interleaving(buffer: Buffer, index: Affine, var: Index) -> int:
+def interleaving(buffer: Buffer, index: Affine, var: Index, lanes: int = 1) -> int:
     """Return how many interleaved sequences the lanes of `var` pick one of; 0 if it is not so.
 
-    With a stride of 2 to 4 that divides the buffer's size and every other step of the index, the
-    neighbours of the wanted elements are elements too, and one wide load serves all sequences.
+    With a stride that divides the buffer's size and every other step of the index, the neighbours
+    of the wanted elements are elements too, and one wide load serves all sequences.  There may be
+    more of them where lanes fill a register of 64 bytes: such processors permute two of these.
     """
-    stride = index.stride(var)
-    if stride is None or not 2 <= stride <= 4 or buffer.size % stride:
+    stride, size = index.stride(var), format_of(buffer.dtype).size
+    most = MOST_INTERLEAVED if lanes * size == 64 and size >= 4 else _FEW_INTERLEAVED
+    if stride is None or not 2 <= stride <= most or buffer.size % stride:
         return 0
     return stride if all(step % stride == 0 for _, step in index.terms) else 0
 

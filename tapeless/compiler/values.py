@@ -408,7 +408,7 @@ class Values:
         if var is None or var not in load.free:
             text = from_memory(region, self._load_one(region, load, form), form, 1)
             return Value(text, 1, form.register)
-        step = interleaving(load.buffer, load.index, var)
+        step = interleaving(load.buffer, load.index, var, region.lanes)
         if step:
             raw = self._load_interleaved(region, load, step)
             text = from_memory(region, raw, form, region.lanes)
