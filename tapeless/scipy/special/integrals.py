@@ -213,30 +213,27 @@ _BERNOULLI = (
 )
 
 
-def _dilogarithm(z: Value) -> Value:
+def _dilogarithm(u: Value) -> Value:
     """Return Li_2(z) for -1 <= z <= 1/2, by Bernoulli's series in u = -log(1 - z)."""
-    u = -jnp.log1p(-z)
     square = u * u
-    total = jnp.zeros_like(z)
+    total = jnp.zeros_like(u)
     for k in range(len(_BERNOULLI), 0, -1):
         total = (total + _BERNOULLI[k - 1] / math.factorial(2 * k + 1)) * square
     return u * (1 + total) - square / 4
 
 
 def _spence(x: Value) -> Value:
-    """Return Li_2(1 - x), brought to where the series converges."""
+    """Return Li_2(1 - x), brought to where the series converges: of 1 / x if x > 2."""
     is_large = x > 2
     inner = jnp.where(is_large, 1 / jnp.where(is_large, x, 1.0), x)
-    # Now 0 <= inner <= 2 and 1 - inner is in [-1, 1].
+    # Now 0 <= inner <= 2 and 1 - inner is in [-1, 1]; below 1/2 the series is that of inner.
     is_small = inner < 0.5
-    safe = jnp.where(inner > 0, inner, 1.0)
-    small = math.pi**2 / 6 - jnp.log(safe) * jnp.log1p(-jnp.where(is_small, inner, 0.25))
-    small = small - _dilogarithm(jnp.where(is_small, inner, 0.25))
-    value = jnp.where(is_small, small, _dilogarithm(1 - jnp.where(is_small, 1.0, inner)))
-    value = jnp.where(inner == 0, math.pi**2 / 6, value)
-    log_x = jnp.log(jnp.where(is_large, x, 1.0))
-    value = jnp.where(is_large, -0.5 * log_x * log_x - value, value)
-    return jnp.where(x < 0, jnp.nan, value)
+    logarithm = jnp.log(jnp.where(inner == 0, 1.0, inner))
+    other = jnp.log1p(-jnp.where(is_small, inner, 0.25))
+    series = _dilogarithm(-jnp.where(is_small, other, logarithm))
+    value = jnp.where(is_small, math.pi**2 / 6 - logarithm * other - series, series)
+    value = jnp.where(is_large, -0.5 * logarithm * logarithm - value, value)
+    return jnp.where(x < 0, jnp.nan, jnp.where(jnp.isposinf(x), -jnp.inf, value))
 
 
 _spence_function = wide_function(
