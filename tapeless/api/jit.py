@@ -47,7 +47,15 @@ from tapeless.util.chains import function_name, source_name
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
 from tapeless.util.weak import WeakMembers
 
-__all__ = ["JitFunction", "StaticSpec", "clear_caches", "jit", "join_static", "trace_program"]
+__all__ = [
+    "JitFunction",
+    "StaticSpec",
+    "clear_caches",
+    "described_type",
+    "jit",
+    "join_static",
+    "trace_program",
+]
 
 traceback = lazy.load("traceback")
 
@@ -324,7 +332,7 @@ class JitFunction:
         if type(leaf) is Array or isinstance(leaf, Tracer):
             return leaf.aval
         if isinstance(leaf, ShapeDtypeStruct):
-            return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)
+            return described_type(leaf)
         if is_value(leaf) and (type(leaf) is not np.ndarray or dtypes.is_supported(leaf.dtype)):
             return typeof(leaf)
         if hasattr(leaf, "__jax_array__"):
@@ -527,6 +535,12 @@ def _counts_keys(jaxpr: Jaxpr) -> bool:
     """Tell whether calls of a program use keys, and are to say so each time."""
     types = [*map(typeof, jaxpr.consts), *jaxpr.in_avals]
     return bool(config.current.jax_debug_key_reuse) and any(map(has_keys, types))
+
+
+def described_type(struct: ShapeDtypeStruct) -> ShapedArray:
+    """Return the type that is described, of a dtype that the 64-bit switch allows."""
+    dtype = dtypes.check_user_dtype_supported(struct.dtype, "ShapeDtypeStruct")
+    return ShapedArray(struct.shape, dtype, struct.weak_type)
 
 
 def trace_program(

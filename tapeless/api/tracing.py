@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from tapeless.api.jit import StaticSpec, trace_program
+from tapeless.api.jit import StaticSpec, described_type, trace_program
 from tapeless.core.aval import ShapedArray, ShapeDtypeStruct, is_value, typeof
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.source import name_scope
@@ -74,7 +74,7 @@ def abstract(leaf: Any) -> ShapedArray:
     if isinstance(leaf, ShapedArray):
         return leaf
     if isinstance(leaf, ShapeDtypeStruct):
-        return ShapedArray(leaf.shape, leaf.dtype, leaf.weak_type)
+        return described_type(leaf)
     if not is_value(leaf) and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return ShapedArray(tuple(leaf.shape), leaf.dtype)
     return typeof(leaf)

@@ -219,10 +219,11 @@ def _density(a: Value, x: Value) -> Value:
 
 
 def _slope_a(a: Value, x: Value) -> Value:
-    """Return dP/da: at a fixed P a sample moves by dx/da = -(dP/da) / (dP/dx)."""
+    """Return dP/da: at a fixed P a sample moves by dx/da = -(dP/da) / (dP/dx); NaN for a <= 0."""
     density = _density(a, x)
     slope = neg(mul(random_gamma_grad(a, x), density))
-    return where(eq(density, const(density, 0.0)), 0.0, slope)
+    zero = const(a, 0.0)
+    return where(le(a, zero), math.nan, eq(density, zero), 0.0, slope)
 
 
 class GammaDensity(Elementwise):

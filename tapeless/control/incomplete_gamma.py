@@ -42,6 +42,9 @@ from tapeless.prims.unary import abs, bitwise_not, neg
 
 __all__ = ["random_gamma_grad"]
 
+# The series takes some times the root of `a` in steps, the fraction converges soon or not at all.
+_MOST_TERMS, _MOST_CONVERGENTS = 1_000_000, 2000
+
 
 def random_gamma_grad(a: Value, x: Value) -> Value:
     """Return the derivative of a gamma sample x with respect to the shape a: (s), (s) -> (s).
@@ -87,14 +90,20 @@ def _keep(active: Value, old: Sequence[Value], new: Sequence[Value]) -> tuple[Va
     return tuple(select_n(active, x, y) for x, y in zip(old, new, strict=True))
 
 
+def _is_unfinished(carry: tuple, most: int) -> Value:
+    """Go on while an element moves, but not without end."""
+    count, active = carry[:2]
+    return bitwise_and(lt(count, typeof(count).dtype.type(most)), _any(active))
+
+
 def _series(active: Value, a: Value, x: Value) -> Value:
-    """Sum x**k / ((a + 1) ... (a + k)) and its derivative."""
+    """Sum x**k / ((a + 1) ... (a + k)) and its derivative; where a + 1 is a, no sum ends."""
     dtype = typeof(x).dtype
     one, eps = dtype.type(1), dtype.type(dtypes.finfo(dtype).eps)
 
     def step(carry: tuple) -> tuple:
         """Add one term, and the derivative of the term."""
-        active, r, term, total, slope, total_slope = carry
+        count, active, r, term, total, slope, total_slope = carry
         r_next = add(r, one)
         ratio = div(x, r_next)
         change = div(mul(term, x), mul(r_next, r_next))
@@ -110,11 +119,13 @@ def _series(active: Value, a: Value, x: Value) -> Value:
         )
         share = abs(div(slope_next, slopes))
         going = bitwise_and(active, gt(share, eps))
-        return (going, *_keep(active, carry[1:], new))
+        return (add(count, one), going, *_keep(active, carry[2:], new))
 
     ones, zeros = full_like(x, 1), full_like(x, 0)
-    start = (active, a, ones, ones, zeros, zeros)
-    _, _, _, total, _, total_slope = while_loop(lambda carry: _any(carry[0]), step, start)
+    start = (dtype.type(0), active, a, ones, ones, zeros, zeros)
+    _, _, _, _, total, _, total_slope = while_loop(
+        functools.partial(_is_unfinished, most=_MOST_TERMS), step, start
+    )
     log_slope = sub(log(x), digamma(add(a, one)))
     slope = add(total_slope, mul(total, log_slope))
     slope = mul(neg(slope), x)
@@ -144,12 +155,7 @@ def _continued_fraction(active: Value, a: Value, x: Value) -> Value:
         going = bitwise_and(active, new[0])
         return (count, going, *_keep(active, carry[2:], (y_next, z_next, *new[1:])))
 
-    def is_unfinished(carry: tuple) -> Value:
-        """Go on while an element moves, at most 2000 times."""
-        count, active = carry[:2]
-        within = lt(count, dtype.type(2000))
-        return bitwise_and(within, _any(active))
-
+    is_unfinished = functools.partial(_is_unfinished, most=_MOST_CONVERGENTS)
     _, _, _, _, value, slope, *_ = while_loop(is_unfinished, step, start)
     log_slope = sub(log(x), digamma(a))
     slope = add(slope, mul(value, log_slope))

@@ -243,7 +243,8 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     init, tree = flatten_values(init_val)
     if config.current.jax_disable_jit:
         try:
-            return _while_in_python(cond_fun, body_fun, init_val)
+            arrays = tree_unflatten(tree, [as_value(x) for x in init])
+            return _while_in_python(cond_fun, body_fun, arrays)
         except ConcretizationTypeError:
             pass  # the condition is mapped or traced: only the operation can have it
     in_tree = tree_flatten((init_val,))[1]

@@ -40,6 +40,7 @@ __all__ = [
     "check_arraylike",
     "check_broadcastable",
     "check_no_float0s",
+    "complain_of_rank",
     "concrete_value",
     "const",
     "convert",
@@ -400,7 +401,7 @@ def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
         return list(args)
     mode = config.current.jax_numpy_rank_promotion
     if mode != "allow":
-        _complain_of_rank(fun_name, [each for each in shapes if each], mode)
+        complain_of_rank(fun_name, [each for each in shapes if each], mode)
     rank = len(_shape_together(*shapes))
     return [
         structural.broadcast_to_rank(arg, rank) if each else arg
@@ -408,7 +409,7 @@ def promote_shapes(fun_name: str, *args: Value) -> list[Value]:
     ]
 
 
-def _complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None:
+def complain_of_rank(fun_name: str, shapes: Sequence[Shape], mode: str) -> None:
     """Warn of, or refuse, operands of different ranks."""
     text = " ".join(map(str, shapes))
     page = "https://docs.jax.dev/en/latest/101/rank_promotion_warning.html"
@@ -621,7 +622,8 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
         return _new_array(np.asarray(x, dtype))
     kind = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
     try:
-        value = np.asarray(x, kind)
+        with np.errstate(over="ignore"):
+            value = np.asarray(x, kind)
     except OverflowError:
         raise OverflowError(f"Python int {x} too large to convert to {kind}") from None
     if context.trace is not context.base:

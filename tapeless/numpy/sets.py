@@ -38,6 +38,7 @@ from tapeless.numpy.sorting import lexsort, searchsorted
 from tapeless.prims.compare import eq, ne
 from tapeless.prims.create import broadcasted_iota
 from tapeless.prims.sort import sort
+from tapeless.prims.structural import broadcast_to_rank
 from tapeless.runtime.array import Array, array_of
 
 __all__ = [
@@ -325,7 +326,8 @@ def _is_among(x: Value, tests: Value, few: bool) -> Value:
     if n == 0 or typeof(x).size == 0:
         return zeros(typeof(x).shape, bool)
     if few:
-        pairs = arithmetic.equal(get_item(x, (..., None)), tests)
+        column = get_item(x, (..., None))
+        pairs = arithmetic.equal(column, broadcast_to_rank(tests, typeof(column).ndim))
         return reductions.any(pairs, axis=-1)
     tests = sort(tests, 0)
     place = arithmetic.minimum(searchsorted(tests, x), n - 1)

@@ -13,10 +13,11 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from tapeless import config
 from tapeless.api.vmap import vmap
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.numpy.common import asarray
+from tapeless.numpy.common import asarray, complain_of_rank
 from tapeless.prims import structural
 from tapeless.util.frames import api_boundary
 
@@ -117,6 +118,9 @@ def _map(
     for shape, dims in zip(shapes, inputs, strict=True):
         _check_core(shape, dims, sizes, context)
     loops = [s[: len(s) - len(dims)] for s, dims in zip(shapes, inputs, strict=True)]
+    mode = config.current.jax_numpy_rank_promotion
+    if mode != "allow" and len({len(axes) for axes, s in zip(loops, shapes, strict=True) if s}) > 1:
+        complain_of_rank(f"jnp.vectorize {context}", [each for each in shapes if each], mode)
     loop = structural.broadcast_shapes(*loops) if loops else ()
     if outputs is None:
         mapped = function

@@ -18,12 +18,13 @@ import numpy as np
 from tapeless import config, dtypes
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
+from tapeless.numpy.arithmetic import add
 from tapeless.numpy.common import asarray
 from tapeless.prims import bits
 from tapeless.prims.bits import prng_impls
 from tapeless.prims.convert import convert_element_type
 from tapeless.prims.structural import reshape
-from tapeless.random.requests import check_raw, is_key, one_key
+from tapeless.random.requests import check_form, check_raw, is_key, one_key
 from tapeless.runtime.array import Array
 
 __all__ = [
@@ -84,7 +85,8 @@ def _seed(seed: Any, impl: Any, name: str) -> Value:
     value = asarray(seed)
     if not dtypes.issubdtype(typeof(value).dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {value!r}")
-    return bits.random_seed(value, impl)
+    offset = config.current.jax_random_seed_offset
+    return bits.random_seed(add(value, offset) if offset else value, impl)
 
 
 def _wrapped_seed(seed: int) -> Any:
@@ -126,7 +128,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Value:  # noqa: N802
     >>> PRNGKey(3)
     Array([0, 3], dtype=uint32)
     """
-    return bits.random_unwrap(_seed(seed, _implementation(impl), "PRNGKey"))
+    return _like(_seed(seed, _implementation(impl), "PRNGKey"), True)
 
 
 def key_data(keys: Any) -> Value:
@@ -140,6 +142,7 @@ def key_data(keys: Any) -> Value:
     if is_key(keys):
         return bits.random_unwrap(keys)
     check_raw(keys, _implementation(None))
+    check_form()
     return asarray(keys)
 
 
@@ -167,6 +170,7 @@ def key_impl(keys: Any) -> str:
         dtype: Any = typeof(keys).dtype
         return dtype.impl
     check_raw(keys, _implementation(None))
+    check_form()
     return _implementation(None).name
 
 
@@ -180,8 +184,8 @@ def key_dtype(impl_spec: Any = None) -> Any:
 
 
 def _like(keys: Value, raw: bool) -> Value:
-    """Return derived keys in the form of the key that they come from."""
-    return bits.random_unwrap(keys) if raw else keys
+    """Return derived keys in the form of the key that they come from, unless that is off."""
+    return bits.random_unwrap(keys) if raw and not config.current.jax_enable_custom_prng else keys
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Value:

@@ -17,10 +17,12 @@ from tapeless.numpy.common import asarray, shape_error
 from tapeless.prims import bits
 from tapeless.prims.bits import prng_impls
 from tapeless.prims.join import unstack
+from tapeless.util import frames
 
 __all__ = [
     "check_cast",
     "check_dtype",
+    "check_form",
     "check_raw",
     "check_shape",
     "float_dtype",
@@ -62,6 +64,21 @@ def check_raw(keys: Any, impl: dtypes.PRNGImpl) -> None:
         raise TypeError(f"{wrong}key_data.dtype = uint32; got dtype={name}")
 
 
+def check_form() -> None:
+    """Refuse a key in the old form, or warn of it, as the flags say."""
+    mode = config.current.jax_legacy_prng_key
+    text = (
+        "Legacy uint32 key array passed as key to jax.random function; keys are made by "
+        'jax.random.key(seed). Where the old form is meant, set jax_legacy_prng_key="allow".'
+    )
+    if mode == "error":
+        raise ValueError(text)
+    if mode == "warn":
+        frames.warn(text)
+    if config.current.jax_enable_custom_prng:
+        frames.warn("Arrays as keys are deprecated by jax_enable_custom_prng.", FutureWarning)
+
+
 def one_key(name: str, given: Any) -> tuple[Value, bool]:
     """Return the one typed key of an argument, and whether it came in the old form."""
     raw = not is_key(given)
@@ -69,6 +86,7 @@ def one_key(name: str, given: Any) -> tuple[Value, bool]:
     if raw:
         impl = prng_impls[config.current.jax_default_prng_impl]
         check_raw(given, impl)
+        check_form()
         given = bits.random_wrap(asarray(given), impl=impl)
     if typeof(given).shape:
         raise ValueError(

@@ -102,3 +102,13 @@ def test_batched_shapes():
 def test_the_gradient_of_gamma_samples_refuses_shapes_that_do_not_fit():
     with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
         lax.random_gamma_grad(np.ones((4, 4), np.float32), np.ones((3, 4), np.float32))
+
+
+def test_the_derivative_in_the_shape_ends_where_nothing_changes():
+    """At 1e30 a step of the series does not change its terms."""
+    for dtype, wide in (("float32", False), ("float64", True)):
+        with jax.enable_x64(wide):
+            a = np.array([1e30, 0.0, -1.0, np.inf, np.nan], dtype)
+            slope = np.asarray(lax.igamma_grad_a(a, np.full(5, a[0])))
+        assert abs(slope[0]) < 1e-20
+        assert np.isnan(slope[1:]).all()
