@@ -30,6 +30,7 @@ from tapeless.kernel.floats import (
 )
 from tapeless.kernel.ir import Scalar
 from tapeless.kernel.nodes import Nodes
+from tapeless.util.elements import itemsize_bits
 
 __all__ = ["cbrt", "erf", "erf_inv", "erfc", "nextafter"]
 
@@ -379,10 +380,17 @@ def cbrt(b: Nodes, x: Scalar) -> Scalar:
 def nextafter(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     """The float next to x in the direction of y; works in any format."""
     bits = np.dtype(f"int{8 * x.dtype.itemsize}")
-    x_bits = b.bitcast(x, bits)
+    # Formats of 4 and 6 bits stand in the low bits of a byte: their sign goes to the top.
+    spare = 8 * bits.itemsize - itemsize_bits(x.dtype)
+    x_bits, y_bits = b.bitcast(x, bits), b.bitcast(y, bits)
+    if spare:
+        x_bits, y_bits = b.shift_left(x_bits, spare), b.shift_left(y_bits, spare)
     away = b.eq(b.lt(x, y), b.ge(x_bits, 0))
-    stepped = b.add(x_bits, b.select(away, 1, b.const(-1, bits)))
-    least = b.or_(b.and_(b.bitcast(y, bits), np.iinfo(bits).min), 1)
-    moved = b.bitcast(b.select(b.eq(x, 0.0), least, stepped), x.dtype)
+    stepped = b.add(x_bits, b.select(away, 1 << spare, b.const(-(1 << spare), bits)))
+    least = b.or_(b.and_(y_bits, np.iinfo(bits).min), 1 << spare)
+    new = b.select(b.eq(x, 0.0), least, stepped)
+    if x.dtype.name.endswith("uz"):  # the bits of -0.0 are NaN there
+        new = b.select(b.eq(new, np.iinfo(bits).min), 0, new)
+    moved = b.bitcast(b.shift_right_logical(new, spare) if spare else new, x.dtype)
     unordered = b.or_(b.ne(x, x), b.ne(y, y))
     return b.select(unordered, math.nan, b.select(b.eq(x, y), y, moved))

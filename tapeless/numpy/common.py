@@ -570,9 +570,7 @@ def asarray(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """Return `a` as an array: itself if it is one of the wanted dtype, else as `array` does.
-
-    a: numbers, arrays or lists of them, nested n deep -> of rank n.
+    """Return `a` as an array, n lists deep -> of rank n: itself if it is one of the dtype.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.asarray(range(3))

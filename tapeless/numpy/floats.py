@@ -163,8 +163,8 @@ def signbit(x: Any, /) -> Array:
         return _falses(x)
     if is_complex(x):
         raise ValueError(f"jax.numpy.signbit is not well defined for {kind}")
-    bits = kind.itemsize * 8
-    word = np.dtype(f"int{bits}")
+    bits = dtypes.itemsize_bits(kind)
+    word = dtypes.named_dtype(f"int{bits}")
     sign = lax.shift_right_arithmetic(lax.bitcast_convert_type(x, word), word.type(bits - 1))
     return convert(sign, np.dtype(np.bool_))
 

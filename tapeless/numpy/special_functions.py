@@ -55,7 +55,12 @@ def hypot(x1: Any, x2: Any, /) -> Array:
 @custom_jvp
 def _hypot(x1: Value, x2: Value) -> tuple[Value, Value, Value]:
     """Return the length of (x1, x2), and its derivatives x1 / length and x2 / length."""
-    info = dtypes.finfo(dtype_of(x1))
+    dtype = dtype_of(x1)
+    if dtypes.itemsize_bits(dtype) <= 8:  # no power of two makes room for the squares
+        wide = _hypot(*(lax.convert_element_type(x, np.float32) for x in (x1, x2)))
+        length, *cosines = (lax.convert_element_type(x, dtype) for x in wide)
+        return length, cosines[0], cosines[1]
+    info = dtypes.finfo(dtype)
     far = 2.0 ** (info.maxexp // 2 - 1)
     near = 2.0 ** -((info.nmant + 1) // 2)
     size1, size2 = lax.abs(x1), lax.abs(x2)

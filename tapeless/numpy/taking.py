@@ -276,7 +276,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
     a: (n, m), ind: (k,), v: repeated as needed -> (n, m)
 
-    mode: for positions out of bounds: None drops them, "wrap", "clip".
+    mode: for positions out of bounds: "wrap" counts on from the start, None takes the nearest, and
+    "clip" too, also for negative ones, which else count from the end.
 
     >>> import tapeless.numpy as jnp
     >>> jnp.put(jnp.arange(4), jnp.array([0, -1]), 9, inplace=False)
@@ -297,7 +298,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         places = remainder(places, const(places, size))
     elif mode == "clip":
         places = lax.min(lax.max(places, const(places, 0)), const(places, size - 1))
-    flat = scatter_update(ravel(x), (places,), values, lax.scatter_p)
+    flat = scatter_update(ravel(x), (places,), values, lax.scatter_p, mode="clip")
     return lax.reshape(flat, typeof(x).shape)
 
 

@@ -211,5 +211,7 @@ def test_error_over_all_float32(case: Case) -> None:
         x = part.view(np.float32)
         if case.scale is not None:
             x = np.ascontiguousarray(x[~(x <= -1e5)])
+        if not x.size:
+            continue
         worst = max(worst, errors(case, x, run_native(case.name, x)).max())
     assert worst <= case.bound

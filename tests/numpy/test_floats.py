@@ -1,5 +1,6 @@
 """Tests of functions about the representation of floats."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -70,3 +71,23 @@ def test_modf():
     x = np.array([1.5, -2.25, 3.0], np.float32)
     for found, expected in zip(jnp.modf(x), np.modf(x), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+     "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"],
+)  # fmt: skip
+def test_all_pairs_of_narrow_numbers(name):
+    """Signs, neighbours, which NaN stands between in formats without -0.0, and lengths."""
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    numbers = np.arange(2 ** ml_dtypes.finfo(dtype).bits).astype("uint8").view(dtype)
+    x, y = (each.ravel() for each in np.meshgrid(numbers, numbers))
+    plain = ~np.isnan(numbers.astype("float32"))
+    expected = np.signbit(numbers.astype("float32"))
+    np.testing.assert_array_equal(np.asarray(jnp.signbit(numbers))[plain], expected[plain])
+    found = np.asarray(jnp.nextafter(x, y)).astype("float32")
+    np.testing.assert_array_equal(found, np.nextafter(x, y).astype("float32"))
+    length = np.hypot(x.astype("float32"), y.astype("float32")).astype(dtype)
+    found = np.asarray(jnp.hypot(x, y)).astype("float32")
+    np.testing.assert_array_equal(found, length.astype("float32"))

@@ -51,7 +51,7 @@ def test_put(mode):
     places, values = np.array([0, -1, 14]), np.array([7.0, 8.0])
     expected = X.copy()
     if mode is None:
-        np.put(expected, places[:2], values)
+        np.put(expected, [0, -1, 11], values)
     else:
         np.put(expected, places, values, mode)
     if mode == "clip":
