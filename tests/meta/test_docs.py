@@ -126,9 +126,11 @@ def is_documented_here(name: str, value: object) -> bool:
 
 def public_functions() -> dict[str, object]:
     """Return the functions of the libraries and of the facade of facades, by name."""
+    # (Those that are loaded late are no entries of the module before.)
+    of_facade = {name: getattr(jax, name) for name in jax.__all__}
     found = {
         name: value
-        for name, value in vars(jax).items()
+        for name, value in of_facade.items()
         if getattr(value, "__module__", "").startswith("tapeless.api")
     }
     of_jax = {key.removeprefix("jax."): value for key, value in names.stored_names().items()}
