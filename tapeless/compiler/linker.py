@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
 import threading
 import weakref
 from collections import deque
@@ -41,6 +40,7 @@ from tapeless.compiler.objects import object_key, objects
 from tapeless.compiler.ondemand import LLVM_LOCK, door_text
 from tapeless.compiler.target import Target, host_target
 from tapeless.compiler.threads import pool_text
+from tapeless.util import forks
 from tapeless.util.apart import apart
 from tapeless.util.cache import renew_locks
 from tapeless.util.processors import thread_count
@@ -269,9 +269,17 @@ def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int
             number = next(_serial)
             if number % _MOST_LINKED == _MOST_LINKED - 1:
                 _linkers[:] = [_new_linker()]
+                _give_back()
             return Linked(library.link(_linkers[0], f"program{number}"), len(code))
 
     return apart(add)
+
+
+def _give_back() -> None:
+    """Give free pages between what is kept back to the system: programs come and go in between."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _new_linker() -> llvm.LLJIT:
@@ -338,7 +346,6 @@ def _after_fork() -> None:
         shared.reset()
         shared.set_main(threading.get_ident())
     renew_locks()
-    LLVM_LOCK.release()
 
 
 def _let_forks_wait() -> None:
@@ -346,13 +353,8 @@ def _let_forks_wait() -> None:
 
     These may be within any lock, and take only that of the binding.
     """
-    inner = llvm.ffi.lib._lock._lock
-    os.register_at_fork(
-        before=inner.acquire, after_in_parent=inner.release, after_in_child=inner.release
-    )
-    os.register_at_fork(
-        before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=_after_fork
-    )
+    forks.wait_for(LLVM_LOCK, _after_fork)
+    forks.wait_for(llvm.ffi.lib._lock._lock)
 
 
 _let_forks_wait()

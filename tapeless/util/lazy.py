@@ -35,6 +35,8 @@ import sys
 import types
 from typing import Any
 
+from tapeless.util import forks
+
 __all__ = [
     "LazyModule", "Later", "Pause", "defer", "defer_names", "deferred", "exists", "load", "now",
 ]  # fmt: skip
@@ -146,7 +148,8 @@ def now(name: str) -> types.ModuleType:
     module = sys.modules.get(name)
     if module is None or getattr(module.__spec__, "_initializing", False):
         pause = Pause()
-        module = importlib.import_module(name)
+        with forks.importing():
+            module = importlib.import_module(name)
         del pause
     return module
 

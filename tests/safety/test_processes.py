@@ -146,6 +146,50 @@ assert os.waitpid(pid, 0)[1] == 0
     )
 
 
+def test_a_fork_waits_for_parts_that_other_threads_import(tmp_path) -> None:
+    (tmp_path / "slow_part.py").write_text(
+        "import time\nfrom tapeless.util import lazy\ntime.sleep(0.5)\n"
+        "engine = lazy.now('tapeless.compiler.engine')\nVALUE = 7\n"
+    )
+    run_program(
+        f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from tapeless.util import lazy
+part = lazy.load("slow_part")
+first = threading.Thread(target=lambda: part.VALUE)
+first.start()
+while "slow_part" not in sys.modules: time.sleep(0.001)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(10)  # ends a child that hangs
+    assert lazy.load("slow_part").VALUE == 7
+    assert float(jax.jit(lambda x: x * 5 + 1)(2.0)) == 11
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+first.join()
+assert float(jax.jit(lambda x: x * 5 + 2)(2.0)) == 12
+"""
+    )
+
+
+def test_a_fork_during_an_import_of_its_own_does_not_wait(tmp_path) -> None:
+    (tmp_path / "forking_part.py").write_text(
+        "import os\npid = os.fork()\nif pid == 0:\n    os._exit(5)\n"
+        "STATUS = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+    )
+    run_program(
+        f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from tapeless.util import lazy
+begun = time.monotonic()
+assert lazy.load("forking_part").STATUS == 5
+assert time.monotonic() - begun < 8
+"""
+    )
+
+
 def test_a_fork_while_another_thread_looks_something_up() -> None:
     run_program(
         """

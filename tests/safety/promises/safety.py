@@ -331,9 +331,16 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "a lock is held while the process forks",
             "tapeless/compiler/linker.py",
-            "before=LLVM_LOCK.acquire,",
-            "before=lambda: None,",
+            "forks.wait_for(LLVM_LOCK, _after_fork)",
+            "forks.wait_for(threading.RLock(), _after_fork)",
             PROCESSES + "test_a_fork_waits_for_the_compiler",
+        ),
+        Mutation(
+            "a fork waits for what other threads import",
+            "tapeless/util/forks.py",
+            "any(each != thread for each in _importing)",
+            "False",
+            PROCESSES + "test_a_fork_waits_for_parts_that_other_threads_import",
         ),
         Mutation(
             "the lock is held while a function is compiled that is called",
