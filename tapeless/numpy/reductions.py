@@ -15,8 +15,8 @@ import numpy as np
 
 from tapeless import dtypes
 from tapeless.api.jit import jit
-from tapeless.core.aval import typeof
-from tapeless.core.trace import Value, find_axis
+from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.trace import Tracer, Value, find_axis
 from tapeless.numpy.choice import where as choose
 from tapeless.numpy.common import (
     asarray,
@@ -35,6 +35,7 @@ from tapeless.prims.parts import conj, real
 from tapeless.prims.rules import highest, lowest
 from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes, expand_dims, reshape
 from tapeless.prims.unary import sqrt, square
+from tapeless.runtime.array import Array
 
 __all__ = [
     "all",
@@ -63,6 +64,7 @@ _COLLECTIVES = {
     reduce.reduce_min: named_axes.pmin,
 }
 _NAMES = {reduce.reduce_prod: "prod", reduce.reduce_and: "all", reduce.reduce_or: "any"}
+_SINGLE = frozenset(map(np.dtype, "fF"))  # what every mode computes in as it is
 _SHORT_FLOATS = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
 
 
@@ -70,6 +72,14 @@ def refuse_out(name: str, out: Any) -> None:
     """Refuse NumPy's `out`."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+def _is_single(x: Any, dtype: Any) -> bool:
+    """Tell whether an operand, and the dtype asked for, need no checks and no conversion."""
+    aval = x.aval if type(x) is Array or isinstance(x, Tracer) else None
+    if type(aval) is not ShapedArray or aval.weak_type or aval.dtype not in _SINGLE:
+        return False
+    return dtype is None or dtype is aval.dtype
 
 
 def _asked_dtype(dtype: Any, name: str) -> np.dtype:
@@ -233,6 +243,8 @@ def sum(
     >>> sum(np.array([[1, 2], [3, 4]]), axis=0)
     Array([4, 6], dtype=int32)
     """
+    if out is initial is where is None and _is_single(a, dtype):
+        return _reduce(a, axis, reduce.reduce_sum, 0, keepdims)
     refuse_out("sum", out)
     check_arraylike("sum", a)
     _check_mask("sum", where)
@@ -252,6 +264,8 @@ def prod(
     >>> prod(np.array([1.0, 2.0, 3.0], "float32"))
     Array(6., dtype=float32)
     """
+    if out is initial is where is None and _is_single(a, dtype):
+        return _reduce(a, axis, reduce.reduce_prod, 1, keepdims)
     refuse_out("prod", out)
     check_arraylike("prod", a)
     _check_mask("prod", where)
@@ -266,6 +280,8 @@ def _extreme(
     operation: Callable, neutral: Callable, combine: Callable,
 ) -> Value:  # fmt: skip
     """Return the maximum or minimum over axes."""
+    if out is initial is where is None and _is_single(a, None) and 0 not in a.aval.shape:
+        return _reduce(a, axis, operation, None, keepdims)
     refuse_out(name, out)
     check_arraylike(name, a)
     _check_mask(name, where)
