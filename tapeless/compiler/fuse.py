@@ -38,6 +38,7 @@ from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var, subjaxprs
 from tapeless.kernel.build import LOCAL_SIZE
 from tapeless.prims.bits import random_unwrap_p
 from tapeless.prims.check import check_p
+from tapeless.prims.join import split_p
 from tapeless.prims.slice import slice_p
 from tapeless.prims.structural import broadcast_in_dim_p, reshape_p, squeeze_p
 from tapeless.util.cache import weak_identity_cache
@@ -57,7 +58,7 @@ MOST_OF_SLICE = 2.5  # times as many elements that are stored instead of a slice
 FEWEST_IN_ROW = 8  # elements of a row for which a loop of its own pays
 INDEX_WORK = 2.0  # up to which what follows from the index alone is computed where it is read
 LOAD_COST = 1.0
-_VIEWS = (slice_p, squeeze_p, broadcast_in_dim_p)
+_VIEWS = (slice_p, split_p, squeeze_p, broadcast_in_dim_p)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from tapeless import dtypes
 from tapeless.compiler import buffers
 from tapeless.compiler.choices import branch_on_choices
 from tapeless.compiler.fuse import Plan, describe, plan_program
+from tapeless.compiler.joined import joined_in_place
 from tapeless.compiler.levels import in_blocks
 from tapeless.compiler.program import Program
 from tapeless.compiler.prune import prune
@@ -77,7 +78,8 @@ def lower_jaxpr(
     results = b.inline(rolled(jaxpr, b.vector_bytes), args, whole=True)
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
-    rows = settle(b, fuse_rows(b, prune(b.finish(), outputs)), outputs)
+    whole = joined_in_place(b, prune(b.finish(), outputs), outputs)
+    rows = settle(b, fuse_rows(b, whole), outputs)
     rows = choose_by_blocks(b, make_by_rows(b, rows, outputs), outputs)
     rows = branch_on_choices(b, rows)
     body = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)

@@ -2,18 +2,24 @@
 
     combine neighbours -> scan the half as long list -> combine its results with the even elements
 
-The recursion is written in slices, pads and the user's function on whole arrays. What a few levels
-leave of a long list is done by loops (`prefixes.py`), so that the size of the program does not grow
-with the length: at most 13 levels are written.
+The recursion is written in slices, pads and the user's function on whole arrays. Of a short list
+it is all there is, and what is scanned from the end is reversed before and after.
+
+Of a long list (`SHORTEST`) the program is made for the processor. Elements of several numbers, such
+as matrices, are scanned one by one: a step fills lanes, and the recursion would combine twice as
+often, and tear rows apart and join them again. Elements of one number are combined side by side in
+the recursion, whose slices are taken from the end where that is the start. After a few levels loops
+do what is left (`prefixes.py`), so that the program does not grow with the length.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from tapeless import config
-from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles
+from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles, prefixes_in_order
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
@@ -24,6 +30,7 @@ from tapeless.prims.slice import pad, slice_in_dim
 from tapeless.prims.structural import rev
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.util.frames import api_boundary
+from tapeless.util.records import record
 
 __all__ = ["associative_scan"]
 
@@ -68,53 +75,97 @@ def associative_scan(
         result = fn(tree_unflatten(tree, earlier), tree_unflatten(tree, later))
         return tree_flatten(result)[0]
 
-    if reverse:
+    is_long = max(lengths) > SHORTEST and not config.current.jax_disable_jit
+    if is_long and any(_is_wide(leaf, axis) for leaf in leaves):
+        return tree_unflatten(tree, prefixes_in_order(combine, leaves, axis, reverse))
+    if reverse and not is_long:
         leaves = [rev(leaf, (axis,)) for leaf in leaves]
-        combined = _scan(combine, leaves, axis)
+        combined = _Levels(combine, axis, False).prefixes(leaves)
         return tree_unflatten(tree, [rev(leaf, (axis,)) for leaf in combined])
-    return tree_unflatten(tree, _scan(combine, leaves, axis))
+    return tree_unflatten(tree, _Levels(combine, axis, reverse).prefixes(leaves))
 
 
-def _scan(
-    combine: Callable,
-    elems: list[Value],
-    axis: int,
-    level: int = 0,
-) -> list[Value]:
-    """Return the prefixes of flat arrays along an axis."""
-    n = typeof(elems[0]).shape[axis]
-    if n < 2:
-        return elems
-    if level == _LEVELS and n > SHORTEST and not config.current.jax_disable_jit:
-        return prefixes_by_tiles(combine, elems, axis)
-    pairs = combine(
-        [slice_in_dim(x, 0, n - 1, 2, axis) for x in elems],
-        [slice_in_dim(x, 1, None, 2, axis) for x in elems],
-    )
-    same = [typeof(x).dtype for x in pairs] == [typeof(x).dtype for x in elems]
-    odd = _scan(combine, pairs, axis, level + 1 if same else _LEVELS + 1)
-    last = n // 2 - 1
-    even = combine(
-        odd if n % 2 else [slice_in_dim(x, 0, last, 1, axis) for x in odd],
-        [slice_in_dim(x, 2, None, 2, axis) for x in elems],
-    )
-    first = [slice_in_dim(x, 0, 1, 1, axis) for x in elems]
-    even = [concatenate([x, y], axis) for x, y in zip(first, even, strict=True)]
-    return [_interleave(x, y, axis) for x, y in zip(even, odd, strict=True)]
+def _is_wide(leaf: Value, axis: int) -> bool:
+    """Tell whether an element has several numbers that lie side by side."""
+    aval = typeof(leaf)
+    return aval.dtype.kind == "c" or math.prod(aval.shape[axis + 1 :]) > 1
 
 
-def _interleave(
-    even: Value,
-    odd: Value,
-    axis: int,
-) -> Value:
-    """Return the array whose elements are by turns of `even` and of `odd`."""
-    aval = typeof(even)
-    n_even, n_odd = aval.shape[axis], typeof(odd).shape[axis]
-    zero = scalar_like(aval.strong(), 0)
-    plain = [(0, 0, 0)] * aval.ndim
-    spread_even, spread_odd = list(plain), list(plain)
-    spread_even[axis] = (0, 1 if n_even == n_odd else 0, 1)
-    spread_odd[axis] = (1, 0 if n_even == n_odd else 1, 1)
-    join = bitwise_or if aval.dtype == bool else add
-    return join(pad(even, zero, spread_even), pad(odd, zero, spread_odd))
+@record
+class _Levels:
+    """The recursion, along an axis, from its start or, `backward`, from its end."""
+
+    combine: Callable
+    axis: int
+    backward: bool
+
+    def prefixes(
+        self,
+        elems: list[Value],
+        level: int = 0,
+    ) -> list[Value]:
+        """Return the prefixes of flat arrays."""
+        n = typeof(elems[0]).shape[self.axis]
+        if n < 2:
+            return elems
+        if level == _LEVELS and n > SHORTEST and not config.current.jax_disable_jit:
+            return self._by_tiles(elems)
+        earlier = self._cut(elems, 0, n - 1, 2)
+        later = self._cut(elems, 1, n, 2)
+        pairs = self.combine(earlier, later)
+        types = [typeof(x).dtype for x in elems]
+        if [typeof(x).dtype for x in pairs] != types:
+            level = _LEVELS  # no loop may carry them
+        odd = self.prefixes(pairs, level + 1)
+        before = odd if n % 2 else self._cut(odd, 0, n // 2 - 1, 1)
+        even = self.combine(before, self._cut(elems, 2, n, 2))
+        first = self._cut(elems, 0, 1, 1)
+        even = [self._joined(x, y) for x, y in zip(first, even, strict=True)]
+        return [self._interleaved(x, y) for x, y in zip(even, odd, strict=True)]
+
+    def _by_tiles(self, elems: list[Value]) -> list[Value]:
+        """Return the prefixes of what the levels have left."""
+        if not self.backward:
+            return prefixes_by_tiles(self.combine, elems, self.axis)
+        turned = [rev(x, (self.axis,)) for x in elems]
+        turned = prefixes_by_tiles(self.combine, turned, self.axis)
+        return [rev(x, (self.axis,)) for x in turned]
+
+    def _cut(
+        self,
+        arrays: list[Value],
+        start: int,
+        stop: int,
+        step: int,
+    ) -> list[Value]:
+        """Slice all arrays, by places that are counted from where the list starts."""
+        n = typeof(arrays[0]).shape[self.axis]
+        if self.backward:
+            last = start + (stop - start - 1) // step * step
+            start, stop = min(n - 1 - last, n - start), n - start
+        return [slice_in_dim(x, start, stop, step, self.axis) for x in arrays]
+
+    def _joined(self, first: Value, then: Value) -> Value:
+        """Concatenate two arrays in the order of the list."""
+        parts = [then, first] if self.backward else [first, then]
+        return concatenate(parts, self.axis)
+
+    def _interleaved(self, even: Value, odd: Value) -> Value:
+        """Return the array whose elements are by turns of `even` and of `odd`."""
+        aval = typeof(even)
+        behind = int(aval.shape[self.axis] == typeof(odd).shape[self.axis])
+        around_even, around_odd = (0, behind), (1, 1 - behind)
+        if self.backward:
+            around_even, around_odd = around_even[::-1], around_odd[::-1]
+        join = bitwise_or if aval.dtype == bool else add
+        return join(
+            self._spread(even, around_even),
+            self._spread(odd, around_odd),
+        )
+
+    def _spread(self, x: Value, around: tuple[int, int]) -> Value:
+        """Put a zero between neighbours, and some around them."""
+        aval = typeof(x)
+        widths = [(0, 0, 0)] * aval.ndim
+        widths[self.axis] = (*around, 1)
+        return pad(x, scalar_like(aval.strong(), 0), widths)

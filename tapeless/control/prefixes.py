@@ -26,24 +26,40 @@ from collections.abc import Callable
 from tapeless.control.loops import scan
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.join import concatenate
+from tapeless.prims.join import concatenate, split
 from tapeless.prims.slice import index_in_dim, slice_in_dim
 from tapeless.prims.structural import (
     broadcast_in_dim,
     collapse,
-    expand_dims,
     reshape,
     squeeze,
     transpose,
 )
 
-__all__ = ["SHORTEST", "prefixes_by_tiles"]
+__all__ = ["SHORTEST", "prefixes_by_tiles", "prefixes_in_order"]
 
 Combine = Callable[[list[Value], list[Value]], list[Value]]
 
 SHORTEST = 1 << 9  # elements for which loops are worth their steps
 _LANES = range(16, 65, 16)  # whole vectors
 _STEPS = range(32, 65)
+
+
+def prefixes_in_order(
+    combine: Combine,
+    elems: list[Value],
+    axis: int,
+    reverse: bool,
+) -> list[Value]:
+    """Return the prefixes of two elements or more along an axis, by as many combinations."""
+    rows = _by_elements(elems, axis)
+    n = typeof(rows[0]).shape[0]
+    parts = [split(x, (n - 1, 1) if reverse else (1, n - 1)) for x in rows]
+    first, rest = [x[reverse] for x in parts], [x[not reverse] for x in parts]
+    before = [squeeze(x, (0,)) for x in first]
+    _, out = scan(_step(combine), before, rest, reverse=reverse)
+    out = _joined(out, first, 0) if reverse else _joined(first, out, 0)
+    return _all_joined(out, axis, 1)
 
 
 def prefixes_by_tiles(
@@ -170,7 +186,10 @@ def _all_joined(
 def _by_elements(arrays: list[Value], axis: int) -> list[Value]:
     """Move an axis to the front and leave one of length 1 in its place."""
     moved = _all_moved(arrays, axis, 0)
-    return [expand_dims(x, (axis + 1,)) for x in moved]
+    shapes = [list(typeof(x).shape) for x in moved]
+    for shape in shapes:
+        shape.insert(axis + 1, 1)
+    return [reshape(x, shape) for x, shape in zip(moved, shapes, strict=True)]
 
 
 def _all_moved(

@@ -133,7 +133,10 @@ class KernelBuilder(WatchNodes):
 
     def is_for_lanes(self, value: KernelValue) -> bool:
         """Tell whether a small value that is virtual had better be made by a nest; see `small`."""
-        if not FEWEST_LANES <= value.aval.size <= LOCAL_SIZE or value.buffer is not None:
+        if value.aval.size > LOCAL_SIZE or value.buffer is not None:
+            return False
+        row = next((extent for extent in reversed(value.shape) if extent > 1), 1)
+        if row < FEWEST_LANES:
             return False
         index = self.fresh_index(value.shape, "i")[1]
         element = value.at(*index)
@@ -609,11 +612,12 @@ class KernelBuilder(WatchNodes):
     ) -> None:
         """Store all elements of a value: one by one if they are few, else by a nest of its own.
 
-        A copy of what a nest has made is made by a nest.
+        A copy of what a nest has made is made by a nest, one of registers is not.
         """
         shape = value.shape if target is None else target.shape
-        made = value.buffer is not None and value.buffer.space == "temp"
-        small = not value.shape or (buffer.space == "local" and not made)
+        source = "" if value.buffer is None else value.buffer.space
+        spaces = {buffer.space, source} if source != "temp" else {source}
+        small = not value.shape or "local" in spaces
         if small:
             for position in np.ndindex(*value.shape):
                 flat = self.flat_index((*prefix, *position), shape)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.kernel.graph import collapse, substitute, walk
-from tapeless.kernel.ir import Affine, Index, Reduce, Scalar
+from tapeless.kernel.ir import Affine, Const, Index, Reduce, Scalar
 from tapeless.kernel.parts import Element, Pair, PartNodes, Parts, parts_of
 from tapeless.kernel.value import IndexLike
 
@@ -109,6 +109,9 @@ class FoldNodes(PartNodes):
         if total == 0:
             probe = element(tuple(0 for _ in extents))
             return self._as_elements(init, probe)
+        if total == 1 and combine == "add" and _is_zero(init):
+            # Adding it to the one term would change the sign of a zero.
+            return element(tuple(0 for _ in extents))
         if total <= most:
             unrolled = self._fold_unrolled(extents, element, combine, init)
             if unrolled is not None:
@@ -263,6 +266,12 @@ class FoldNodes(PartNodes):
         if type(like) is tuple:
             return tuple(self._as_elements(x, y) for x, y in zip(init, like, strict=True))
         return init if isinstance(init, (Scalar, Parts)) else self.const(init, like.dtype)
+
+
+def _is_zero(init: Any) -> bool:
+    """Tell whether what a fold starts with is zero."""
+    parts = parts_of(init) if isinstance(init, Scalar | Parts) else (init,)
+    return not any(part.value if isinstance(part, Const) else part for part in parts)
 
 
 def _scalars(value: Any) -> tuple[Scalar, ...]:

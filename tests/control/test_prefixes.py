@@ -8,7 +8,7 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
-from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles
+from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles, prefixes_in_order
 
 LONG = 16 * SHORTEST + 16
 
@@ -45,6 +45,43 @@ def test_long_recurrences(n, reverse):
     turn = slice(None, None, -1 if reverse else 1)
     wanted = one_by_one(a[turn], b[turn])[turn]
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [2, 3, 700])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_in_order(n, axis, reverse):
+    x = np.random.default_rng(0).integers(-9, 9, (2, n) if axis else (n, 2)).astype(np.int32)
+    add = lambda a, b: [a[0] + b[0]]  # noqa: E731
+    got = jax.jit(lambda x: prefixes_in_order(add, [x], axis, reverse)[0])(x)
+    turned = np.flip(x, axis) if reverse else x
+    wanted = np.cumsum(turned, axis)
+    np.testing.assert_array_equal(got, np.flip(wanted, axis) if reverse else wanted)
+
+
+@pytest.mark.parametrize("n", [*range(SHORTEST - 1, SHORTEST + 6), 1000, LONG + 3])
+@pytest.mark.parametrize("width", [1, 2])
+def test_scans_from_the_end(n, width):
+    rng = np.random.default_rng(5)
+    a = rng.integers(-1, 2, (n, width)).astype(np.int32)
+    b = rng.integers(-5, 6, (n, width)).astype(np.int32)
+    a, b = (x[:, 0] if width == 1 else x for x in (a, b))
+    _, got = jax.jit(lambda *ab: lax.associative_scan(compose, ab, reverse=True))(a, b)
+    state = 0
+    for i in range(n - 1, -1, -1):
+        state = a[i] * state + b[i]
+        np.testing.assert_array_equal(got[i], state)
+
+
+def test_wide_elements_are_scanned_one_by_one():
+    x = np.random.default_rng(6).standard_normal((SHORTEST + 1, 3)).astype(np.float32)
+    jaxpr = jax.make_jaxpr(lambda x: lax.associative_scan(jnp.add, x))(x)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns].count("scan") == 1
+    short = jax.make_jaxpr(lambda x: lax.associative_scan(jnp.add, x))(x[1:])
+    assert all(eqn.primitive.name != "scan" for eqn in short.eqns)
+    numbers = (x[:, 0] + 1j * x[:, 1]).astype(np.complex64)
+    got = jax.jit(lambda x: lax.associative_scan(jnp.add, x, reverse=True))(numbers)
+    np.testing.assert_allclose(got, np.cumsum(numbers[::-1])[::-1], rtol=1e-4, atol=1e-4)
 
 
 def test_the_order_of_matrices():

@@ -64,3 +64,15 @@ def test_elements_that_differ_are_written_out():
 
 def test_three_numbers_are_written_out():
     assert len(made(column, n=3)) == 3
+
+
+def test_rows_of_three_are_written_out():
+    """Lanes would be masked, and what a loop carries would live in memory."""
+    b = KernelBuilder()
+    aval = ShapedArray((3, 3), F32)
+    x, y = (KernelValue(b, aval, buffer=b.new_buffer(aval, "input")) for _ in range(2))
+    product = lambda i: b.fold((3,), lambda k: b.mul(x.at(i[0], *k), y.at(*k, i[1])), "add", 0)  # noqa: E731
+    local = b.stored(b.virtual(aval, product))
+    copy = KernelValue(b, aval, buffer=b.new_buffer(aval, "output"))
+    b.assign(copy, local)
+    assert [type(statement) for statement in b.finish()] == [Store] * 18

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless import numpy as jnp
 from tapeless.prims import reduce
 from tests.support.harness import laws
 from tests.support.records import (
@@ -128,3 +129,10 @@ def test_complex_extremes_are_nan_if_a_number_is(name, special, size):
         np.testing.assert_array_equal(getattr(jax.numpy, name)(given), expected)
     edges = jax.numpy.pad(given, 1, mode={"max": "maximum", "min": "minimum"}[name])
     np.testing.assert_array_equal(np.isnan(edges)[[0, -1]], True)
+
+
+def test_the_sum_of_one_term_is_that_term():
+    x = np.array([[-0.0, 1.0]], np.float32)
+    assert np.signbit(jax.jit(lambda x: jnp.sum(x, 0))(x)).tolist() == [True, False]
+    assert np.signbit(jax.jit(lambda x: x[:, :1] @ jnp.ones((1, 1)))(x)).tolist() == [[True]]
+    assert not np.signbit(jax.jit(jnp.sum)(-jnp.zeros(2)))
