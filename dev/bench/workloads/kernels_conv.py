@@ -80,6 +80,17 @@ def conv_strided_grad_image(jax: Any):
 
 
 @workload(family="conv2d gradients")
+def conv_stem_grad_image(jax: Any):
+    """Gradient of a 7x7 convolution of two images by every second place, by the images."""
+
+    def f(x, w):
+        y = jax.lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=NCHW)
+        return jax.numpy.sum(y**2)
+
+    return jax.jit(jax.grad(f)), tuple(arrays(jax, (2, 3, 224, 224), (64, 3, 7, 7)))
+
+
+@workload(family="conv2d gradients")
 def conv_nchw_grad_image(jax: Any):
     """Gradient of the square of the convolution by its images, channels first."""
     return gradient(jax, NCHW, 0), images(jax, NCHW)

@@ -48,3 +48,22 @@ def colours(jax: Any):
         return jnp.stack([hue, spread / (most + 1e-9), most], -1)
 
     return jax.jit(lambda x: f(x * x)), tuple(arrays(jax, (480, 640, 3), scale=1.0))
+
+
+@workload()
+def crops(jax: Any):
+    """Mirrored borders, a random crop, a random flip and contrast, of 32 images of 64 x 64."""
+    jnp = jax.numpy
+
+    def one(key, image):
+        place, side, contrast = jax.random.split(key, 3)
+        at = jax.random.randint(place, (2,), 0, 9)
+        wide = jnp.pad(image, ((4, 4), (4, 4), (0, 0)), mode="reflect")
+        image = jax.lax.dynamic_slice(wide, (at[0], at[1], 0), (64, 64, 3))
+        image = jnp.where(jax.random.bernoulli(side), image[:, ::-1], image)
+        mean = image.mean((0, 1), keepdims=True)
+        scale = jax.random.uniform(contrast, (), minval=0.6, maxval=1.4)
+        return (image - mean) * scale + mean
+
+    keys = jax.random.split(jax.random.key(0), 32)
+    return jax.jit(jax.vmap(one)), (keys, *arrays(jax, (32, 64, 64, 3), scale=1.0))

@@ -139,3 +139,17 @@ def fft_3d(jax: Any):
 def rfft_rows(jax: Any):
     """FFT of 1,000 rows of 1,024 floats."""
     return jax.jit(jax.numpy.fft.rfft), tuple(arrays(jax, (1000, 1024)))
+
+
+@workload()
+def hamming(jax: Any):
+    """The nearest of 512 codes of 256 bits, for each of 256."""
+    jnp = jax.numpy
+
+    def f(a, b):
+        differ = jax.lax.population_count(a[:, None] ^ b[None]).sum(-1)
+        return differ, jnp.argmin(differ, 1)
+
+    draw = np.random.default_rng(0)
+    codes = [draw.integers(0, 2**32, (n, 8), dtype=np.uint32) for n in (256, 512)]
+    return jax.jit(f), tuple(map(jnp.asarray, codes))

@@ -117,6 +117,13 @@ def matmul_256_int32(jax: Any):
     return product(jax), squares(jax, 256, "int32")
 
 
+@workload(family="matmul dtypes")
+def matmul_256_int8(jax: Any):
+    """Product of two 256x256 matrices of bytes, summed in 32 bits."""
+    f = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=jax.numpy.int32))
+    return f, squares(jax, 256, "int8")
+
+
 @workload(family="skinny matmul")
 def matmul_tall(jax: Any):
     """Product of 10000x64 by 64x8."""
