@@ -45,6 +45,11 @@ class _Text:
         for (r, v), value in zip(self.places, sums, strict=True):
             offset = r * self.strip.out_step + v * self.strip.lanes
             place = self.moved("%out", offset, f"%o.{r}.{v}")
+            if self.strip.adds:
+                old, total = f"%old.{r}.{v}", f"%total.{r}.{v}"
+                self.add(f"{old} = load {self.vector}, ptr {place}, align {self.width}")
+                self.add(f"{total} = fadd {self.vector} {old}, {value}")
+                value = total
             self.add(f"store {self.vector} {value}, ptr {place}, align {self.width}")
         self.add("ret void")
         self.lines.append("}")

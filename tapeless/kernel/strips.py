@@ -45,7 +45,10 @@ class Registers:
 
 @record
 class Strip:
-    """The sizes of a strip; steps are in elements, and the outermost level is the first."""
+    """The sizes of a strip; steps are in elements, and the outermost level is the first.
+
+    adds: whether it adds to what is there.
+    """
 
     dtype: np.dtype
     rows: int
@@ -54,6 +57,7 @@ class Strip:
     row_step: int
     out_step: int
     levels: tuple[tuple[int, int, int], ...]
+    adds: bool = False
 
     @property
     def width(self) -> int:
@@ -70,16 +74,18 @@ class Strip:
         """The name of the routine."""
         levels = ",".join("x".join(map(str, level)) for level in self.levels)
         sizes = (self.rows, self.lanes, self.vectors, self.row_step, self.out_step)
-        return f"{STRIPS}{self.dtype.name}:{':'.join(map(str, sizes))}:{levels}"
+        ending = ":adds" if self.adds else ""
+        return f"{STRIPS}{self.dtype.name}:{':'.join(map(str, sizes))}:{levels}{ending}"
 
 
 def strip_of(symbol: str) -> Strip:
     """Return the strip that a symbol names."""
-    _, name, *words, levels = symbol.split(":")
+    _, name, *words, levels = symbol.removesuffix(":adds").split(":")
     rows, lanes, vectors, row_step, out_step = map(int, words)
     triples = [map(int, level.split("x")) for level in levels.split(",")]
     steps = tuple((extent, x_step, y_step) for extent, x_step, y_step in triples)
-    return Strip(np.dtype(name), rows, lanes, vectors, row_step, out_step, steps)
+    adds = symbol.endswith(":adds")
+    return Strip(np.dtype(name), rows, lanes, vectors, row_step, out_step, steps, adds)
 
 
 def best_shape(rows: int, columns: int, lanes: int, registers: int) -> tuple[int, int, int]:

@@ -2,7 +2,8 @@
 
 Small convolutions, and those with few channels, lower to folds.  Large ones keep sums in registers
 (`convstrips.py`), or windows are laid out as matrices, which BLAS multiplies with the kernels:
-block by block (`convblocks.py`), or, with groups, those of one image after the other.
+block by block (`convblocks.py`), or, with groups, those of one image after the other.  Gradients by
+weights have many terms and few places (`convsums.py`).
 
 A `ConvPlan` has the sizes of a convolution, and says where its products find their factors.
 Products are summed in the dtype that those of matrices are: the result's, if it is the wider one.
@@ -20,6 +21,7 @@ from tapeless.prims.blas import BLAS_LETTER, Product
 from tapeless.prims.convblocks import conv_in_blocks
 from tapeless.prims.convlayout import spatial
 from tapeless.prims.convstrips import conv_in_strips, strips_order
+from tapeless.prims.convsums import conv_in_sums, pays_in_sums
 from tapeless.prims.dot import sum_dtype
 from tapeless.prims.window import MOST_WRITTEN_OUT, Windows
 
@@ -178,7 +180,24 @@ def _lower_by_blocks(
     (x, k), n, dtype = args, plan.numbers, np.dtype(wide)
     specs = (n.lhs_spec, n.rhs_spec)
     if order is not None:
-        result = conv_in_strips(b, x, k, specs, plan.windows, order, dtype, plan.groups)
+        result = conv_in_strips(
+            b,
+            x,
+            k,
+            specs,
+            plan.windows,
+            order,
+            dtype,
+            plan.groups,
+        )
+    elif pays_in_sums(
+        b,
+        (plan.images, plan.features),
+        specs,
+        plan.windows,
+        dtype,
+    ):
+        result, order = conv_in_sums(b, x, k, specs, plan.windows, dtype)
     else:
         result, order = conv_in_blocks(b, x, k, specs, plan.windows, dtype)
     axes = tuple(n.out_spec[role] for role in order)

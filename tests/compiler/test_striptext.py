@@ -12,7 +12,7 @@ from tapeless.compiler.engine import generate_object
 from tapeless.compiler.linker import link, machine
 from tapeless.compiler.striptext import strip_text
 from tapeless.compiler.target import host_target, named_target
-from tapeless.kernel.strips import Registers, Strip
+from tapeless.kernel.strips import Registers, Strip, strip_of
 
 LEVELS = {
     "one": ((9, 1, 8),),
@@ -45,6 +45,19 @@ def test_a_strip_adds_up_products(levels, dtype):
     rows = out.reshape(3, 11)
     np.testing.assert_allclose(rows[:, :8], expected(strip, x, y), rtol=1e-5, atol=1e-5)
     assert not rows[:, 8:].any()
+
+
+def test_a_strip_may_add_to_what_is_there():
+    strip = Strip(np.dtype(np.float32), 2, 4, 1, 3, 6, ((5, 1, 4),), adds=True)
+    assert strip_of(strip.symbol) == strip
+    x, y = (np.random.default_rng(0).normal(size=n).astype(np.float32) for n in (8, 20))
+    out = np.ones(12, np.float32)
+    code = link(generate_object(strip_text(strip.symbol), host_target()), strip.symbol, (), {})
+    routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address(strip.symbol))
+    routine(x.ctypes.data, y.ctypes.data, out.ctypes.data)
+    rows = out.reshape(2, 6)
+    np.testing.assert_allclose(rows[:, :4], 1 + expected(strip, x, y), rtol=1e-5, atol=1e-5)
+    assert (rows[:, 4:] == 1).all()
 
 
 def test_sums_stay_in_registers():
