@@ -73,11 +73,8 @@ from tapeless import (  # noqa: I001
 )
 from tapeless.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from tapeless.api.checking import checks
-from tapeless.api.checkpoint import checkpoint, remat
-from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.jit import clear_caches, jit
 from tapeless.api.sharding import pmap, reshard, shard_map, smap
-from tapeless.api.tracing import eval_shape, make_jaxpr, named_call, named_scope
 from tapeless.api.vmap import vmap
 from tapeless.config import (
     allow_f16_reductions,
@@ -112,7 +109,6 @@ from tapeless.config import (
 )
 from tapeless.core.any_array import AnyArray as Array
 from tapeless.core.aval import ShapeDtypeStruct, typeof
-from tapeless.control.callback import pure_callback
 from tapeless.core.ref import Ref
 from tapeless.core.trace import ensure_compile_time_eval
 from tapeless.dtypes import float0
@@ -135,7 +131,6 @@ from tapeless.runtime.device import process_count as host_count
 from tapeless.runtime.device import process_index as host_id
 from tapeless.runtime.device import process_indices as host_ids
 from tapeless.runtime.eager import effects_barrier
-from tapeless.runtime.profiling import profile
 from tapeless.runtime.shards import (
     Shard,
     make_array_from_callback,
@@ -158,20 +153,30 @@ from tapeless.util.versions import __version__, __version_info__
 
 # Single names of which the same holds.
 lazy.defer_names(
+    "tapeless.api.checkpoint",
+    "tapeless.api.custom",
     "tapeless.api.fwd_and_bwd",
     "tapeless.api.inspection",
     "tapeless.api.jacobian",
+    "tapeless.api.tracing",
+    "tapeless.control.callback",
     "tapeless.control.progress",
     "tapeless.dropin.finder",
     "tapeless.runtime.environment",
+    "tapeless.runtime.profiling",
 )
 
+from tapeless.api.checkpoint import checkpoint, remat
+from tapeless.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tapeless.api.fwd_and_bwd import fwd_and_bwd
 from tapeless.api.inspection import inspect
 from tapeless.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tapeless.api.tracing import eval_shape, make_jaxpr, named_call, named_scope
+from tapeless.control.callback import pure_callback
 from tapeless.control.progress import progress
 from tapeless.dropin.finder import install_as_jax
 from tapeless.runtime.environment import live_arrays, print_environment_info
+from tapeless.runtime.profiling import profile
 
 show_filtered()
 

@@ -16,7 +16,6 @@ from tapeless.control.scan import scan_p
 from tapeless.control.while_loop import while_p
 from tapeless.lax import linalg as linalg
 from tapeless.prims.accuracy import *
-from tapeless.prims.approx import *
 from tapeless.prims.argextremes import *
 from tapeless.prims.binary import *
 from tapeless.prims.bits import *
@@ -57,6 +56,7 @@ lazy.defer_names(
     "tapeless.control.linear_solve",
     "tapeless.control.reducers",
     "tapeless.control.root",
+    "tapeless.prims.approx",
     "tapeless.prims.barrier",
     "tapeless.prims.bessel",
     "tapeless.prims.collective",
@@ -106,6 +106,11 @@ from tapeless.control.reducers import (
     scatter_apply as scatter_apply,
 )
 from tapeless.control.root import custom_root as custom_root
+from tapeless.prims.approx import (
+    approx_max_k as approx_max_k,
+    approx_min_k as approx_min_k,
+    approx_top_k_p as approx_top_k_p,
+)
 from tapeless.prims.barrier import (
     optimization_barrier as optimization_barrier,
     optimization_barrier_p as optimization_barrier_p,
