@@ -13,8 +13,8 @@ Operands follow by the places.  Zeros of both signs are equal, and so are NaNs, 
 infinities; if there are any but 0.0, they are written once more, in the order in which they came
 (`write_alike`).  Lines along another axis than the last one are sorted in a transposed copy.
 
-Long lines whose words are in order stay as they are; the first neighbours that are not end the
-search.
+Lines whose integers rise or fall all the way are copied, or turned around; the first neighbours
+that are not so end the search.
 
 Keys that have more than 128 bits are sorted by counting; so are long lines of narrow ones, which
 have few digits.  A routine sorts one line; lines are shared by threads.
@@ -52,7 +52,7 @@ MANY = 1 << 12  # elements, from which few digits are counted sooner than compar
 _VECTOR_BYTES = 32  # of the processors that have the routines, at least
 _WORD_BITS = 64
 _MOST_WORDS = 3
-_LOOKED_AT = 256  # neighbours that are compared at once, of longer lines
+_FEWEST_LOOKED_AT, _MOST_LOOKED_AT = 16, 256  # neighbours that are compared at once
 _I64 = np.dtype(np.int64)
 _I32 = np.dtype(np.int32)
 
@@ -353,6 +353,22 @@ class _Places:
 
     def sort(self, line: tuple) -> None:
         """Sort one line."""
+        b = self.b
+        if self.size <= _FEWEST_LOOKED_AT:
+            self.sort_by_places(line)
+            return
+        rises, falls = (b.let(self.is_in_order(line, falls)) for falls in (False, True))
+        b.when(rises, lambda: b.loop(self.wanted, lambda i: self.follow(line, i, i)))
+
+        def turn(i: Any) -> None:
+            """Take an element from the other end."""
+            self.follow(line, i, b.iadd(b.imul(i, -1), self.size - 1))
+
+        b.when(falls, lambda: b.loop(self.wanted, turn))
+        b.when(b.not_(b.or_(rises, falls)), lambda: self.sort_by_places(line))
+
+    def sort_by_places(self, line: tuple) -> None:
+        """Sort the integers of a line, and store the elements where their places went."""
         b, plan = self.b, self.plan
 
         def start(i: Any) -> None:
@@ -363,36 +379,30 @@ class _Places:
 
         b.loop(self.size, start)
         args = (*self.words, self.size, depth_of(self.size), self.wanted)
+        b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
+        b.loop(self.wanted, lambda i: self.follow(line, i, self.place(i)))
 
-        def call() -> None:
-            """Sort the integers."""
-            b.call(plan.sorter.symbol, args, reads=self.words, writes=self.words)
-
-        if self.size > _LOOKED_AT:
-            b.when(self.is_out_of_order(), call)
-        else:
-            call()
-        b.loop(self.wanted, lambda i: self.follow(line, i))
-
-    def is_out_of_order(self) -> Any:
-        """Tell whether an element's words are less than those before."""
+    def is_in_order(self, line: tuple, falls: bool) -> Any:
+        """Tell whether the integers of a line rise, or fall, from each to the next."""
         b, last = self.b, self.size - 1
+        together = min(max(_FEWEST_LOOKED_AT, self.size // 8), _MOST_LOOKED_AT)
         spot = b.buffer(ShapedArray((), _I64))
         b.store(spot, (), b.const(0, _I64))
 
         def wrong(index: Sequence[Any]) -> Any:
-            """Compare two neighbours."""
-            first = b.min(b.add(spot.at(), b.convert(index[0], _I64)), last - 1)
-            pair = [[word.at(at) for word in self.words] for at in (b.add(first, 1), first)]
-            return less(b, *pair)
+            """Compare two neighbours; the last ones are looked at twice."""
+            start = b.min(spot.at(), last - together)
+            first = b.iadd(start, index[0])
+            pair = [self.integers(line, at) for at in (b.iadd(first, 1), first)]
+            return less(b, *(reversed(pair) if falls else pair))
 
         def fine() -> Any:
             """Tell whether there are more, and these are in order."""
-            some = b.let(b.fold((_LOOKED_AT,), wrong, "or", False))
+            some = b.let(b.fold((together,), wrong, "or", False))
             return b.and_(b.lt(spot.at(), last), b.not_(some))
 
-        b.while_loop(fine, lambda: b.store(spot, (), b.add(spot.at(), _LOOKED_AT)))
-        return b.lt(spot.at(), last)
+        b.while_loop(fine, lambda: b.store(spot, (), b.add(spot.at(), together)))
+        return b.le(last, spot.at())
 
     def integers(
         self,
@@ -440,9 +450,10 @@ class _Places:
         self,
         line: tuple,
         i: Any,
+        old: Any,
     ) -> None:
-        """Store the elements that belong to place i."""
-        b, old = self.b, self.place(i)
+        """Store the elements that go from place `old` to place i."""
+        b = self.b
         for target, source in zip(self.targets, self.sources, strict=False):
             b.store(target, (*line, i), source.at(*line, old))
 
@@ -473,8 +484,8 @@ class _Greatest(_Places):
         self,
         line: tuple,
         i: Any,
+        old: Any,
     ) -> None:
         """Store an element and its place."""
-        super().follow(line, i)
-        place = self.b.convert(self.place(i), _I32)
-        self.b.store(self.targets[1], (*line, i), place)
+        super().follow(line, i, old)
+        self.b.store(self.targets[1], (*line, i), self.b.convert(old, _I32))

@@ -13,7 +13,7 @@ from tapeless import enable_x64
 from tapeless.core.aval import ShapedArray
 from tapeless.kernel.strips import Registers
 from tapeless.numpy import sorting
-from tapeless.prims import sort
+from tapeless.prims import sort, topk
 from tapeless.prims.wordsort import word_sort_for
 
 WIDE, MIDDLE, ARM = Registers(32, 64), Registers(16, 32), Registers(32, 16)
@@ -161,3 +161,21 @@ def test_results_do_not_depend_on_threads_or_the_width_of_vectors():
         found.add(done.stdout)
     assert len(found) == 1
     assert len(found.pop().strip()) == 64
+
+
+@pytest.mark.parametrize("size", [16, 17, 18, 33, 100, 129, 513, 2700])
+@pytest.mark.parametrize("dtype", ["int32", "float64", "complex64"])
+def test_lines_in_order_and_those_but_for_one_pair_are_sorted(dtype, size):
+    with enable_x64(True):
+        line = np.repeat(np.arange(size // 2 + 1), 2)[:size].astype(dtype)
+        lines = np.stack([line] * 6)
+        lines[4], lines[5] = line[::-1], np.arange(size)[::-1]
+        for row, first in enumerate((0, size // 2, size - 2)):
+            lines[row, first : first + 2] = [3, 2] if first == 0 else [size, -1]
+        expected = np.argsort(lines, -1, kind="stable")
+        np.testing.assert_array_equal(sorting.argsort(lines), expected)
+        if dtype != "complex64":
+            down = np.argsort(-lines, -1, kind="stable")[:, : size - 1]
+            values, places = topk.top_k(lines, size - 1)
+            np.testing.assert_array_equal(places, down)
+            np.testing.assert_array_equal(values, np.take_along_axis(lines, down, -1))
