@@ -5,7 +5,7 @@
     probabilities = softmax(scale query key^T + bias, where mask)        (b, k, g, t, s)
 
 The n query heads are k groups of g = n / k heads that share a head of key and value.  Scores and
-probabilities are held in float32 at least.
+probabilities are held in float32 at least.  Of complex scores the real part decides.
 
 Many scores are too large to hold.  Then the queries are cut into blocks; each block is computed by
 itself in a loop, and again when it is differentiated: never are more scores in memory than those of
@@ -93,10 +93,13 @@ class _Attention:
             rows = _rows(self.bias, shape[3], first)
             rows = lax.convert_element_type(rows, wide)
             scores = lax.add(scores, lax.broadcast_in_dim(rows, shape, range(5)))
+        if dtypes.issubdtype(wide, np.complexfloating):
+            scores = lax.real(scores)
         allowed = self._allowed(query, first, shape)
         if allowed is None:
             return scores
-        lowest = wide.type(_MASKED * float(dtypes.finfo(wide).max))
+        real = typeof(scores).dtype
+        lowest = real.type(_MASKED * float(dtypes.finfo(real).max))
         return where(allowed, scores, lowest)
 
     def _allowed(
@@ -303,6 +306,6 @@ def _in_blocks(attention: _Attention, query: Value) -> tuple[Value, Value]:
     wide = dtypes.promote_types(typeof(query).dtype, np.float32)
     empty = (
         lax.full((b, t, k, g, h), 0, typeof(attention.value).dtype),
-        lax.full((b, k, g, t), 0, wide),
+        lax.full((b, k, g, t), 0, dtypes.finfo(wide).dtype),
     )
     return lax.scan(step, empty, starts)[0]

@@ -196,3 +196,18 @@ def test_a_bias_and_a_mask_are_stretched_from_the_right(rank: int) -> None:
     )
     found = nn.dot_product_attention(QUERY, KEY, VALUE, bias=bias, mask=mask)
     np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("max_scores")
+@pytest.mark.parametrize("options", [{}, {"mask": MASK}, {"is_causal": True}], ids=str)
+def test_the_real_part_of_complex_scores_decides(options: dict) -> None:
+    query, key, value = QUERY + 1j * QUERY[::-1], KEY - 1j * KEY[::-1], VALUE * (1 + 2j)
+    found = nn.dot_product_attention(query, key, value, **options)
+    wide_key, wide_value = (np.repeat(x, N // K, axis=2) for x in (key, value))
+    scores = np.einsum("btnh,bsnh->bnts", query, wide_key).real / np.sqrt(H)
+    allowed = options.get("mask", np.arange(T)[:, None] >= np.arange(S) if options else True)
+    weights = special.softmax(np.where(allowed, scores, -np.inf), -1)
+    reference = np.einsum("bnts,bsnh->btnh", weights, wide_value)
+    np.testing.assert_allclose(found, reference, rtol=2e-5, atol=2e-6)
+    slope = jax.grad(lambda x: abs(nn.dot_product_attention(x, key, value, **options)).sum())
+    assert np.isfinite(slope(query)).all()
