@@ -70,6 +70,19 @@ def test_a_change_names_the_variable_and_both_values(name: str) -> None:
             f(1.0)
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_an_element_that_is_replaced_is_noticed(kind: type) -> None:
+    held = kind([1.0, jnp.ones(2)])
+    with jax.checks(stale=True):
+        f = jax.jit(lambda x: x * held[0] + held[1])
+        f(2.0)
+        held = kind([1.0, held[1]])
+        f(2.0)
+        held = kind([3.0, held[1]])
+        with pytest.raises(Stale, match=r"'held', which .* it was .1.0, Array.* is .3.0, Array"):
+            f(2.0)
+
+
 def test_a_cell_of_an_enclosing_function_is_compared() -> None:
     n = 3.0
     with jax.checks(stale=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from types import ModuleType
 
 import cloudpickle
 import numpy as np
@@ -337,6 +338,18 @@ def test_weak_types_and_keys_travel() -> None:
     found = pickle.loads(pickle.dumps(key))
     assert found.dtype == key.dtype
     assert jax.random.normal(found) == jax.random.normal(key)
+
+
+@pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
+def test_results_of_compiled_functions_travel(library: ModuleType) -> None:
+    results = jax.jit(lambda x: {"sin": jnp.sin(x), "parts": (x > 1, jax.random.key(3))})(X)
+    found = library.loads(library.dumps(results))
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(results), strict=True):
+        assert ours.aval == theirs.aval
+        assert (ours == theirs).all()
+
+
+X = np.arange(3, dtype=np.float32)
 
 
 def test_jitted_functions_travel_by_cloudpickle_and_can_be_copied() -> None:

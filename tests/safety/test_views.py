@@ -32,9 +32,15 @@ def test_a_numpy_view_shares_memory_and_is_read_only(n: int) -> None:
 def test_a_dlpack_view_is_read_only_or_a_copy(n: int) -> None:
     x = jnp.arange(float(n))
     view = np.from_dlpack(x)
+    assert np.shares_memory(view, np.asarray(x)) is not view.flags.writeable
     if view.flags.writeable:
         view[0] = 5
     assert x[0] == 0
+
+
+def test_exports_to_dlpack_share_memory() -> None:
+    x = jnp.arange(1000.0)
+    assert np.shares_memory(np.from_dlpack(x), np.asarray(x))
 
 
 def test_a_consumer_that_cannot_honour_the_flag_gets_a_copy() -> None:

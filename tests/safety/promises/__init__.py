@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.safety.promises import checking, debugging, errors, safety
+from tests.safety.promises.clauses import CLAUSES
 from tests.safety.promises.mutation import Mutation
 
-__all__ = ["PROMISES", "Mutation"]
+__all__ = ["CLAUSES", "PROMISES", "Mutation"]
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     **errors.PROMISES,

@@ -139,7 +139,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/runtime/captures.py",
             "return all(map(operator.is_, value, items[1:]))",
             "return True",
-            CAPTURES + "test_a_change_names_the_variable_and_both_values",
+            CAPTURES + "test_an_element_that_is_replaced_is_noticed",
         ),
         Mutation(
             "objects in containers are compared",

@@ -110,6 +110,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             PARITY + "test_messages_and_tracebacks_are_short_and_show_user_code_only",
         ),
         Mutation(
+            "messages of many leaves are short",
+            "tapeless/util/seqs.py",
+            "    told = list(lines[:most])\n",
+            "    told = list(lines)\n",
+            MESSAGES + "test_messages_of_many_leaves_have_at_most_fifteen_lines",
+        ),
+        Mutation(
             "internal frames are filtered",
             "tapeless/util/frames.py",
             "error.__traceback__ = kept",
@@ -220,7 +227,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             FRAMES + "test_an_error_that_is_caught_tells_the_call_and_shows_the_users_lines",
         ),
         Mutation(
-            "the axis is told",
+            "the axis of broadcasting is told",
             "tapeless/prims/common.py",
             ("        if len(wide) > 1:\n            shown = "),
             ("        if False:\n            shown = "),

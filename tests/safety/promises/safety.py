@@ -44,6 +44,39 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             ),
         ),
         Mutation(
+            "eager operations let signals through",
+            "tapeless/runtime/eager.py",
+            '        """Run the compiled program of the operation."""\n',
+            "        __import__('signal').signal(2, __import__('signal').SIG_IGN)\n",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[eager_loop]"
+            ),
+        ),
+        Mutation(
+            "tracing lets signals through",
+            "tapeless/api/jit.py",
+            '    """Trace `function` on arguments of this tree and these types."""\n',
+            "    __import__('signal').signal(2, __import__('signal').SIG_IGN)\n",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[tracing]"
+            ),
+        ),
+        Mutation(
+            "a program that was interrupted can be called again",
+            "tapeless/compiler/engine.py",
+            "        if status == INTERRUPTED:\n",
+            "        if status == INTERRUPTED:\n            self._call = None\n",
+            SIGNALS
+            + (
+                "test_ctrl_c_interrupts_within_a_tenth_of_a_second_and_the_function_runs_afterw"
+                "ards[while_loop]"
+            ),
+        ),
+        Mutation(
             "parallel regions are interrupted",
             "tapeless/compiler/interrupts.py",
             "_PERIOD = 20_000_000",
@@ -291,6 +324,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             PROCESSES + "test_multiprocessing[spawn]",
         ),
         Mutation(
+            "results of compiled functions travel",
+            "tapeless/runtime/array.py",
+            "        view = self.numpy_view()\n        return (array_of",
+            "        raise TypeError\n        return (array_of",
+            PROCESSES + "test_results_of_compiled_functions_travel",
+        ),
+        Mutation(
             "arrays travel to forked processes",
             "tapeless/runtime/array.py",
             "    def __reduce__(self) -> tuple:",
@@ -465,6 +505,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             VIEWS + "test_a_numpy_view_shares_memory_and_is_read_only",
         ),
         Mutation(
+            "exports to DLPack share memory",
+            "tapeless/runtime/capsules.py",
+            '    if not is_honoured and options.get("copy") is None:\n',
+            '    if options.get("copy") is None:\n',
+            VIEWS + "test_exports_to_dlpack_share_memory",
+        ),
+        Mutation(
             "consumers of old DLPack get copies",
             "tapeless/runtime/capsules.py",
             "        value = value.copy()",
@@ -507,6 +554,25 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "memory.owner = owner",
             "memory.owner = None",
             VIEWS + "test_buffers_live_as_long_as_any_view",
+        ),
+    ),
+    "Memory of what is dead is found again": (
+        Mutation(
+            "memory of what dies in a cycle is found again",
+            "tapeless/runtime/memory.py",
+            "    _references.add(grave)\n",
+            "    block.owner = grave\n",
+            "tests/runtime/test_memory.py"
+            "::test_memory_of_blocks_that_die_in_a_cycle_is_found_again",
+        ),
+    ),
+    "What the fuzzer found stands in this document": (
+        Mutation(
+            "the document reports of the fuzzer",
+            "docs/reliability.md",
+            "| finding | cause | state |",
+            "| finding |",
+            "tests/meta/test_promises.py::test_the_document_reports_of_the_fuzzer",
         ),
     ),
     "Trees that are too deep give an error": (
