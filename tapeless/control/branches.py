@@ -13,7 +13,7 @@ from tapeless.control.cond import cond_p
 from tapeless.core.aval import is_value, typeof
 from tapeless.core.jaxpr import Jaxpr, Var
 from tapeless.core.source import current_source
-from tapeless.core.trace import Tracer, Value
+from tapeless.core.trace import Tracer, Value, trace_state_clean
 from tapeless.prims.bitwise import bitwise_and
 from tapeless.prims.check import NamedFault, check
 from tapeless.prims.common import as_value
@@ -205,13 +205,16 @@ def platform_dependent(
 ) -> Any:
     """Call the function for this platform, the CPU, or `default`.
 
-    args: any trees; each function: args -> one type of result.
+    args: any trees, whose Python numbers become arrays under a transformation only, as in JAX; each
+    function: args -> one type of result.
 
-    >>> platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x)
+    >>> jax.jit(lambda x: platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x))(2.0)
     Array(3., dtype=float32, weak_type=True)
     """
     function = per_platform.get("cpu", default)
     if function is None:
         raise NotImplementedError("Found unsupported platform: cpu. Give `cpu` or `default`.")
     leaves, tree = flatten_values(args)
-    return function(*tree_unflatten(tree, map(as_value, leaves)))
+    kept = (int, float, complex) if trace_state_clean() else ()
+    values = [x if isinstance(x, kept) else as_value(x) for x in leaves]
+    return function(*tree_unflatten(tree, values))

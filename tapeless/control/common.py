@@ -8,10 +8,12 @@ batched makes the carry batched, and that may make more outputs batched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from tapeless.core.aval import ShapedArray
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS, STATE, Effects
+from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr, subjaxprs
 from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
@@ -19,13 +21,15 @@ from tapeless.core.ref import Ref
 from tapeless.core.trace import Axis, Tracer, Value, context
 from tapeless.prims.common import move_dim
 from tapeless.transforms.references import bind_without, takes_references
-from tapeless.transforms.stage import StageTrace
+from tapeless.transforms.stage import StageTrace, stage_jaxpr
+from tapeless.util.cache import weak_identity_cache
 from tapeless.util.records import replace
 from tapeless.util.seqs import split
 
 __all__ = [
     "ProgramPrimitive",
     "batch_to_front",
+    "by_cotangents",
     "effects_of",
     "fixed_point",
     "join_tangents",
@@ -139,6 +143,24 @@ def transposed_results(
             assert type(arg) is Linear, "a linear argument is a placeholder"
             results.append(Zero(arg.aval.tangent()))
     return tuple(results)
+
+
+def by_cotangents(program: Jaxpr, cotangents: Sequence[Value]) -> Jaxpr:
+    """Return a backward program for its last inputs as they are: not weakly typed, it may be."""
+    return _strong_inputs(program, tuple(not typeof(ct).weak_type for ct in cotangents))
+
+
+@weak_identity_cache
+def _strong_inputs(program: Jaxpr, strong: Mask) -> Jaxpr:
+    """Return a program some of whose last inputs are not weakly typed."""
+    avals = list(program.in_avals)
+    for number, flag in enumerate(strong, len(avals) - len(strong)):
+        if flag:
+            avals[number] = avals[number].strong()
+    if avals == list(program.in_avals):
+        return program
+    run = partial(eval_jaxpr, program, program.consts)
+    return stage_jaxpr(run, program, avals, "transpose")
 
 
 def lift_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Tracer | Ref]]:

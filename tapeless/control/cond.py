@@ -19,6 +19,7 @@ import numpy as np
 from tapeless.control.common import (
     ProgramPrimitive,
     batch_to_front,
+    by_cotangents,
     join_tangents,
     linear_mask,
     mapped_dims,
@@ -91,6 +92,7 @@ class Cond(ProgramPrimitive):
         back = tuple(transpose_jaxpr(branch, linear, nonzero, returned)[0] for branch in branches)
         values = select(operands, invert(linear))
         given = select(cotangents, nonzero)
+        back = tuple(by_cotangents(program, given) for program in back)
         outs = self.bind(index, *values, *given, branches=back, **params)
         return (None, *transposed_results(outs, linear, returned, operands))
 

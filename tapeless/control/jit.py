@@ -16,6 +16,7 @@ from typing import Any
 
 from tapeless.control.common import (
     ProgramPrimitive,
+    by_cotangents,
     effects_of,
     join_tangents,
     linear_mask,
@@ -92,7 +93,7 @@ class Jit(ProgramPrimitive):
         values = select(args, invert(linear))
         given = select(cotangents, nonzero)
         params.pop("donated_invars", None)
-        outs = self.bind(*values, *given, jaxpr=back, **params)
+        outs = self.bind(*values, *given, jaxpr=by_cotangents(back, given), **params)
         return transposed_results(outs, linear, returned, args)
 
     def batch(

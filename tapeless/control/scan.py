@@ -31,12 +31,13 @@ from tapeless.control.common import (
     nonzero_mask,
 )
 from tapeless.control.jit import jit_p
-from tapeless.core.aval import ShapedArray
+from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.jaxpr import Atom, Jaxpr, Var
 from tapeless.core.linear import Linear
 from tapeless.core.primitive import Mask, Split, Values
 from tapeless.core.trace import Axis, Value
 from tapeless.prims.common import batch_dim_to, instantiate, zeros
+from tapeless.prims.convert import convert
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
@@ -364,7 +365,7 @@ class SplitScan:
         args = [n_residuals + i for i, flag in enumerate(self.body_unknown) if flag]
         a_consts, a_carry, a_xs = split_at(args, *sizes[:2])
         body = staged.replace(invars=(*const_vars, *u_consts, *u_carry, *xs_vars, *u_xs))
-        body = _strengthened(body)
+        body = _strengthened(body, len(const_vars) + len(u_consts), len(u_carry))
         staged_params = {
             **self.params,
             "jaxpr": body,
@@ -465,13 +466,20 @@ class SplitScan:
         return [*avals[:fixed], *stacked]
 
 
-def _strengthened(body: Jaxpr) -> Jaxpr:
-    """Return a program whose inputs are not weakly typed, without the conversions of them.
+def _strengthened(body: Jaxpr, n_consts: int, n_carry: int) -> Jaxpr:
+    """Return a body whose carries are weakly typed only where JAX's are, without the conversions
+    of the others.
 
-    One without such conversions stays as it is.
+    That is, where they remain so after a step, or their last use is not that of a conversion: a
+    sum of cotangents has the type of the first.
     """
+    last = {atom: eqn.primitive.name for eqn in body.eqns for atom in eqn.invars}
+    carry = body.invars[n_consts : n_consts + n_carry]
     names: dict[Atom, Atom] = {
-        var: Var(var.aval.strong()) for var in body.invars if var.aval.weak_type
+        var: Var(var.aval.strong())
+        for var, out in zip(carry, body.outvars, strict=False)
+        if var.aval.weak_type > out.aval.weak_type
+        and last.get(var, "convert_element_type") == "convert_element_type"
     }
     if not names:
         return body
@@ -484,8 +492,6 @@ def _strengthened(body: Jaxpr) -> Jaxpr:
             names[eqn.outvars[0]] = invars[0]
         else:
             eqns.append(eqn.replace(invars=invars))
-    if len(eqns) == len(body.eqns):
-        return body
     outvars = [names.get(atom, atom) for atom in body.outvars]
     return body.replace(invars=inputs, eqns=eqns, outvars=outvars)
 
@@ -554,10 +560,18 @@ def transposed_body(
         args += merge(lin_xs, slices, _placeholders(in_xs, lin_xs))
         cts = [*carry, *join_tangents(given, nonzero_ys, out_ys)]
         results = select(backward(jaxpr, jaxpr.consts, args, cts, start=sums), linear)
-        return list(map(instantiate, results))
+        found = list(map(instantiate, results))
+        carried = [*sums, *carry]
+        return [*map(_like, found, carried), *found[len(carried) :]]
 
     avals = [*values, *ct_consts, *ct_carry, *ct_ys, *others]
     return stage_jaxpr(run, jaxpr, avals, "transpose")
+
+
+def _like(result: Value, carried: Value) -> Value:
+    """Return a result as weakly typed as what the loop carries."""
+    aval = typeof(carried)
+    return convert(result, aval.dtype, True) if aval.weak_type else result
 
 
 def _transpose_after_split(

@@ -129,6 +129,26 @@ def test_what_branches_pass_on_comes_out_as_arrays_of_the_system(operand, dtype,
     assert (same.dtype, same.weak_type) == (dtype, weak)
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("number", [3, 3.0, True, 2j, np.float64(3)])
+def test_platform_dependent_functions_get_numbers_as_they_are(number):
+    import jax as reference
+
+    for transformed in (lambda system, f: f, lambda system, f: system.jit(f)):
+        found, expected = [
+            transformed(
+                system,
+                lambda x, lax=system.lax: lax.platform_dependent(
+                    x, cpu=lambda x: x * 2, default=lambda x: x * 3
+                ),
+            )(number)
+            for system in (jax, reference)
+        ]
+        assert isinstance(found, jax.Array) == isinstance(expected, reference.Array)
+        assert isinstance(found, jax.Array) or type(found) is type(expected)
+        assert np.asarray(found) == np.asarray(expected)
+
+
 def test_platform_dependent_functions_get_arrays():
     third = lax.platform_dependent(np.arange(3), cpu=lambda x: x / 3, default=lambda x: x)
     assert isinstance(third, jax.Array)

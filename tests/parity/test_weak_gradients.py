@@ -30,12 +30,56 @@ lax.scan(lambda c, _: (jnp.sin(c) * x, c), x, None, length=3)[0]
 lax.scan(lambda c, a: (jnp.sin(c) * a, c * x), x, jnp.arange(3.0))[1].sum()
 """.strip().splitlines()
 
+# Of these the gradient; their second derivatives are left alone.
+LOOPS = """
+lax.scan(lambda c, y: (c * y * x, c), jnp.float32(1), A)[0]
+lax.scan(lambda c, y: (jnp.sin(c) * y, c + y), x, A)[1].sum()
+lax.scan(lambda c, y: (jnp.sin(c) * y, c + y), x, A, reverse=True)[1].sum()
+lax.scan(lambda c, y: (c * 2, c + y), x, A)[1].sum()
+lax.scan(lambda c, y: (c * 2, (c + y) * y), x, A)[1].sum()
+lax.scan(lambda c, y: (c * y, c + y), x, A)[1].sum()
+lax.scan(lambda s, y: (s + x * y, s * x), x, A)[1].sum()
+lax.scan(lambda s, y: (s + x * y, s * x), 0.0, A)[1].sum()
+lax.scan(lambda s, y: (s * y * x, s), x, A)[0]
+lax.scan(lambda s, y: (s * y * 2, s), x * 2, A)[0]
+lax.scan(lambda s, y: (s * 1.5, s * y), x, A)[0]
+lax.scan(lambda s, y: (s * 1.5, s * y), x, A, unroll=True)[0]
+lax.scan(lambda s, y: (jnp.sin(s) * y, s * y), x, A, unroll=2)[0]
+lax.scan(lambda s, y: (s * 2 + y * x, s), x * jnp.float32(2), A)[0]
+lax.scan(lambda s, _: (s * x, None), 1.0, None, length=3)[0]
+lax.scan(lambda s, _: ((s[0] * x, s[1] + s[0]), s[1]), (x, jnp.float32(1)), None, 3)[1].sum()
+lax.map(lambda y: y * x, A).sum()
+lax.map(lambda y: jnp.sin(y * x) * x, A).sum()
+lax.fori_loop(0, 3, lambda i, v: v * x, jnp.float32(1))
+lax.fori_loop(0, 3, lambda i, v: v * x, 1.0)
+lax.scan(lambda c, y: (lax.cond(y > 1, lambda c: c * x, jnp.sin, c), c), x, A)[0]
+lax.switch(1, [lambda v: v, lambda v: v * x, jnp.sin], x)
+lax.cond(x > 0, lambda v: jnp.sin(v) * x, lambda v: v * 3 * x, A).sum()
+""".strip().splitlines()
+
+BRANCHES = """
+lax.cond(x > 0, jnp.sin, jnp.cos, x)
+lax.cond(x > 0, lambda c: c * 2, lambda c: c * 3, x)
+lax.cond(x > 0, jnp.sin, lambda c: c * 3, x)
+lax.cond(x > 0, lambda c: c * jnp.float32(2), lambda c: jnp.float32(3) * c, x)
+lax.cond(x > 0, lambda: jnp.sin(x), lambda: jnp.cos(x))
+lax.cond(x > 0, lambda c: lax.cond(c > 1, jnp.sin, jnp.cos, c), jnp.cos, x)
+lax.switch(1, [jnp.sin, jnp.cos], x)
+jit(jnp.sin)(x)
+jit(lambda c: c * 2)(x)
+""".strip().splitlines()
+
+
+def function_of(system, expression):
+    """Return the function of x that an expression is, in the words of one of the two systems."""
+    arange = system.numpy.arange(1.0, 4.0)
+    names = {"jnp": system.numpy, "lax": system.lax, "jit": system.jit, "A": arange}
+    return eval(f"lambda x: {expression}", names)
+
 
 def weak_types(system, expression):
     """Return the dtype and weakness of the gradient, eager and compiled, and of the second one."""
-    names = {"jnp": system.numpy, "lax": system.lax}
-    f = eval(f"lambda x: {expression}", names)
-    first = system.grad(f)
+    first = system.grad(function_of(system, expression))
     found = [first(0.7), system.jit(first)(0.7), system.grad(first)(0.7)]
     return [(str(x.dtype), x.weak_type) for x in found]
 
@@ -45,6 +89,29 @@ def test_gradient_is_weak_where_that_of_jax_is(expression):
     import jax as reference
 
     assert weak_types(jax, expression) == weak_types(reference, expression)
+
+
+@pytest.mark.parametrize("expression", LOOPS)
+def test_gradient_of_a_loop_is_weak_where_that_of_jax_is(expression):
+    import jax as reference
+
+    found, expected = [
+        system.grad(function_of(system, expression))(1.0) for system in (jax, reference)
+    ]
+    assert (found.dtype, found.weak_type) == (expected.dtype, expected.weak_type)
+
+
+@pytest.mark.parametrize("expression", BRANCHES)
+@pytest.mark.parametrize("strong", [False, True])
+def test_pullback_is_weak_by_its_cotangent(expression, strong):
+    import jax as reference
+
+    kinds = []
+    for system in (jax, reference):
+        cotangent = system.numpy.float32(1) if strong else 1.0
+        (found,) = system.vjp(function_of(system, expression), 1.0)[1](cotangent)
+        kinds.append((str(found.dtype), found.weak_type))
+    assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize(("part", "expected"), [("real", 1.0), ("imag", -1.0j)])
