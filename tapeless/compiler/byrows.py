@@ -37,6 +37,8 @@ __all__ = ["Condition", "rows_on_demand_p", "while_by_rows_p"]
 
 _MOST = 2
 _MOST_CHUNKS = 64
+_RUN = 16  # rows that are passed over together
+_BOOL = np.dtype(np.bool_)
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
@@ -143,6 +145,7 @@ class RowsOnDemand(Primitive):
     head: what rows share, (shared values) -> results; row: (shared values, results of the head,
     rows) -> rows of the results; block, whole: the programs for some and for all rows at once,
     (shared values, values) -> results, or None if rows had better be alone.
+    bases: which results have a base, a last operand: what rows are that do not want the result.
     """
 
     name = "rows_on_demand"
@@ -166,9 +169,12 @@ class RowsOnDemand(Primitive):
         """Write a choice between nothing, the rows that want it, and all rows."""
         n_choices = params["n_choices"]
         n_shared = params["n_shared"]
-        choices, shared, rows = split_at(args, n_choices, n_shared)
+        n_operands = len(args) - n_choices - n_shared - sum(params["bases"])
+        choices, shared, rows, rest = split_at(args, n_choices, n_shared, n_operands)
+        given = iter(rest)
+        bases = [next(given) if flag else None for flag in params["bases"]]
         results = [b.buffer(aval, "temp" if aval.size > 1 else "") for aval in outs]
-        demand = _OnDemand(b, choices, shared, rows, results, params)
+        demand = _OnDemand(b, choices, shared, rows, bases, results, params)
         if params["n_rows"] is None:
             b.when(demand.wanted(0), lambda: demand.whole(params["row"]))
         else:
@@ -184,6 +190,7 @@ class _OnDemand:
     choices: Sequence[KernelValue]
     shared: Sequence[KernelValue]
     rows: Sequence[KernelValue]
+    bases: Sequence[KernelValue | None]
     results: Sequence[KernelValue]
     params: dict[str, Any]
 
@@ -195,12 +202,23 @@ class _OnDemand:
         number = b.let(_count(b, n_rows, self.wanted))
         some = b.gt(number, 0)
         if whole is None:
+            self.begin()
             b.when(some, lambda: self.few(number))
             return
         most = b.gt(b.mul(number, _MOST), n_rows)
-        which = b.add(b.convert(some, _INT32), b.convert(most, _INT32))
-        ways = [lambda: None, lambda: self.few(number), lambda: self.whole(whole)]
-        b.switch(which, ways)
+
+        def begin_few() -> None:
+            """Compute the rows that want it, if there are any."""
+            self.begin()
+            b.when(some, lambda: self.few(number))
+
+        b.switch(b.convert(most, _INT32), [begin_few, lambda: self.whole(whole)])
+
+    def begin(self) -> None:
+        """Begin the results with what rows are that do not want them."""
+        for result, base in zip(self.results, self.bases, strict=True):
+            if base is not None:
+                self.b.assign(result, base)
 
     def wanted(self, i: Any) -> Scalar:
         """Tell whether the row `i` wants the results."""
@@ -230,9 +248,15 @@ class _OnDemand:
 
     def whole(self, program: Jaxpr) -> None:
         """Compute everything together."""
-        values = self.b.inline(program, [*self.shared, *self.rows], demanded=True)
-        for result, value in zip(self.results, values, strict=True):
-            self.b.assign(result, value)
+        b = self.b
+        values = b.inline(program, [*self.shared, *self.rows], demanded=True)
+        flags = b.virtual(ShapedArray((self.params["n_rows"] or 1,), _BOOL), self.flag)
+        for result, base, value in zip(self.results, self.bases, values, strict=True):
+            b.assign(result, value if base is None else b.where_rows(flags, value, base))
+
+    def flag(self, index: tuple) -> Scalar:
+        """Tell whether a row wants the results."""
+        return self.wanted(index[0])
 
     def few(self, number: Scalar) -> None:
         """Compute the rows that want it, which are `number`."""
@@ -318,7 +342,10 @@ class _OnDemand:
             _scatter(b, target, b.stored(value), place)
 
     def places(self) -> KernelValue:
-        """Return the numbers of the rows that want it, in a list that begins with them."""
+        """Return the numbers of the rows that want it, in a list that begins with them.
+
+        Runs of rows none of which wants it are passed over.
+        """
         b = self.b
         n_rows = self.params["n_rows"]
         places = b.buffer(ShapedArray((n_rows + 1,), _INT32), "temp")
@@ -331,7 +358,24 @@ class _OnDemand:
             more = b.convert(self.wanted(i), _INT64)
             b.store(found, (), b.add(found.at(), more))
 
-        b.loop(n_rows, note, independent=False)
+        def note_run(j: Any) -> None:
+            """Note the rows of a run, if any wants it."""
+            start = b.index_mul(j, _RUN)
+
+            def wants(index: tuple) -> Scalar:
+                """Tell whether a row wants it."""
+                return self.wanted(b.index_add(start, index[0]))
+
+            def rows() -> None:
+                """Go through the run."""
+                b.loop(_RUN, lambda i: note(b.index_add(start, i)), independent=False)
+
+            b.when(b.fold((_RUN,), wants, "or", False), rows)
+
+        n_runs, n_left = divmod(n_rows, _RUN)
+        b.loop(n_runs, note_run, independent=False)
+        if n_left:
+            b.loop(n_left, lambda i: note(b.index_add(i, n_runs * _RUN)), independent=False)
         return places
 
 
@@ -359,9 +403,9 @@ def _count(
 
     def one(index: tuple) -> Scalar:
         """Return 1 for a row that wants it, else 0."""
-        return b.convert(wanted(index[0]), _INT64)
+        return b.convert(wanted(index[0]), _INT32)
 
-    return b.fold((n_rows,), one, "add", 0)
+    return b.convert(b.fold((n_rows,), one, "add", 0), _INT64)
 
 
 def _rows(

@@ -27,6 +27,7 @@ from typing import Any
 
 from tapeless.compiler.byrows import Condition, rows_on_demand_p, while_by_rows_p
 from tapeless.compiler.hoist import Split, split_body
+from tapeless.compiler.merging import merge_selects, source_of_choice
 from tapeless.compiler.probe import Probe, probe
 from tapeless.compiler.rowaxes import UNUSED, Dim, Dims, Part, row_aval, row_shape, rows_along
 from tapeless.compiler.unbatch import row_of_eqn, row_program
@@ -338,7 +339,7 @@ class _Demand:
         """Demand each case where the choice is its own."""
         which, *cases = eqn.invars
         self._want(which, None)
-        root = self._root(which)
+        root = self._root(which, len(cases))
         for number, case in enumerate(cases):
             need = None
             if root is not None:
@@ -346,15 +347,12 @@ class _Demand:
                 need = _Need(n_rows, frozenset([(root, number, len(cases))]))
             self._want(case, need)
 
-    def _root(self, which: Atom) -> Var | None:
+    def _root(self, which: Atom, n_cases: int) -> Var | None:
         """Return the choices, one a row if they are broadcast from there."""
-        while type(which) is Var and which.aval.ndim > 1:
+        while type(which) is Var:
             maker = self.makers.get(which)
-            if maker is None or maker.primitive.name != "broadcast_in_dim":
-                break
-            source = maker.invars[0]
-            dims = maker.params["broadcast_dimensions"]
-            if not dims or dims[0] != 0 or source.aval.shape[0] != which.aval.shape[0]:
+            source = None if maker is None else source_of_choice(maker, n_cases)
+            if source is None:
                 break
             which = source
         if type(which) is not Var or (which.aval.shape and which.aval.shape[0] < 2):
@@ -381,6 +379,7 @@ class _Demand:
         ordered = _ordered(eqns, made)
         effects = [eqn for eqn in eqns if eqn.effects]
         kept = [eqn for eqn in ordered if eqn.effects]
+        ordered = merge_selects(ordered, self.jaxpr.outvars)
         return ordered if list(map(id, kept)) == list(map(id, effects)) else eqns
 
     def _places(self) -> list[_Place | None]:
@@ -561,6 +560,7 @@ def _on_demand(
         "row": split.rest,
         "block": block,
         "whole": whole,
+        "bases": (False,) * len(row.outvars),
     }
 
 

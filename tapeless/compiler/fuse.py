@@ -270,10 +270,16 @@ class _Planner:
         if found is None:
             for var in eqn.outvars:
                 self.store(var, "result of a program")
-            for atom in eqn.invars:
-                if type(atom) is Var and not self._is_free(atom):
+            n_stored = len(eqn.invars) - sum(eqn.params.get("bases", ()))
+            for number, atom in enumerate(eqn.invars):
+                if type(atom) is not Var or self._is_free(atom):
+                    continue
+                if number < n_stored:
                     self.store(atom, "operand of a program")
                     self._pulled(atom, [(("operand", position), 1.0)])
+                else:
+                    context = ("nest", atom.aval.shape, self.fences[position])
+                    self._pulled(atom, [(context, float(atom.aval.size))])
             return
         bases: dict[Context, float] = {}
         for var, stored in zip(eqn.outvars, found.stored, strict=True):

@@ -473,13 +473,15 @@ def _strengthened(body: Jaxpr, n_consts: int, n_carry: int) -> Jaxpr:
     That is, where they remain so after a step, or their last use is not that of a conversion: a
     sum of cotangents has the type of the first.
     """
-    last = {atom: eqn.primitive.name for eqn in body.eqns for atom in eqn.invars}
+    conversion = "convert_element_type"
+    last: dict[Atom, str] = {}
+    for eqn in body.eqns:
+        last.update(dict.fromkeys(eqn.invars, eqn.primitive.name))
     carry = body.invars[n_consts : n_consts + n_carry]
     names: dict[Atom, Atom] = {
         var: Var(var.aval.strong())
         for var, out in zip(carry, body.outvars, strict=False)
-        if var.aval.weak_type > out.aval.weak_type
-        and last.get(var, "convert_element_type") == "convert_element_type"
+        if var.aval.weak_type > out.aval.weak_type and last.get(var, conversion) == conversion
     }
     if not names:
         return body
@@ -488,7 +490,7 @@ def _strengthened(body: Jaxpr, n_consts: int, n_carry: int) -> Jaxpr:
     for eqn in body.eqns:
         invars = [names.get(atom, atom) for atom in eqn.invars]
         outs = [var.aval for var in eqn.outvars]
-        if eqn.primitive.name == "convert_element_type" and [invars[0].aval] == outs:
+        if eqn.primitive.name == conversion and [invars[0].aval] == outs:
             names[eqn.outvars[0]] = invars[0]
         else:
             eqns.append(eqn.replace(invars=invars))
@@ -562,7 +564,8 @@ def transposed_body(
         results = select(backward(jaxpr, jaxpr.consts, args, cts, start=sums), linear)
         found = list(map(instantiate, results))
         carried = [*sums, *carry]
-        return [*map(_like, found, carried), *found[len(carried) :]]
+        kept = list(map(_like, found, carried))
+        return [*kept, *found[len(kept) :]]
 
     avals = [*values, *ct_consts, *ct_carry, *ct_ys, *others]
     return stage_jaxpr(run, jaxpr, avals, "transpose")
@@ -571,7 +574,9 @@ def transposed_body(
 def _like(result: Value, carried: Value) -> Value:
     """Return a result as weakly typed as what the loop carries."""
     aval = typeof(carried)
-    return convert(result, aval.dtype, True) if aval.weak_type else result
+    if not aval.weak_type:
+        return result
+    return convert(result, aval.dtype, True)
 
 
 def _transpose_after_split(
