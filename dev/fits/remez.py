@@ -296,6 +296,7 @@ FITS = [
     Fit("half_erf", _erf_over_x, lambda u: 1 / _erf_over_x(u), mpf(-4), mpf(4), {"half": 8}),
     Fit("half_erfcx", _erfcx, _erfcx_weight, mpf("-0.75"), mpf("1.56"), {"half": 6}),
     Fit("half_exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"half": 2}),
+    _odd("tanh", mpmath.tanh, mpf("0.6"), {"f32": 4}),
     _odd("sin", mpmath.sin, QUARTER_PI, {"f32": 2, "f64": 5}),
     Fit("cos", _cos, _cos_weight, mpf(0), QUARTER_PI**2, {"f32": 2, "f64": 5}),
     _odd("tan", mpmath.tan, QUARTER_PI, {"f32": 6, "f64": 14}),

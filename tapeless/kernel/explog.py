@@ -11,7 +11,8 @@ correction, which is f**3 p(f) in float32 and comes from s = f / (2 + f) in floa
 pow: float32 goes through float64; float64 takes the logarithm to 68 bits as a sum of two floats.
 Special cases are those of C99 and IEEE 754, as in NumPy and XLA.
 
-Polynomials of many terms go in pairs, so that a loop that waits for its results waits the less.
+Polynomials of many terms go in pairs, or in powers of two, so that a loop that waits for its results
+waits the less.
 
 All constants in tables are minimax fits made by dev/fits/remez.py, rounded.  The quotient form of
 the logarithm is that of FDLIBM (Sun Microsystems, 1993).
@@ -33,6 +34,7 @@ from tapeless.kernel.floats import (
     format_of,
     polynomial,
     polynomial_by_pairs,
+    polynomial_by_squares,
     power_of_two,
     two_product,
     two_sum,
@@ -166,6 +168,14 @@ _ATANH_FIFTH = (
     0.06635066176157627,
     0.06537171730443261,
 )
+# (tanh(x) / x - 1) / x**2 in x**2 on |x| <= 0.6
+_TANH = (
+    -0.33333298563957214,
+    0.13331924378871918,
+    -0.05378381535410881,
+    0.020795920863747597,
+    -0.005895095877349377,
+)
 # arguments of exp below the first give zero, above the second infinity
 _EXP_RANGE = {FLOAT32.dtype: (-104.0, 89.0), FLOAT64.dtype: (-745.25, 710.0)}
 # half of the range of exponents, about
@@ -288,7 +298,31 @@ def _exp_tail_pair(b: Nodes, r: Scalar) -> Pair:
 
 
 def tanh(b: Nodes, x: Scalar) -> Scalar:
-    """The hyperbolic tangent, from t = expm1(2 |x|) as t / (t + 2)."""
+    """The hyperbolic tangent."""
+    return _tanh32(b, x) if x.dtype == FLOAT32.dtype else _tanh64(b, x)
+
+
+def _tanh32(b: Nodes, x: Scalar) -> Scalar:
+    """The same of float32: x + x**3 p(x**2) up to 0.6, and 1 - 2 / (e**(2 |x|) + 1) beyond."""
+    size = b.abs(x)
+    # tanh is 1 from here on
+    bounded = clamp(b, size, None, 9.5)
+    (inverse,) = FLOAT32.parts(_TWO_LOG2_E, 1)
+    high, low = FLOAT32.parts(_LN2, 2)
+    start = FLOAT32.magic + FLOAT32.bias
+    shifted = b.fma(bounded, inverse, start)
+    n = b.sub(shifted, start)
+    r = b.fma(n, -low, b.fma(n, -high, b.mul(bounded, 2.0)))
+    scale = power_of_two(b, shifted)
+    one_more = b.fma(scale, _exp_tail(b, r), b.add(scale, 1.0))
+    large = b.sub(1.0, b.div(2.0, one_more))
+    square = b.mul(x, x)
+    small = b.fma(b.mul(size, square), polynomial_by_pairs(b, square, _TANH), size)
+    return b.copysign(b.select(b.lt(size, 0.6), small, large), x)
+
+
+def _tanh64(b: Nodes, x: Scalar) -> Scalar:
+    """The same of float64, from t = expm1(2 |x|) as t / (t + 2)."""
     form = format_of(x)
     # tanh is 1 from here on
     limit = (form.mantissa + 4) * math.log(2)
@@ -459,13 +493,13 @@ def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
     wide_y = b.convert(bounded, FLOAT64.dtype)
     exponent, mantissa = exponent_and_mantissa_of_normal(b, wide_x)
     f = b.sub(mantissa, 1.0)
-    logarithm = b.fma(f, polynomial_by_pairs(b, f, _LOG2_SHORT), exponent)
+    logarithm = b.fma(f, polynomial_by_squares(b, f, _LOG2_SHORT), exponent)
     logarithm = _log2_limits(b, wide_x, logarithm)
     power = clamp(b, b.mul(logarithm, wide_y), -160.0, 130.0)
     start = FLOAT64.magic + FLOAT64.bias
     shifted = b.add(power, start)
     r = b.sub(power, b.sub(shifted, start))
-    significand = b.fma(r, polynomial_by_pairs(b, r, _EXP2_SHORT), 1.0)
+    significand = b.fma(r, polynomial_by_squares(b, r, _EXP2_SHORT), 1.0)
     return b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
 
 

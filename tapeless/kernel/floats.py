@@ -38,6 +38,7 @@ __all__ = [
     "odd_polynomial",
     "polynomial",
     "polynomial_by_pairs",
+    "polynomial_by_squares",
     "power_of_two",
     "two_product",
     "two_sum",
@@ -140,6 +141,20 @@ def polynomial_by_pairs(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> S
     for start in range(first - 2, 0, -2):
         result = b.fma(result, square, polynomial(b, x, coefficients[start : start + 2]))
     return b.fma(result, x, coefficients[0])
+
+
+def polynomial_by_squares(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """Evaluate a polynomial in as few steps that wait for each other as there can be.
+
+    Neighbours are joined, then pairs, and so on, each time with the square of the power before.
+    """
+    terms: list[Scalar] = [b.const(coefficient, x.dtype) for coefficient in coefficients]
+    while len(terms) > 1:
+        joined = [b.fma(high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms = joined + terms[len(joined) * 2 :]
+        if len(terms) > 1:
+            x = b.mul(x, x)
+    return terms[0]
 
 
 def odd_polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
