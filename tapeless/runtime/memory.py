@@ -16,13 +16,20 @@ would be lost in it. It leaves a *grave*, a weak reference which C code puts in 
 next allocation finds the memory. The largest blocks must go back to the system at once: C's own
 function is called as they die. A grave is not held by its block, since a cycle that dies takes
 along all that it holds, and nothing would be called.
+
+What is not used goes back to the system, too. While the pool has taken much memory from it, a
+thread looks at the free lists each second: graves that lie there since the last time are given
+back. What is used again, as in a loop of calls, has a new grave each time. The thread ends when
+little memory is left, and before a fork.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
+import os
 import sys
+import threading
 import weakref
 from collections import deque
 from functools import partial
@@ -47,6 +54,8 @@ ALIGNMENT = 64
 SMALL = 1 << 15  # bytes up to which memory may as well be a `bytes` object
 _LIMIT = 1 << 30  # bytes that the free lists may hold
 _LARGEST_POOLED = 1 << 28
+_KEPT = 1 << 25  # bytes taken from the system that nobody watches
+_PERIOD = 1.0  # seconds
 _MOST_ADDRESSES = 1 << 62
 _HUGE_PAGE = 1 << 21  # bytes
 _MAPPED = 1 << 22 if sys.platform == "linux" else _MOST_ADDRESSES  # bytes of a large block
@@ -62,12 +71,15 @@ if sys.platform == "linux":
     _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
+_give_back_heap = getattr(_libc, "malloc_trim", lambda padding: None)
+
 bytes_address = ctypes.pythonapi.PyBytes_AsString
 bytes_address.restype = ctypes.c_void_p
 bytes_address.argtypes = (ctypes.py_object,)
 
-_free: dict[int, list[int]] = {}
-_held = 0
+_free: dict[int, deque[_Grave]] = {}
+_held = 0  # bytes in the free lists
+_taken = 0  # bytes of the pool, whether in use or not
 
 
 class Block:
@@ -100,11 +112,16 @@ class _Release(weakref.ref):
 
 
 class _Grave(weakref.ref):
-    """Where a dead block was; release: gives its memory back at once, if it is a large one."""
+    """Where a dead block was.
 
-    __slots__ = ("address", "release", "size")
+    release: gives its memory back at once, if it is a large one.  rested: set after some time in a
+    free list.
+    """
+
+    __slots__ = ("address", "release", "rested", "size")
 
     address: int
+    rested: bool
     size: int
     release: _Release | None
 
@@ -140,9 +157,9 @@ def _visit_graves() -> None:
             continue
         if _held + grave.size <= _LIMIT:
             _held += grave.size
-            _free.setdefault(grave.size, []).append(grave.address)
+            _free.setdefault(grave.size, deque()).append(grave)
         else:
-            _give_back(grave.address, grave.size)
+            _forget(grave)
 
 
 def size_class(n_bytes: int) -> int:
@@ -165,13 +182,13 @@ def check_size(n_bytes: int) -> int:
 
 def allocate(n_bytes: int) -> Block:
     """Return a block of at least `n_bytes`; its contents are undefined."""
-    global _held
+    global _held, _taken
     size = size_class(check_size(n_bytes))
     _visit_graves()
     free = _free.get(size)
     if free:
         try:
-            address = free.pop()
+            address = free.pop().address
         except IndexError:
             pass
         else:
@@ -183,7 +200,11 @@ def allocate(n_bytes: int) -> Block:
         address = _fresh(n_bytes, size)
     if not address:
         raise MemoryError(f"out of memory: an array of {n_bytes} bytes could not be allocated")
-    return _block(address, size)
+    block = _block(address, size)
+    if size <= _LARGEST_POOLED:
+        _taken += size
+        _watcher.look()
+    return block
 
 
 def _fresh(n_bytes: int, size: int) -> int | None:
@@ -212,14 +233,82 @@ def _give_back(address: int, size: int) -> None:
         _libc.munmap(address, size)
 
 
+def _forget(grave: _Grave) -> None:
+    """Return memory of the pool to the system."""
+    global _taken
+    _taken -= grave.size
+    _give_back(grave.address, grave.size)
+
+
 def trim() -> None:
     """Return all pooled memory to the system."""
+    _trim(everything=True)
+
+
+def _trim(everything: bool) -> None:
+    """Return pooled memory to the system: what has rested, if not everything."""
     global _held
     _visit_graves()
-    for size, addresses in list(_free.items()):
-        while addresses:
-            _give_back(addresses.pop(), size)
-            _held -= size
+    held = _held
+    for graves in list(_free.values()):
+        while graves:
+            try:
+                grave = graves.popleft()
+            except IndexError:
+                break
+            if not everything and not hasattr(grave, "rested"):
+                graves.appendleft(grave)
+                break
+            _held -= grave.size
+            _forget(grave)
+        for grave in tuple(graves):
+            grave.rested = True
+    if _held < held:
+        _give_back_heap(0)
+
+
+class _Watcher:
+    """The thread that returns memory which has rested, while the pool has taken much."""
+
+    def __init__(self) -> None:
+        """Do not watch yet."""
+        self.thread: threading.Thread | None = None
+        self.over = threading.Event()
+
+    def look(self) -> None:
+        """Watch from now on if there is much, and if the system has a thread for it."""
+        if _taken <= _KEPT or self.thread is not None:
+            return
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(self.over,), daemon=True)
+        try:
+            self.thread.start()
+        except RuntimeError:
+            self.thread = None
+        except BaseException:  # of a handler
+            self.thread = None
+            raise
+
+    def run(self, over: threading.Event) -> None:
+        """Watch until little memory is left, or this is over."""
+        while not over.wait(_PERIOD):
+            _trim(everything=False)
+            if _taken <= _KEPT:
+                self.thread = None
+                return self.look()
+        return None
+
+    def stop(self) -> None:
+        """End the thread: only the one that forks lives in the child."""
+        thread, self.thread = self.thread, None
+        if thread is not None:
+            self.over.set()
+            thread.join()
+
+
+_watcher = _Watcher()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_watcher.stop, after_in_parent=_watcher.look)
 
 
 def pooled_bytes() -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -131,3 +134,57 @@ def test_large_blocks_begin_with_a_page_and_go_back_to_the_system():
 def test_what_no_memory_is_left_for_is_an_error():
     with pytest.raises(MemoryError, match="could not be allocated"):
         memory.allocate(1 << 61)
+
+
+def wait_until(condition):
+    """Wait some seconds for what takes one or two."""
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert condition()
+
+
+@pytest.mark.parametrize("n_bytes", [1 << 20, 5 << 20])
+def test_what_is_not_used_goes_back_to_the_system(n_bytes):
+    """After a burst the pool is empty within seconds, and no thread is left."""
+    memory.trim()
+    n_threads = threading.active_count()
+    blocks = [memory.allocate(n_bytes) for _ in range((200 << 20) // n_bytes)]
+    assert threading.active_count() == n_threads + 1
+    del blocks
+    assert memory.pooled_bytes() >= 200 << 20
+    wait_until(lambda: memory.pooled_bytes() < 32 << 20)
+    wait_until(lambda: threading.active_count() == n_threads)
+
+
+def test_what_is_used_again_stays():
+    """Blocks of a loop of calls remain those of the first call, while others go."""
+    memory.trim()
+    others = [memory.allocate(5 << 20) for _ in range(20)]
+    used = memory.allocate(7 << 20)
+    del others, used
+    seen = {memory.allocate(7 << 20).address}
+
+    def others_are_gone():
+        seen.add(memory.allocate(7 << 20).address)
+        return memory.pooled_bytes() < 100 << 20
+
+    wait_until(others_are_gone)
+    assert len(seen) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are those of Unix")
+def test_a_forked_child_watches_its_own_memory():
+    """The thread ends before a fork; parent and child have one of their own afterwards."""
+    memory.trim()
+    n_threads = threading.active_count()
+    blocks = [memory.allocate(5 << 20) for _ in range(20)]
+    pid = os.fork()
+    if pid == 0:
+        alone = threading.active_count() == 1
+        more = [memory.allocate(5 << 20) for _ in range(20)]
+        os._exit(0 if alone and threading.active_count() == 2 and more else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert threading.active_count() == n_threads + 1
+    del blocks
+    wait_until(lambda: memory.pooled_bytes() < 32 << 20)
