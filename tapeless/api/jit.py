@@ -44,6 +44,7 @@ from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflat
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
 from tapeless.util.chains import function_name, source_name
+from tapeless.util.depth import nested
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
 from tapeless.util.weak import WeakMembers
 
@@ -315,9 +316,8 @@ class JitFunction:
         except Exception as error:
             self.raise_compared(error)
         if traced is None:
-            names = argument_names(
-                self.__wrapped__, args, named, self.static.positions(len(args) or 1)
-            )
+            places = self.static.positions(len(args) or 1)
+            names = argument_names(self.__wrapped__, args, named, places)
             traced = trace_program(self.__wrapped__, tree, avals, static, names)
             if config.current.tapeless_stale_captures != "ignore":
                 traced.captured = snapshot(self.__wrapped__)
@@ -558,8 +558,7 @@ def trace_program(
         """Call the function and flatten its result."""
         args, kwargs = tree_unflatten(tree, leaves)
         full, named = join_static(args, kwargs, static)
-        result = call_shared(function, full, named)
-        outs, out_tree = tree_flatten(result)
+        outs, out_tree = tree_flatten(call_shared(function, full, named))
         out_trees.append(out_tree)
         for out in outs:
             if not is_value(out):
@@ -572,7 +571,8 @@ def trace_program(
 
     debug = DebugInfo(function_name(function), names)
     start = time.perf_counter()
-    jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
+    with nested():
+        jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
     seconds = time.perf_counter() - start
     events.record_event_duration_secs(events.TRACED, seconds, fun_name=debug.function)
     log_compilation("Finished tracing %s for %s in %.9f sec", debug.function, purpose, seconds)

@@ -464,10 +464,42 @@ tell:
   ret ptr %value
 }
 
+; Call by a route, or else in Python: when what finds a route, which is large, has left the stack,
+; since a function that is traced calls others.
 define internal ptr @dispatch(ptr %self, ptr %args, i64 %n, ptr %names, i64 %mask) {
 entry:
   %n_names = call i64 @count(ptr %names)
   %n_values = add i64 %n, %n_names
+  %out = call ptr @by_route(ptr %self, ptr %args, i64 %n_values, ptr %names, i64 %mask)
+  %refused = icmp eq ptr %out, DECLINED
+  br i1 %refused, label %slow_call, label %done
+done:
+  ret ptr %out
+slow_call:
+  %n_all = add i64 %n_values, 1
+  %bytes_all = mul i64 %n_all, 8
+  %all = call ptr @malloc(i64 %bytes_all)
+  %no_memory = icmp eq ptr %all, null
+  br i1 %no_memory, label %out_of_memory, label %prepend
+out_of_memory:
+  %error_set = call ptr @PyErr_NoMemory()
+  ret ptr null
+prepend:
+  store ptr %self, ptr %all
+  %rest = getelementptr ptr, ptr %all, i64 1
+  %bytes = mul i64 %n_values, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
+  %n_self = add i64 %n, 1
+  %fallback = load ptr, ptr OBJECT.call_slowly
+  %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
+  call void @free(ptr %all)
+  ret ptr %slowly
+}
+
+define internal ptr @by_route(
+  ptr %self, ptr %args, i64 %n_values, ptr %names, i64 %mask
+) noinline {
+entry:
   %walk = alloca %walk_type
   call void @begin(ptr %walk)
   %here = load ptr, ptr OBJECT.context
@@ -515,29 +547,12 @@ done:
   ret ptr %out
 slow:
   %may_go_on = call i1 @released_without_error(ptr %walk)
-  br i1 %may_go_on, label %slow_call, label %raise
+  br i1 %may_go_on, label %decline, label %raise
 raise:
   %raised = call ptr @explain(ptr %self)
   ret ptr %raised
-slow_call:
-  %n_all = add i64 %n_values, 1
-  %bytes_all = mul i64 %n_all, 8
-  %all = call ptr @malloc(i64 %bytes_all)
-  %no_memory = icmp eq ptr %all, null
-  br i1 %no_memory, label %out_of_memory, label %prepend
-out_of_memory:
-  %error_set = call ptr @PyErr_NoMemory()
-  ret ptr null
-prepend:
-  store ptr %self, ptr %all
-  %rest = getelementptr ptr, ptr %all, i64 1
-  %bytes = mul i64 %n_values, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
-  %n_self = add i64 %n, 1
-  %fallback = load ptr, ptr OBJECT.call_slowly
-  %slowly = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %all, i64 %n_self, ptr %names)
-  call void @free(ptr %all)
-  ret ptr %slowly
+decline:
+  ret ptr DECLINED
 }
 
 define internal i64 @count(ptr %names) {

@@ -23,6 +23,7 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS, Effects
 from tapeless.core.primitive import Primitive
 from tapeless.core.source import Source
+from tapeless.util.depth import deeply
 from tapeless.util.records import record
 
 __all__ = [
@@ -238,11 +239,11 @@ class Jaxpr:
 
     def pretty_print(self, **options: Any) -> str:
         """Return the text; the options are those of `core.pprint.jaxpr_text` and `Settings`."""
-        return printers["jaxpr"](self, **options)
+        return deeply(printers["jaxpr"], self, **options)
 
     def __repr__(self) -> str:
         """Return the text of the program."""
-        return printers["jaxpr"](self)
+        return deeply(printers["jaxpr"], self)
 
     def lift_consts(self) -> Jaxpr:
         """Return the jaxpr with its constants as leading inputs and no constants."""

@@ -32,6 +32,7 @@ from tapeless.tree.paths import tree_flatten_with_path
 from tapeless.tree.prefix import equality_errors_pytreedef
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
+from tapeless.util.depth import deeply
 from tapeless.util.records import record, replace
 from tapeless.util.seqs import few
 
@@ -227,7 +228,7 @@ class Lowered(Stage):
         jaxpr = program_to_run(self._traced.jaxpr)
         named = jaxpr.replace(debug=replace(jaxpr.debug, results=self._result_names()))
         aliases = self._aliases()
-        return stablehlo.module_text(named, self._traced.name, debug_info, aliases)
+        return deeply(stablehlo.module_text, named, self._traced.name, debug_info, aliases)
 
     def compiler_ir(self, dialect: str | None = None) -> Module:
         """Return the module as an object, which prints as its text."""

@@ -24,6 +24,7 @@ import weakref
 from collections.abc import Callable, Hashable, MutableMapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from tapeless.util.depth import deeply
 from tapeless.util.weak import WeakMembers, weak_key
 
 __all__ = [
@@ -133,7 +134,7 @@ class WeakIdentityCache(Generic[T, P, R]):
         table = self._new_table(subject) if entry is None else entry[1]
         found = table.get(key, _MISSING)
         if found is _MISSING:
-            result: Any = self._function(subject, *args, **kwargs)
+            result: Any = deeply(self._function, subject, *args, **kwargs)
             found = table.setdefault(key, _ITSELF if result is subject else result)
         # A function that returns its argument has results of the argument's type.
         itself: Any = subject
