@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 import time
@@ -171,20 +170,3 @@ def test_what_is_used_again_stays():
 
     wait_until(others_are_gone)
     assert len(seen) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are those of Unix")
-def test_a_forked_child_watches_its_own_memory():
-    """The thread ends before a fork; parent and child have one of their own afterwards."""
-    memory.trim()
-    n_threads = threading.active_count()
-    blocks = [memory.allocate(5 << 20) for _ in range(20)]
-    pid = os.fork()
-    if pid == 0:
-        alone = threading.active_count() == 1
-        more = [memory.allocate(5 << 20) for _ in range(20)]
-        os._exit(0 if alone and threading.active_count() == 2 and more else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert threading.active_count() == n_threads + 1
-    del blocks
-    wait_until(lambda: memory.pooled_bytes() < 32 << 20)

@@ -235,6 +235,29 @@ for _ in range(2):
     )
 
 
+def test_a_forked_child_watches_over_its_own_memory() -> None:
+    """The thread that returns memory ends before a fork; both processes have one afterwards."""
+    run_program(
+        """
+from tapeless.runtime import memory
+def use():
+    return [memory.allocate(5 << 20) for _ in range(20)]
+blocks = use()
+assert threading.active_count() == 2
+pid = os.fork()
+if pid == 0:
+    alone = threading.active_count() == 1
+    more = use()
+    os._exit(0 if alone and threading.active_count() == 2 and more else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert threading.active_count() == 2
+del blocks
+while memory.pooled_bytes() > 32 << 20:
+    time.sleep(0.05)
+"""
+    )
+
+
 def test_a_signal_reaches_a_loop_in_a_forked_child() -> None:
     run_program(
         """
