@@ -34,6 +34,7 @@ from tapeless.prims import (  # noqa: F401 - registers the primitives
     select,
     slice,
     sort,
+    special,
     structural,
     trig,
     unary,

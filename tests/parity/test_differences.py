@@ -259,6 +259,15 @@ def keys_in_callbacks(jax):
     return found[0]
 
 
+@case("1 0 3 2 4", "0 1 2 3 4")
+def prints_of_batches(jax):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        jax.lax.map(lambda x: jax.debug.print("{}", x), jax.numpy.arange(5), batch_size=2)
+        jax.effects_barrier()
+    return " ".join(out.getvalue().split())
+
+
 @case("{{}} {} 1\n", "{} 1\n")
 def braces_before_fields(jax):
     out = io.StringIO()
