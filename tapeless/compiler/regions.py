@@ -27,6 +27,7 @@ __all__ = ["Code", "Counter", "Function", "Module", "Region", "Value"]
 
 _LINE = 64  # bytes of a line of the cache, and of the widest vector register
 _INLINE_USES = 3
+_VECTOR = re.compile(r"<\d+ x")
 
 
 class Value(NamedTuple):
@@ -73,8 +74,10 @@ class Module:
         for name, (signature, body) in self.functions.items():
             link = "" if name == self.exported else "internal "
             uses = self.uses.get(name, 0)
-            attribute = "alwaysinline " if 0 < uses <= _INLINE_USES else ""
-            lines.append(f"define {link}{signature} {attribute}nounwind {{\n{body}\n}}")
+            attribute = "alwaysinline nounwind" if 0 < uses <= _INLINE_USES else "nounwind"
+            if _VECTOR.search(body):  # what is put aside must not lie across two lines of the cache
+                attribute += f" alignstack({self.target.vector_bytes})"
+            lines.append(f"define {link}{signature} {attribute} {{\n{body}\n}}")
         for name, signature in self.declared.items():
             result, arguments = signature.split(" (", 1)
             lines.append(f'declare {result} @"{name}"({arguments}')
