@@ -43,13 +43,15 @@ FOOTER = """
 - `erf_inv` evaluates the polynomials of Giles and the logarithm of Cephes, as JAX does, and is as
   accurate: 5 ulp up to |x| = 0.9; up to 0.9999, 65 ulp in float32 and 84 in float64. Nearer to 1,
   digits of 1 - x**2 are lost. Results in float32 are JAX's on a CPU, bit for bit.
+- `gamma` and `factorial` are within 8e-16, relatively, for positive arguments, 6e-15 from -170 on
+  and 3e-14 below; in float32 results are those of float64, rounded. Factorials up to 22 are exact.
 - `ndtri`, `erfcinv` and `log_ndtr` of float32 are within 2.1, 2.4 and 4 ulp at all exponents, over
   some million arguments compared with SciPy in float64; in float64 within 1e-13, relatively.
 - `sqrt`, `+`, `-`, `*`, `/`, `nextafter` are exact or correctly rounded.
 - float16, bfloat16 and narrower formats compute in float32 and round the result once; `tanh`,
   `erf`, `erfc` and `logistic` by shorter recipes, within 0.54 ulp for all arguments.
-- Products of bfloat16 are summed in float32; in matrix registers (AMX), where a processor has them,
-  subnormal numbers count as zero, among the factors and among the sums.
+- Products of bfloat16 are summed in float32; where a processor has matrix registers (AMX), or an
+  instruction for pairs of bfloat16, subnormal numbers count as zero, among factors and sums.
 - Sums (`sum`, `mean`, `var`, `trapezoid`, sums of products and of other expressions; any axis) have
   errors that grow as those of pairwise summation: at most about 4 log2(n) + 12 units of rounding
   (2^-24 in float32, 2^-53 in float64), relative to the sum of the magnitudes of n terms. Every lane

@@ -197,6 +197,37 @@ def _log_erfc(x: mpf) -> mpf:
     return mpmath.log(mpmath.erfc(x))
 
 
+def _erfc_root(x: mpf) -> mpf:
+    """The eighth root of erfc(x)."""
+    return mpmath.erfc(x) ** (mpf(1) / 8)
+
+
+def _erf_quotient_weight(z: mpf) -> mpf:
+    return 1 / (1 + _erf_quotient(z))
+
+
+def _exp2_even(z: mpf) -> mpf:
+    """e in 2**r = (e + r) / (e - r), in z = r**2."""
+    r = mpmath.sqrt(max(z, mpf(10) ** -20))
+    return r * mpmath.coth(r * mpmath.ln2 / 2)
+
+
+def _exp2_even_weight(z: mpf) -> mpf:
+    return 2 * mpmath.sqrt(z) / (_exp2_even(z) ** 2 - z)
+
+
+def _tanh_small(z: mpf) -> mpf:
+    """2 x**3 / (tanh(x) - x) in z = x**2."""
+    z = max(z, mpf(10) ** -16)
+    x = mpmath.sqrt(z)
+    return 2 * z * x / (mpmath.tanh(x) - x)
+
+
+def _tanh_small_weight(z: mpf) -> mpf:
+    x = mpmath.sqrt(max(z, mpf(10) ** -16))
+    return z * x / mpmath.tanh(x) / _tanh_small(z) ** 2
+
+
 def _erfc_over_erf(x: mpf) -> mpf:
     return mpmath.erfc(x) / mpmath.erf(x)
 
@@ -273,7 +304,8 @@ S_MAX = (ROOT - 1) / (ROOT + 1)
 
 FITS = [
     Fit("erf", _erf_quotient, lambda z: 1, mpf(0), mpf(1), {"f32": 6, "f64": 11}),
-    Fit("log_erfc32", _log_erfc, _erfc_over_erf, mpf(1), mpf("3.95"), {"f32": 6}),
+    Fit("erf_near", _erf_quotient, _erf_quotient_weight, mpf(0), mpf("1.44"), {"f32": 7}),
+    Fit("erf_far", _erfc_root, lambda x: _erfc_root(x) ** 7, mpf("1.2"), mpf("3.93"), {"f32": 6}),
     Fit("log_erfc64", _log_erfc, _erfc_over_erf, mpf(1), mpf("5.95"), {"f64": 16}),
     Fit("erfcx32", _erfcx, _erfcx_weight, mpf("-0.75"), mpf("1.01"), {"f32": 9}),
     Fit("erfcx64", _erfcx, _erfcx_weight, mpf("-1.02"), mpf("1.01"), {"f64": 22}),
@@ -290,18 +322,20 @@ FITS = [
     Fit("atanh_fifth", _atanh_fifth, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
     Fit("exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"f32": 4, "f64": 9}),
     Fit("exp2", _exp2, lambda r: r / 2**r, mpf("-0.501"), mpf("0.501"), {"f32": 5, "f64": 11}),
+    Fit("exp2_even", _exp2_even, _exp2_even_weight, mpf(0), mpf("0.251001"), {"f32": 2, "f64": 4}),
+    Fit("tanh", _tanh_small, _tanh_small_weight, mpf(0), mpf("0.3025"), {"f32": 2, "f64": 5}),
     Fit("log", _log, _log_weight, 1 / ROOT - 1, ROOT - 1, {"f32": 7}),
     Fit("log_quotient", _log_quotient, lambda z: z, mpf(0), S_MAX**2, {"f64": 6}),
     Fit("half_tanh", _x_coth, lambda u: 1 / _x_coth(u), -mpf("12.5"), mpf("12.5"), {"half": 9}),
     Fit("half_erf", _erf_over_x, lambda u: 1 / _erf_over_x(u), mpf(-4), mpf(4), {"half": 8}),
     Fit("half_erfcx", _erfcx, _erfcx_weight, mpf("-0.75"), mpf("1.56"), {"half": 6}),
     Fit("half_exp", _exp, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"half": 2}),
-    _odd("tanh", mpmath.tanh, mpf("0.6"), {"f32": 4}),
     _odd("sin", mpmath.sin, QUARTER_PI, {"f32": 2, "f64": 5}),
     Fit("cos", _cos, _cos_weight, mpf(0), QUARTER_PI**2, {"f32": 2, "f64": 5}),
     _odd("tan", mpmath.tan, QUARTER_PI, {"f32": 6, "f64": 14}),
     _odd("sinh", mpmath.sinh, mpf(1), {"f32": 2, "f64": 6}),
     _odd("atan", mpmath.atan, mpf(1), {"f32": 8, "f64": 19}),
+    _odd("atan_half", mpmath.atan, mpf("0.5"), {"f64": 11}),
     _odd("asin", mpmath.asin, mpf("0.5"), {"f32": 4, "f64": 12}),
 ]
 

@@ -168,16 +168,33 @@ _ATANH_FIFTH = (
     0.06635066176157627,
     0.06537171730443261,
 )
-# (tanh(x) / x - 1) / x**2 in x**2 on |x| <= 0.6
-_TANH = (
-    -0.33333298563957214,
-    0.13331924378871918,
-    -0.05378381535410881,
-    0.020795920863747597,
-    -0.005895095877349377,
-)
 # arguments of exp below the first give zero, above the second infinity
 _EXP_RANGE = {FLOAT32.dtype: (-104.0, 89.0), FLOAT64.dtype: (-745.25, 710.0)}
+# r coth(r ln(2) / 2) on |r| <= 1/2 in r**2
+_EXP2_EVEN = {
+    FLOAT32.dtype: (2.885390043258667, 0.11552394926548004, -0.0009204349480569363),
+    FLOAT64.dtype: (
+        2.885390081777943,
+        0.11552453009201745,
+        -0.0009250684486005651,
+        1.0581923511568851e-05,
+        -1.2604697900768274e-07,
+    ),
+}
+# 2 x**3 / (tanh x - x) on |x| <= 0.55 in x**2
+_TANH_SMALL = {
+    FLOAT32.dtype: (-6.000002384185791, -2.3999505043029785, 0.011141598224639893),
+    FLOAT64.dtype: (
+        -6.0000000000003376,
+        -2.399999999977951,
+        0.011428570950570962,
+        -0.0005079317491417299,
+        2.4383374341010772e-05,
+        -1.137926464977176e-06,
+    ),
+}
+# from here on tanh is 1
+_TANH_ONE = {FLOAT32.dtype: 9.1, FLOAT64.dtype: 19.1}
 # half of the range of exponents, about
 _HALF_RANGE = {FLOAT32.dtype: 64, FLOAT64.dtype: 512}
 
@@ -298,64 +315,36 @@ def _exp_tail_pair(b: Nodes, r: Scalar) -> Pair:
 
 
 def tanh(b: Nodes, x: Scalar) -> Scalar:
-    """The hyperbolic tangent."""
-    return _tanh32(b, x) if x.dtype == FLOAT32.dtype else _tanh64(b, x)
+    """The hyperbolic tangent: 1 - 2 / (e**(2 |x|) + 1), or x + x**3 / q(x**2) where small.
 
-
-def _tanh32(b: Nodes, x: Scalar) -> Scalar:
-    """The same of float32: x + x**3 p(x**2) up to 0.6, and 1 - 2 / (e**(2 |x|) + 1) beyond."""
-    size = b.abs(x)
-    # tanh is 1 from here on
-    bounded = clamp(b, size, None, 9.5)
-    (inverse,) = FLOAT32.parts(_TWO_LOG2_E, 1)
-    high, low = FLOAT32.parts(_LN2, 2)
-    start = FLOAT32.magic + FLOAT32.bias
-    shifted = b.fma(bounded, inverse, start)
-    n = b.sub(shifted, start)
-    r = b.fma(n, -low, b.fma(n, -high, b.mul(bounded, 2.0)))
-    scale = power_of_two(b, shifted)
-    one_more = b.fma(scale, _exp_tail(b, r), b.add(scale, 1.0))
-    large = b.sub(1.0, b.div(2.0, one_more))
-    square = b.mul(x, x)
-    small = b.fma(b.mul(size, square), polynomial_by_pairs(b, square, _TANH), size)
-    return b.copysign(b.select(b.lt(size, 0.6), small, large), x)
-
-
-def _tanh64(b: Nodes, x: Scalar) -> Scalar:
-    """The same of float64, from t = expm1(2 |x|) as t / (t + 2)."""
+    e**(2 |x|) is 2**n 2**r, and 2**r the quotient of even + r and even - r: one division in all.
+    """
     form = format_of(x)
-    # tanh is 1 from here on
-    limit = (form.mantissa + 4) * math.log(2)
-    double = clamp(b, b.mul(b.abs(x), 2.0), None, limit)
-    shifted, r = _exp_reduced(b, double, form.magic + form.bias)
-    scale = power_of_two(b, shifted)
-    tail, rest = _exp_tail_pair(b, r)
-    t = b.fma(scale, tail, b.sub(scale, 1.0))
-    denominator = b.add(t, 2.0)
-    rest = b.mul(scale, rest)
-    denominator_low = b.add(b.sub(t, b.sub(denominator, 2.0)), rest)
-    quotient = _divide(b, (t, rest), (denominator, denominator_low))
-    return b.copysign(quotient, x)
-
-
-def _divide(b: Nodes, numerator: Pair, denominator: Pair) -> Scalar:
-    """The quotient of two sums of two floats, correctly rounded nearly always."""
-    head, low = denominator
-    inverse = b.div(1.0, head)
-    quotient = b.mul(numerator[0], inverse)
-    minus = b.neg(quotient)
-    remainder = b.fma(minus, head, numerator[0])
-    remainder = b.add(remainder, b.fma(minus, low, numerator[1]))
-    return b.fma(remainder, inverse, quotient)
+    bounded = clamp(b, b.abs(x), None, _TANH_ONE[x.dtype])
+    (scale,) = form.parts(_TWO_LOG2_E, 1)
+    start = form.magic + form.bias
+    shifted = b.fma(bounded, scale, start)
+    # errors of r grow with x, and count the less
+    r = b.fma(bounded, scale, b.neg(b.sub(shifted, start)))
+    even = polynomial(b, b.mul(r, r), _EXP2_EVEN[x.dtype])
+    less = b.sub(r, even)
+    total = b.fma(b.add(even, r), power_of_two(b, shifted), b.neg(less))
+    square = b.mul(bounded, bounded)
+    small = b.lt(bounded, 0.55)
+    numerator = b.select(small, b.mul(bounded, square), less)
+    denominator = b.select(small, polynomial(b, square, _TANH_SMALL[x.dtype]), total)
+    ratio = b.div(numerator, denominator)
+    return b.copysign(b.fma(ratio, 2.0, b.select(small, bounded, 1.0)), x)
 
 
 def logistic(b: Nodes, x: Scalar) -> Scalar:
     """1 / (1 + e**-x), from e**-|x|."""
     e = exp_nonpositive(b, b.neg(b.abs(x)))
-    numerator = b.select(b.lt(x, 0.0), e, 1.0)
     denominator = b.add(e, 1.0)
     low = b.sub(e, b.sub(denominator, 1.0))
-    return _divide(b, (numerator, b.const(-0.0, x.dtype)), (denominator, low))
+    quotient = b.div(b.select(b.lt(x, 0.0), e, 1.0), denominator)
+    # low / denominator is low where it counts: where the denominator is next to 1
+    return b.fma(b.neg(quotient), low, quotient)
 
 
 def _log_pair(b: Nodes, f: Scalar) -> Pair:

@@ -122,15 +122,16 @@ def _rounded(numerator: int, denominator: int, bits: int, halves: int) -> float:
     return quotient * 2.0**exponent
 
 
-def polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+def polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float | Scalar]) -> Scalar:
     """Evaluate a polynomial, constant coefficient first, by Horner's rule."""
-    result: Scalar = b.const(coefficients[-1], x.dtype)
+    last = coefficients[-1]
+    result = last if isinstance(last, Scalar) else b.const(last, x.dtype)
     for coefficient in coefficients[-2::-1]:
         result = b.fma(result, x, coefficient)
     return result
 
 
-def polynomial_by_pairs(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+def polynomial_by_pairs(b: Nodes, x: Scalar, coefficients: Sequence[float | Scalar]) -> Scalar:
     """Evaluate a polynomial of many terms in about half as many steps that wait for each other.
 
     All terms but the constant one go in pairs, by Horner's rule in x**2.
@@ -160,7 +161,7 @@ def polynomial_by_squares(b: Nodes, x: Scalar, coefficients: Sequence[float]) ->
 def odd_polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
     """x + x**3 * p(x**2), rounded about once."""
     square = b.mul(x, x)
-    return b.fma(b.mul(x, square), polynomial(b, square, coefficients), x)
+    return b.fma(b.mul(x, square), polynomial_by_pairs(b, square, coefficients), x)
 
 
 def clamp(b: Nodes, x: Scalar, low: float | None, high: float | None) -> Scalar:

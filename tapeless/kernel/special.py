@@ -1,8 +1,9 @@
 """Recipes of the error functions, their inverse, the cube root and the neighbouring float.
 
-erf is x (1 + p(x**2)) up to 1, and 1 - exp(q(x)) beyond, where q approximates log erfc.  erfc is
-1 - erf for small arguments; from 1/2 on it is e**(-x**2) p(t) / (x + 2), with the rounding errors
-of x**2 and of the quotient carried along.
+erf is x (1 + p(x**2)) for small arguments.  Beyond it is 1 - exp(q(x)) in float64, where q is
+log erfc; and 1 - q(x)**8 in float32, where each lane chooses the terms of p or of q for the steps
+of one polynomial.  erfc is 1 - erf for small arguments; from 1/2 on it is
+e**(-x**2) p(t) / (x + 2), with the rounding errors of x**2 and of the quotient carried along.
 
 erf_inv uses the published single and double precision approximations of Giles (GPU Computing Gems,
 2011), because JAX does; it is not a minimax fit, and its error is stated in docs/numerics.md.  The
@@ -25,6 +26,7 @@ from tapeless.kernel.floats import (
     exponent_and_mantissa,
     format_of,
     polynomial,
+    polynomial_by_pairs,
     power_of_two,
     two_product,
 )
@@ -60,41 +62,50 @@ _ERF = {
         -7.801117025837668e-10,
     ),
 }
-# log erfc(x) on 1 <= x <= 3.95 (float32) or 5.95
-_LOG_ERFC = {
-    FLOAT32.dtype: (
-        -0.0003416578401811421,
-        -1.1270886659622192,
-        -0.6381458044052124,
-        -0.10310590267181396,
-        0.02183765172958374,
-        -0.0029475546907633543,
-        0.00018636861932463944,
+# erf(x) / x - 1 in x**2, 0 <= x <= 1.2, and erfc(x)**(1/8) in x, 1.2 <= x <= 3.93
+_ERF_SIDES = (
+    (
+        0.12837916612625122,
+        -0.37612634897232056,
+        0.11283717304468155,
+        -0.026862064376473427,
+        0.005212732590734959,
+        -0.0008378435159102082,
+        0.00010594745981507003,
+        -7.9795618148637e-06,
     ),
-    FLOAT64.dtype: (
-        -1.0635664009277827e-06,
-        -1.1283687124340531,
-        -0.6366675778003776,
-        -0.10263765221820784,
-        0.01886538806729289,
-        0.0005840610959008323,
-        -0.0020987760666064705,
-        0.000919948719593468,
-        -0.00023065478867792796,
-        2.8002959354309366e-05,
-        3.6087422513838346e-06,
-        -2.672322990514426e-06,
-        6.876126104989362e-07,
-        -1.0820020969322532e-07,
-        1.0901258400591344e-08,
-        -6.516868559504702e-10,
-        1.7700624822833852e-11,
+    (
+        1.0013587474822998,
+        -0.14695310592651367,
+        -0.058627258986234665,
+        -0.013541690073907375,
+        0.013852697797119617,
+        -0.0026768953539431095,
+        0.00016875220171641558,
+        0.0,
     ),
-}
-_LOG2_ERFC = {
-    dtype: tuple(coefficient / math.log(2) for coefficient in coefficients)
-    for dtype, coefficients in _LOG_ERFC.items()
-}
+)
+# log erfc(x) on 1 <= x <= 5.95
+_LOG_ERFC = (
+    -1.0635664009277827e-06,
+    -1.1283687124340531,
+    -0.6366675778003776,
+    -0.10263765221820784,
+    0.01886538806729289,
+    0.0005840610959008323,
+    -0.0020987760666064705,
+    0.000919948719593468,
+    -0.00023065478867792796,
+    2.8002959354309366e-05,
+    3.6087422513838346e-06,
+    -2.672322990514426e-06,
+    6.876126104989362e-07,
+    -1.0820020969322532e-07,
+    1.0901258400591344e-08,
+    -6.516868559504702e-10,
+    1.7700624822833852e-11,
+)
+_LOG2_ERFC = tuple(coefficient / math.log(2) for coefficient in _LOG_ERFC)
 # (x + 2) e**(x**2) erfc(x) in t = 5.5 / (x + 2) - 1.2, x >= 1/2
 _ERFCX = {
     FLOAT32.dtype: (
@@ -272,14 +283,28 @@ def erf(b: Nodes, x: Scalar) -> Scalar:
     """The error function."""
     size = b.abs(x)
     bounded = clamp(b, size, None, _ERF_ONE[x.dtype])
-    complement = exp2_of_normal(b, polynomial(b, bounded, _LOG2_ERFC[x.dtype]))
+    if x.dtype == FLOAT32.dtype:
+        return b.copysign(_erf32(b, bounded), x)
+    complement = exp2_of_normal(b, polynomial_by_pairs(b, bounded, _LOG2_ERFC))
     large = b.copysign(b.sub(1.0, complement), x)
     return b.select(b.lt(size, 1.0), _erf_small(b, x), large)
 
 
+def _erf32(b: Nodes, x: Scalar) -> Scalar:
+    """erf(x) of float32 numbers 0 <= x <= 3.95: both sides share the steps of a polynomial."""
+    near = b.lt(x, 1.2)
+    variable = b.select(near, b.mul(x, x), x)
+    sides = zip(*_ERF_SIDES, strict=True)
+    terms = [choose(b, near, small, large, x) for small, large in sides]
+    value = polynomial_by_pairs(b, variable, terms)
+    square = b.mul(value, value)
+    fourth = b.mul(square, square)
+    return b.select(near, b.fma(x, value, x), b.fma(b.neg(fourth), fourth, 1.0))
+
+
 def _erf_small(b: Nodes, x: Scalar) -> Scalar:
     """erf(x) for |x| <= 1; keeps -0, of which a positive part is added to it."""
-    q = polynomial(b, b.mul(x, x), _ERF[x.dtype])
+    q = polynomial_by_pairs(b, b.mul(x, x), _ERF[x.dtype])
     return b.fma(x, q, x)
 
 

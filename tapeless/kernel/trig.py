@@ -32,6 +32,7 @@ from tapeless.kernel.floats import (
     format_of,
     odd_polynomial,
     polynomial,
+    polynomial_by_pairs,
     two_product,
     two_sum,
 )
@@ -194,6 +195,21 @@ _ATAN = {
         1.3225271549032322e-05,
     ),
 }
+# the same in float64, |q| <= 1/2
+_ATAN_HALF = (
+    -0.3333333333333298,
+    0.1999999999990316,
+    -0.142857142763895,
+    0.11111110659762648,
+    -0.09090896247277123,
+    0.07692073944683367,
+    -0.06663810883683872,
+    0.05858300391137495,
+    -0.051220111734870226,
+    0.041865167479289186,
+    -0.027435114159580144,
+    0.010116942578896249,
+)
 # (asin s / s - 1) / s**2 in s**2, |s| <= 1/2
 _ASIN = {
     FLOAT32.dtype: (
@@ -333,7 +349,7 @@ def _quarter_wave(
 def _tan_reduced(b: Nodes, r: Scalar, r_low: Scalar, quadrant: Scalar) -> Scalar:
     """tan(r + r_low + quadrant pi / 2), for |r| <= pi / 4."""
     square = b.mul(r, r)
-    tail = b.mul(b.mul(r, square), polynomial(b, square, _TAN[r.dtype]))
+    tail = b.mul(b.mul(r, square), polynomial_by_pairs(b, square, _TAN[r.dtype]))
     t, t_low = fast_two_sum(b, r, b.add(tail, b.fma(r_low, square, r_low)))
     odd = b.ne(b.and_(quadrant, 1), 0)
     numerator, denominator = b.select(odd, -1.0, t), b.select(odd, t, 1.0)
@@ -431,12 +447,29 @@ def _float_pair(b: Nodes, head: Scalar, tail: Scalar) -> Pair:
 def atan(b: Nodes, x: Scalar) -> Scalar:
     """The arc tangent, in [-pi / 2, pi / 2]."""
     size = b.abs(x)
+    if x.dtype == FLOAT64.dtype:
+        return b.copysign(_atan64(b, size), x)
     steep = b.gt(size, 1.0)
     q = b.div(b.select(steep, 1.0, size), b.select(steep, size, 1.0))
     angle = odd_polynomial(b, q, _ATAN[x.dtype])
     high, low = format_of(x).parts(_HALF_PI, 2)
     angle = b.select(steep, b.add(b.sub(high, angle), low), angle)
     return b.copysign(angle, x)
+
+
+def _atan64(b: Nodes, size: Scalar) -> Scalar:
+    """The arc tangent of size >= 0: of fewer terms, from (size - 1) / (size + 1) in the middle."""
+    middle, steep = b.gt(size, 0.5), b.gt(size, 2.5)
+    numerator = b.select(middle, b.sub(size, 1.0), size)
+    denominator = b.select(middle, b.add(size, 1.0), 1.0)
+    q = b.div(b.select(steep, -1.0, numerator), b.select(steep, size, denominator))
+    high, low = FLOAT64.parts(_HALF_PI, 2)
+    base = b.select(steep, high, choose(b, middle, high / 2, 0.0, size))
+    base_low = b.select(steep, low, choose(b, middle, low / 2, 0.0, size))
+    square = b.mul(q, q)
+    series = polynomial_by_pairs(b, square, _ATAN_HALF)
+    angle, rest = fast_two_sum(b, base, q)
+    return b.add(angle, b.add(rest, b.fma(b.mul(q, square), series, base_low)))
 
 
 def atan2(b: Nodes, y: Scalar, x: Scalar) -> Scalar:
