@@ -56,8 +56,8 @@ FOOTER = """
   errors that grow as those of pairwise summation: at most about 4 log2(n) + 12 units of rounding
   (2^-24 in float32, 2^-53 in float64), relative to the sum of the magnitudes of n terms. Every lane
   adds runs of 16 terms, then runs of 16 totals, and so on. Products of matrices and vectors (`dot`,
-  `vdot`, `@`), cumulative sums, `associative_scan` of rows, sums of windows and of segments, and scatters add up in orders of
-  their own.
+  `vdot`, `@`), cumulative sums, `associative_scan` of rows, sums of windows and of segments, and
+  scatters add up in orders of their own.
 - Results do not depend on the number of threads, nor do those of functions on the vector width, but
   those of sums do; they need hardware or software `fma` with one rounding, which LLVM provides
   everywhere.

@@ -11,8 +11,8 @@ correction, which is f**3 p(f) in float32 and comes from s = f / (2 + f) in floa
 pow: float32 goes through float64; float64 takes the logarithm to 68 bits as a sum of two floats.
 Special cases are those of C99 and IEEE 754, as in NumPy and XLA.
 
-Polynomials of many terms go in pairs, or in powers of two, so that a loop that waits for its results
-waits the less.
+Polynomials of many terms go in pairs, or in powers of two, so that a loop that waits for its
+results waits the less.
 
 All constants in tables are minimax fits made by dev/fits/remez.py, rounded.  The quotient form of
 the logarithm is that of FDLIBM (Sun Microsystems, 1993).

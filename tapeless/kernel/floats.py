@@ -124,8 +124,9 @@ def _rounded(numerator: int, denominator: int, bits: int, halves: int) -> float:
 
 def polynomial(b: Nodes, x: Scalar, coefficients: Sequence[float | Scalar]) -> Scalar:
     """Evaluate a polynomial, constant coefficient first, by Horner's rule."""
-    last = coefficients[-1]
-    result = last if isinstance(last, Scalar) else b.const(last, x.dtype)
+    result = coefficients[-1]
+    if not isinstance(result, Scalar):
+        result = b.const(result, x.dtype)
     for coefficient in coefficients[-2::-1]:
         result = b.fma(result, x, coefficient)
     return result
