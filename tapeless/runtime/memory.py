@@ -274,20 +274,22 @@ class _Watcher:
         """Do not watch yet."""
         self.thread: threading.Thread | None = None
         self.over = threading.Event()
+        self.starting = threading.Lock()
 
     def look(self) -> None:
         """Watch from now on if there is much, and if the system has a thread for it."""
-        if _taken <= _KEPT or self.thread is not None:
+        if _taken <= _KEPT or self.thread is not None or not self.starting.acquire(blocking=False):
             return
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.run, args=(self.over,), daemon=True)
         try:
-            self.thread.start()
+            if self.thread is None:
+                over = threading.Event()
+                thread = threading.Thread(target=self.run, args=(over,), daemon=True)
+                thread.start()
+                self.over, self.thread = over, thread
         except RuntimeError:
-            self.thread = None
-        except BaseException:  # of a handler
-            self.thread = None
-            raise
+            pass
+        finally:
+            self.starting.release()
 
     def run(self, over: threading.Event) -> None:
         """Watch until little memory is left, or this is over."""
@@ -300,15 +302,18 @@ class _Watcher:
 
     def stop(self) -> None:
         """End the thread: only the one that forks lives in the child."""
-        thread, self.thread = self.thread, None
+        thread, over, self.thread = self.thread, self.over, None
         if thread is not None:
-            self.over.set()
+            over.set()
             thread.join()
 
 
 _watcher = _Watcher()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_watcher.stop, after_in_parent=_watcher.look)
+    # Another thread may have started one since, which is not there in the child.
+    os.register_at_fork(
+        before=_watcher.stop, after_in_parent=_watcher.look, after_in_child=_watcher.__init__
+    )
 
 
 def pooled_bytes() -> int:

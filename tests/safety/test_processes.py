@@ -13,7 +13,7 @@ import pytest
 
 import tapeless as jax
 from tapeless import numpy as jnp
-from tests.safety.children import run_program
+from tests.safety.children import Child, run_program
 
 USED = """
 f = jax.jit(lambda x: jnp.sin(x) + 1)
@@ -256,6 +256,30 @@ while memory.pooled_bytes() > 32 << 20:
     time.sleep(0.05)
 """
     )
+
+
+def test_a_forked_child_watches_also_if_others_allocate_during_the_fork() -> None:
+    """What watches since the thread was ended for the fork is not taken for alive in the child."""
+    program = """
+from tapeless.runtime import memory
+blocks = []
+def use():
+    blocks.extend(memory.allocate(5 << 20) for _ in range(20))
+pid = os.fork()
+if pid == 0:
+    alone = threading.active_count() == 1
+    use()
+    blocks.clear()
+    while memory.pooled_bytes() > 32 << 20:
+        time.sleep(0.05)
+    os._exit(0 if alone else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
+    # what is registered first goes last before a fork
+    first = "import os\nos.register_at_fork(before=lambda: use())\n"
+    with Child(program, 30.0, first) as child:
+        code, _, errors = child.end()
+    assert code == 0, errors
 
 
 def test_a_signal_reaches_a_loop_in_a_forked_child() -> None:
