@@ -5,8 +5,6 @@ import tapeless as jax
 
 from tapeless.util import lazy
 
-_importing = lazy.Pause()
-
 # Modules that not every program needs are loaded at first use.
 lazy.defer(
     __name__,
@@ -36,6 +34,8 @@ lazy.defer(
     "typing",
     "version",
 )
+
+lazy.now("tapeless.numpy")  # most of what is imported below, without collecting garbage
 
 from tapeless import (  # noqa: I001
     api_util as api_util,
@@ -180,5 +180,4 @@ from tapeless.runtime.profiling import profile
 
 show_filtered()
 
-del _importing
 close_module("jax", globals())

@@ -23,7 +23,7 @@ This is the one door for imports that are not at the top of a file. The check of
 a call of ``load`` as an import.
 
 What an import makes stays, so that the garbage collector, which looks at new objects most, looks in
-vain: a sixth of the time. It has a ``Pause`` meanwhile.
+vain: a sixth of the time. It has a ``Pause`` while `now` imports.
 """
 
 from __future__ import annotations
@@ -43,17 +43,14 @@ __all__ = [
 
 
 class Pause:
-    """As long as this lives, no garbage is collected; what was made meanwhile is old then.
+    """A block in which no garbage is collected; what was made in it is old then."""
 
-    An object, not a block, since imports stand at the top of a file; one that fails drops it, too.
-    """
-
-    def __init__(self) -> None:
+    def __enter__(self) -> None:
         """Begin."""
         self.collects = gc.isenabled()
         gc.disable()
 
-    def __del__(self) -> None:
+    def __exit__(self, *failure: object) -> None:
         """End: all objects go to the oldest generation, which nothing looks through for it."""
         if not gc.get_freeze_count():
             gc.freeze()
@@ -147,10 +144,8 @@ def now(name: str) -> types.ModuleType:
     """Return the module ``name``, imported: for names that are only known when a program runs."""
     module = sys.modules.get(name)
     if module is None or getattr(module.__spec__, "_initializing", False):
-        pause = Pause()
-        with forks.importing():
+        with Pause(), forks.importing():
             module = importlib.import_module(name)
-        del pause
     return module
 
 

@@ -132,12 +132,11 @@ def test_a_name_waits_until_it_is_asked_for(facade):
 def test_no_garbage_is_collected_during_an_import():
     frozen = gc.get_freeze_count()
     assert gc.isenabled()
-    pause = lazy.Pause()
-    assert not gc.isenabled()
-    inner = lazy.Pause()
-    del inner
-    assert not gc.isenabled()
-    del pause
+    with lazy.Pause():
+        assert not gc.isenabled()
+        with lazy.Pause():
+            pass
+        assert not gc.isenabled()
     assert gc.isenabled()
     assert gc.get_freeze_count() == frozen
 
@@ -145,8 +144,31 @@ def test_no_garbage_is_collected_during_an_import():
 def test_who_collects_no_garbage_is_left_alone():
     gc.disable()
     try:
-        pause = lazy.Pause()
-        del pause
+        with lazy.Pause():
+            pass
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_garbage_is_collected_when_an_import_failed_and_its_error_is_kept():
+    with pytest.raises(ModuleNotFoundError) as kept:
+        lazy.now("tapeless.no_such_part")
+    assert gc.isenabled()
+    assert kept.value.name == "tapeless.no_such_part"
+
+
+def test_garbage_is_collected_when_the_package_failed_to_import():
+    lines = [
+        "import gc, sys",
+        "sys.modules['tapeless.numpy.sorting'] = None",
+        "try:",
+        "    import tapeless",
+        "except ImportError as error:",
+        "    kept = error",
+        "assert gc.isenabled() and not gc.get_freeze_count()",
+        "del sys.modules['tapeless.numpy.sorting']",
+        "import tapeless",
+        "assert gc.isenabled() and kept and tapeless.numpy.median(tapeless.numpy.arange(5)) == 2",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
