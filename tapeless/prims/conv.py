@@ -140,6 +140,19 @@ def _check(x: ShapedArray, k: ShapedArray, params: dict[str, Any]) -> None:
                 f"conv_general_dilated {name} has wrong length: expected {rank} (one for each "
                 f"spatial dimension), got {len(params[name])}."
             )
+    _check_padding(x.shape, n.lhs_spec[2:], params)
+
+
+def _check_padding(shape: Shape, axes: Sequence[int], params: dict[str, Any]) -> None:
+    """Raise ValueError if negative padding takes away more than there is."""
+    padding = params["padding"]
+    for axis, hole, pair in zip(axes, params["lhs_dilation"], padding, strict=True):
+        if dilated(shape[axis], hole) + sum(pair) < 0:
+            raise ValueError(
+                "Negative padding is larger than the size of the corresponding dimension: got "
+                f"padding={padding} for lhs_shape={shape}, of whose axis {axis} less than "
+                "nothing is left. Give numbers that take away at most what is there"
+            )
 
 
 def _check_preferred(dtype: Any, preferred: Any) -> None:

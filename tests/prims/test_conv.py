@@ -68,6 +68,27 @@ def test_images_with_holes_want_their_padding_in_numbers(padding):
 
 
 @pytest.mark.parametrize(
+    ("extent", "holes", "pair", "count"),
+    [
+        (1, 1, (-1, -1), None),
+        (1, 3, (-2, 0), None),
+        (0, 1, (1, -2), None),
+        (1, 1, (-2, 1), 0),
+        (0, 2, (-1, 1), 0),
+        (2, 2, (-1, -1), 1),
+    ],
+)
+def test_negative_padding_takes_away_at_most_what_is_there(extent, holes, pair, count):
+    x, k = np.ones((1, 1, extent), np.float32), np.ones((1, 1, 1), np.float32)
+    program = convolve((1,), [pair], lhs_dilation=(holes,))
+    if count is not None:
+        assert program(x, k).shape == (1, 1, count)
+        return
+    with pytest.raises(ValueError, match="Negative padding is larger than the size of"):
+        program(x, k)
+
+
+@pytest.mark.parametrize(
     ("dtype", "preferred", "text"),
     [
         ("complex64", "float32", "Input type is incompatible"),
