@@ -267,13 +267,12 @@ class JitFunction:
         if tokens is None or context.axes:
             return
         walk = callkeys.Walk()
-        key = None
-        if traced.captured is None and not executable.donated:  # or else each call compares
-            key = self._route_key(args, kwargs, walk)
+        watched = None if executable.donated else traced.watch()
+        key = None if watched is None else self._route_key(args, kwargs, walk)
         if key is not None and walk.has_arguments(leaves):
             if self._tree_of(args, kwargs) != tree:  # it was changed during the call
                 return
-            found = fastcall.route(executable, tokens, traced.out_tree, walk.order)
+            found = fastcall.route(executable, tokens, traced.out_tree, walk.order, watched)
             if found is not None:
                 _enter(self.routes, _MOST_ROUTES, key, found)
             return

@@ -29,6 +29,7 @@ import re
 from tapeless.compiler.callbuild import BUILD_TEXT
 from tapeless.compiler.callplan import RUN_TEXT, STACK_ARENA, with_fields
 from tapeless.compiler.callwalk import MOST_LEAVES, MOST_LEVELS, WALK_TEXT
+from tapeless.compiler.callwatch import WATCH_TEXT
 
 __all__ = ["OBJECTS", "stub_text"]
 
@@ -535,9 +536,15 @@ look:
   %route = call ptr @find(ptr %table, ptr %k)
   call void @Py_DecRef(ptr %table)
   %unrouted = icmp eq ptr %route, null
-  br i1 %unrouted, label %slow, label %call
-call:
+  br i1 %unrouted, label %slow, label %compare
+compare:
   %plan = call ptr @plan_of(ptr %route)
+  %same = call i1 @unchanged(ptr %plan)
+  br i1 %same, label %call, label %leave
+leave:
+  call void @Py_DecRef(ptr %route)
+  br label %slow
+call:
   %out = call ptr @execute(ptr %plan, ptr %walk)
   call void @Py_DecRef(ptr %route)
   %refused = icmp eq ptr %out, DECLINED
@@ -585,7 +592,7 @@ def stub_text() -> str:
     Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a
     builtin function, and `process`, `call` and `call_static`, of methods.
     """
-    text = _DECLARED + WALK_TEXT + with_fields(RUN_TEXT + BUILD_TEXT + _DOORS)
+    text = _DECLARED + WALK_TEXT + with_fields(WATCH_TEXT + RUN_TEXT + BUILD_TEXT + _DOORS)
     table = f"getelementptr ([{len(OBJECTS)} x ptr], ptr @objects, i64 0, i64 "
 
     def object_place(found: re.Match) -> str:

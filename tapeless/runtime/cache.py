@@ -17,6 +17,7 @@ from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.ref import Ref
 from tapeless.core.trace import Tracer
 from tapeless.runtime.captures import Snapshot
+from tapeless.runtime.surroundings import Row
 from tapeless.tree.flatten import tree_unflatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
@@ -50,6 +51,10 @@ class TracedProgram:
         self.name = name
         self.captured: Snapshot | None = None
         self.is_called = False
+
+    def watch(self) -> tuple[Row, ...] | None:
+        """Return how the call stub finds that what was captured is the same; None: only Python."""
+        return () if self.captured is None else self.captured.watch()
 
     def out_struct(self) -> Any:
         """Return the result with a ShapeDtypeStruct for each leaf."""

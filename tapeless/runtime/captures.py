@@ -32,6 +32,7 @@ import numpy as np
 from tapeless import config, errors
 from tapeless.runtime.array import Array
 from tapeless.runtime.codereads import Reads, reads_of
+from tapeless.runtime.surroundings import MISSING, Attribute, Cell, Fixed, Global, Place, Row
 from tapeless.util import lazy
 from tapeless.util.chains import function_name
 from tapeless.util.frames import is_internal, warn
@@ -61,7 +62,6 @@ _OPAQUE = (*_PLAIN, np.ndarray, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
 _OURS = ("tapeless", "jax", "builtins")
 _DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _LONGEST = 80  # characters of a value in a message
-_MISSING = object()
 
 
 @functools.cache
@@ -74,18 +74,34 @@ def _libraries() -> tuple[str, ...]:
 class _Variable:
     """A variable of a function's surroundings.
 
-    read: returns its value now, or _MISSING.  settled: the value, if it has not changed as long as
+    read: returns its value now, or MISSING.  settled: the value, if it has not changed as long as
     it is the same object.  items: what it held, if it has not changed as long as it holds the same
     objects.  mark: what a value of the same meaning has, too.  shown: it as text.
     """
 
     name: str
     function: str
-    read: Callable[[], Any]
+    read: Place
     settled: Any
     items: tuple[Any, ...] | None
     mark: Any
     shown: str
+
+    def is_changed(self, value: Any) -> bool:
+        """Tell whether a value means something else than the variable's did."""
+        if value is self.settled or _holds(value, self.items):
+            return False
+        return _mark(value) != self.mark
+
+    def watch(self) -> tuple[Row, ...] | None:
+        """Return the rows by which the call stub finds that it is unchanged, or None."""
+        found = self.read.seen()
+        if found is None or self.is_changed(found[0]):
+            return None
+        value, rows = found
+        if type(value) is list and self.items is not None:
+            return (*rows, ("list", value, tuple(value), MISSING))
+        return rows if _form(type(value)) in ("plain", "object") or self.items else None
 
 
 @record
@@ -98,10 +114,23 @@ class Snapshot:
         """Raise, or warn, if a variable has changed."""
         for variable in self.variables:
             value = variable.read()
-            if value is variable.settled or _holds(value, variable.items):
-                continue
-            if _mark(value) != variable.mark:
+            if variable.is_changed(value):
                 self._report(variable, value)
+
+    def watch(self) -> tuple[Row, ...] | None:
+        """Return the rows by which the call stub finds that nothing has changed.
+
+        None if something has, or if some variable can be compared by Python code alone.
+        """
+        rows: dict[tuple, Row] = {}
+        for variable in self.variables:
+            found = variable.watch()
+            if found is None:
+                return None
+            for way, source, name, wanted in found:
+                row = (way, source, name, wanted)
+                rows.setdefault((way, id(source), id(name), id(wanted)), row)
+        return tuple(rows.values())
 
     def _report(self, variable: _Variable, value: Any) -> None:
         """Say which variable changed, from what to what."""
@@ -119,7 +148,7 @@ class Snapshot:
 def snapshot(function: Callable) -> Snapshot | None:
     """Return the variables that a function depends on, as they are now; None if there are none."""
     search = _Search()
-    search.functions.append((function, _MISSING))
+    search.functions.append((function, MISSING))
     while search.functions:
         while search.functions:
             search.follow(*search.functions.pop())
@@ -130,7 +159,7 @@ def snapshot(function: Callable) -> Snapshot | None:
 class _Search:
     """The search for what a function depends on: through functions, containers and objects.
 
-    functions: to be gone through, each with the object that it is a method of, or _MISSING.
+    functions: to be gone through, each with the object that it is a method of, or MISSING.
     objects: that may be asked for any attribute that is read somewhere, with their names.
     """
 
@@ -162,7 +191,7 @@ class _Search:
         self.attributes |= reads.attributes
         for path, read in _variables(value, owner, reads):
             self._note(".".join(path), value.__qualname__, read, path in reads.whole)
-        if owner is not _MISSING and "__class__" in value.__code__.co_freevars:
+        if owner is not MISSING and "__class__" in value.__code__.co_freevars:
             self._follow_inherited(owner, reads.attributes)
 
     def _follow_inherited(self, owner: Any, names: Iterable[str]) -> None:
@@ -178,25 +207,25 @@ class _Search:
         given = {f"argument {i}": x for i, x in enumerate(part.args, 1)} | part.keywords
         where = f"a partial of {function_name(part.func)}"
         for name, value in given.items():
-            self._note(name, where, lambda value=value: value, True)
+            self._note(name, where, Fixed(value), True)
 
-    def _note(self, name: str, where: str, read: Callable[[], Any], is_whole: bool) -> None:
+    def _note(self, name: str, where: str, read: Place, is_whole: bool) -> None:
         """Note a variable; is_whole: anything in it may be read."""
         value = read()
-        if isinstance(read, _Attribute):
+        if isinstance(read, Attribute):
             stored = read.stored()
             if isinstance(stored, property):
                 self.functions.append((stored.fget, read.owner()))
             self.known.add((id(read.owner()), read.name))
-        if value is _MISSING or isinstance(value, types.ModuleType):
+        if value is MISSING or isinstance(value, types.ModuleType):
             return
         self.found.append(
             _Variable(
                 name, where, read, _settled(value), _items(value), _mark(value), _shown(value)
             )
         )
-        if not isinstance(read, _Attribute):
-            self.functions.append((value, _MISSING))
+        if not isinstance(read, Attribute):
+            self.functions.append((value, MISSING))
         elif not _file(value).startswith(_libraries()):
             self.functions.append((value, read.owner()))
         if is_whole:
@@ -214,7 +243,7 @@ class _Search:
             return
         for key, item in parts:
             if isinstance(item, _FUNCTIONS):
-                self.functions.append((item, _MISSING))
+                self.functions.append((item, MISSING))
             else:
                 self._enter(f"{name}[{key}]", where, item, depth + 1)
 
@@ -225,10 +254,10 @@ class _Search:
             for attribute in sorted(self.attributes.union(fields)):
                 if (id(value), attribute) in self.known:
                     continue
-                read = _Attribute(lambda value=value: value, attribute)
+                read = Attribute(Fixed(value), attribute)
                 self._note(f"{name}.{attribute}", where, read, False)
                 content = read()
-                if content is not _MISSING:
+                if content is not MISSING:
                     self._enter(f"{name}.{attribute}", where, content, depth + 1)
 
 
@@ -248,27 +277,27 @@ def _wrapped(value: Any) -> Any:
 
 def _variables(
     function: types.FunctionType, owner: Any, code: Reads
-) -> Iterator[tuple[tuple[str, ...], Callable]]:
+) -> Iterator[tuple[tuple[str, ...], Place]]:
     """Yield the paths of what a function reads outside, and how to read it.
 
-    owner: what its first argument is, if it is a method; else _MISSING.  code: what it reads.
+    owner: what its first argument is, if it is a method; else MISSING.  code: what it reads.
     """
     table, names = function.__globals__, function.__code__
-    reads: dict[str, Callable[[], Any]] = {}
+    reads: dict[str, Place] = {}
     for name, cell in zip(names.co_freevars, function.__closure__ or (), strict=True):
-        reads[name] = lambda cell=cell: _content(cell)
+        reads[name] = Cell(cell)
     for name in sorted(code.variables):
-        reads[name] = lambda name=name: table.get(name, _MISSING)
+        reads[name] = Global(table, name)
     for name, default in _defaults(function).items():
-        reads[name] = lambda default=default: default
+        reads[name] = Fixed(default)
     yield from (((name,), read) for name, read in reads.items())
-    if owner is not _MISSING and names.co_argcount:
-        reads[names.co_varnames[0]] = lambda: owner
+    if owner is not MISSING and names.co_argcount:
+        reads[names.co_varnames[0]] = Fixed(owner)
     for name, *path in sorted(code.paths):
         if name in reads:
             read = reads[name]
             for attribute in path:
-                read = _Attribute(read, attribute)
+                read = Attribute(read, attribute)
             yield (name, *path), read
 
 
@@ -277,71 +306,6 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
     code, given = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(given) :]
     return {**dict(zip(names, given, strict=True)), **(function.__kwdefaults__ or {})}
-
-
-class _Attribute:
-    """How to read an attribute of what `owner` reads, without running anything of it."""
-
-    def __init__(self, owner: Callable[[], Any], name: str) -> None:
-        """owner: returns the object; name: of the attribute."""
-        self.owner, self.name = owner, name
-
-    def stored(self) -> Any:
-        """Return what is stored under the name: a value, a descriptor, or _MISSING."""
-        value = self.owner()
-        if value is _MISSING:
-            return _MISSING
-        if isinstance(value, types.ModuleType):
-            is_ours = is_internal(getattr(value, "__file__", None) or "")
-            return _MISSING if is_ours else vars(value).get(self.name, _MISSING)
-        kind = type(value)
-        if isinstance(value, type) or not _is_plain_class(kind):
-            return inspect.getattr_static(value, self.name, _MISSING)
-        if kind.__dictoffset__:
-            table = object.__getattribute__(value, "__dict__")
-            if self.name in table and not _is_described(kind, self.name):
-                return table[self.name]
-        for owner in kind.__mro__:
-            if self.name in owner.__dict__:
-                return owner.__dict__[self.name]
-        return _MISSING
-
-    def __call__(self) -> Any:
-        """Return the attribute as it is stored, or _MISSING."""
-        value = self.owner()
-        kind = type(value)
-        if (
-            kind.__dictoffset__
-            and kind is not types.ModuleType
-            and not _is_described(kind, self.name)
-        ):
-            table = object.__getattribute__(value, "__dict__")
-            if self.name in table and not isinstance(value, type):
-                return table[self.name]
-        stored = self.stored()
-        if isinstance(stored, types.MemberDescriptorType):  # a slot
-            return getattr(self.owner(), self.name, _MISSING)
-        return _MISSING if hasattr(type(stored), "__set__") else stored
-
-
-@functools.lru_cache(4096)
-def _is_plain_class(kind: type) -> bool:
-    """Tell whether the attributes of a class and its objects lie where they do by default."""
-    return type(kind) is type
-
-
-@functools.lru_cache(4096)
-def _is_described(kind: type, name: str) -> bool:
-    """Tell whether a class has something under a name that goes before what its objects have."""
-    return hasattr(type(inspect.getattr_static(kind, name, None)), "__set__")
-
-
-def _content(cell: types.CellType) -> Any:
-    """Return what a closure's cell holds."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _MISSING
 
 
 class _Itself:
@@ -455,7 +419,7 @@ def _memory_mark(view: memoryview) -> Any:
 
 def _shown(value: Any) -> str:
     """Return a value as text for a message."""
-    if value is _MISSING:
+    if value is MISSING:
         return "not there"
     try:
         text = repr(value).replace("\n", " ")

@@ -27,6 +27,7 @@ from tapeless.core.trace import Context, context
 from tapeless.runtime import memory
 from tapeless.runtime.array import Array, array_of_numbers, small_types
 from tapeless.runtime.callkeys import Steps, Token, containers, tokens_of
+from tapeless.runtime.surroundings import MISSING, Row
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable
@@ -39,6 +40,7 @@ __all__ = [
 callplan = lazy.load("tapeless.compiler.callplan")
 callstub = lazy.load("tapeless.compiler.callstub")
 callwalk = lazy.load("tapeless.compiler.callwalk")
+callwatch = lazy.load("tapeless.compiler.callwatch")
 emit = lazy.load("tapeless.compiler.emit")
 engine = lazy.load("tapeless.compiler.engine")
 target = lazy.load("tapeless.compiler.target")
@@ -184,8 +186,12 @@ class Plan:
         tokens: tuple[Token, ...],
         tree: PyTreeDef | None,
         order: Sequence[int],
+        watched: Sequence[Row],
     ) -> None:
-        """executable: see `runtime/executable.py`; tree: of results; order: see `callkeys.py`."""
+        """executable: see `runtime/executable.py`; tree: of results; order: see `callkeys.py`.
+
+        watched: what has to be the same for the call, in the form of `surroundings.py`.
+        """
         avals = executable.in_avals
         kinds = [
             0 if isinstance(token, ShapedArray) else callplan.SCALARS[aval.dtype.name]
@@ -206,6 +212,7 @@ class Plan:
             "tokens": _numbers([id(token) for token in tokens]),
             "order": _numbers(order),
             "steps": _numbers(steps.numbers),
+            "watched": _numbers([number for row in watched for number in _row(*row)]),
         }
         failed = executable.failed
         numbers = {
@@ -219,14 +226,20 @@ class Plan:
             "failed": id(failed),
             "n_steps": len(steps.kept),
             "n_stack": steps.n_stack,
+            "n_watched": len(watched),
             **{name: ctypes.addressof(array) for name, array in self._arrays.items()},
         }
         if list(order) == sorted(order):
             numbers["order"] = 0
         self._arrays["plan"] = _numbers([numbers[name] for name in callplan.PLAN])
-        self._kept = (executable, tokens, failed, steps)
+        self._kept = (executable, tokens, failed, steps, watched)
         self.address = ctypes.addressof(self._arrays["plan"])
         self.run = _builtin(self.address)
+
+
+def _row(way: str, source: Any, name: Any, wanted: Any) -> tuple[int, ...]:
+    """Return a row of what is watched as numbers."""
+    return (callwatch.WAYS[way], id(source), id(name), 0 if wanted is MISSING else id(wanted))
 
 
 def _builtin(address: int) -> Callable:
@@ -246,6 +259,7 @@ def plan_for(
     tokens: tuple[Token, ...],
     tree: PyTreeDef | None = None,
     order: Sequence[int] = (),
+    watched: Sequence[Row] = (),
 ) -> Plan | None:
     """Return the plan of a call; None where only Python code is right.
 
@@ -262,7 +276,7 @@ def plan_for(
     for token, aval in zip(tokens, executable.in_avals, strict=True):
         if isinstance(token, type) and aval.dtype.name not in callplan.SCALARS:
             return None
-    return Plan(executable, tokens, tree, order)
+    return Plan(executable, tokens, tree, order, watched)
 
 
 def route(executable: Any, tokens: tuple[Token, ...], *parts: Any) -> Route | None:

@@ -11,6 +11,7 @@ WATCH = "tests/kernel/test_watch.py::"
 
 CAPTURES = "tests/runtime/test_captures.py::"
 WITHIN = "tests/runtime/test_captures_within.py::"
+SURROUNDINGS = "tests/runtime/test_surroundings.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
@@ -116,14 +117,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "captured variables that changed are found",
             "tapeless/runtime/captures.py",
-            "            if _mark(value) != variable.mark:",
-            "            if False:",
+            "        return _mark(value) != self.mark",
+            "        return False",
             CAPTURES + "test_a_change_names_the_variable_and_both_values",
         ),
         Mutation(
             "cells are compared",
             "tapeless/runtime/captures.py",
-            "        reads[name] = lambda cell=cell: _content(cell)\n",
+            "        reads[name] = Cell(cell)\n",
             "        pass\n",
             CAPTURES + "test_a_cell_of_an_enclosing_function_is_compared",
         ),
@@ -164,9 +165,9 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "globals of other modules are compared",
-            "tapeless/runtime/captures.py",
-            "return _MISSING if is_ours else vars(value).get(self.name, _MISSING)",
-            "return _MISSING",
+            "tapeless/runtime/surroundings.py",
+            "return MISSING if is_ours else vars(value).get(self.name, MISSING)",
+            "return MISSING",
             WITHIN + "test_a_change_within_names_the_variable_and_both_values",
         ),
         Mutation(
@@ -200,16 +201,37 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "globals are compared",
             "tapeless/runtime/captures.py",
-            "lambda name=name: table.get(name, _MISSING)",
-            "lambda: _MISSING",
+            "reads[name] = Global(table, name)",
+            "reads[name] = lambda: MISSING",
             CAPTURES + "test_a_change_names_the_variable_and_both_values[rate]",
         ),
         Mutation(
             "attributes are compared",
             "tapeless/runtime/captures.py",
-            "                read = _Attribute(read, attribute)\n",
-            "                read = lambda: _MISSING\n",
+            "                read = Attribute(read, attribute)\n",
+            "                read = lambda: MISSING\n",
             CAPTURES + "test_attributes_that_changed_are_named",
+        ),
+        Mutation(
+            "the call stub compares what was captured",
+            "tapeless/compiler/callwatch.py",
+            "  br i1 %same, label %step, label %bad",
+            "  br i1 true, label %step, label %bad",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "the call stub compares what lists hold",
+            "tapeless/compiler/callwatch.py",
+            "  br i1 %same, label %test, label %bad\nbad:",
+            "  br i1 true, label %test, label %bad\nbad:",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "the call stub is told what to compare",
+            "tapeless/runtime/cache.py",
+            "return () if self.captured is None else self.captured.watch()",
+            "return ()",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
         ),
     ),
 }
