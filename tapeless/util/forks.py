@@ -1,8 +1,8 @@
 """Forks: what other threads hold when a process forks is never given back in the child.
 
 A child has one thread, the one that forked. So a fork waits until no other thread holds the locks
-of `wait_for`, and until none imports a part of this package, since Python's locks of modules would
-stay taken.
+of `wait_for`, and until none imports this package or a part of it, since Python's locks of modules
+would stay taken.
 
 A thread that imports may need one of the locks, and one that holds a lock may import. So the fork
 takes the locks, looks whether anybody imports, and, if so, gives the locks back and begins again;
@@ -14,6 +14,7 @@ goes on.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -28,6 +29,7 @@ _gate = threading.RLock()
 _waited_for: list[tuple[Any, Callable[[], None] | None]] = []
 _taken: list[tuple[Any, Callable[[], None] | None]] = []  # by the fork that has the gate
 _importing: dict[int, int] = {}  # threads, and how many imports each is within
+_first = threading.get_ident()  # the thread that imports the package itself, of which this is early
 
 
 def wait_for(lock: Any, in_child: Callable[[], None] | None = None) -> None:
@@ -53,6 +55,12 @@ def importing() -> Generator[None]:
                 del _importing[thread]
 
 
+def _is_imported_by_others(thread: int) -> bool:
+    """Tell whether another thread than this is still importing the package itself."""
+    package = sys.modules.get(__name__.partition(".")[0])
+    return thread != _first and getattr(getattr(package, "__spec__", None), "_initializing", False)
+
+
 def _take_all() -> None:
     """Take the locks and the gate, when no other thread imports."""
     thread = threading.get_ident()
@@ -62,8 +70,8 @@ def _take_all() -> None:
         for lock, _ in locks:
             lock.acquire()
         _gate.acquire()
-        others = any(each != thread for each in _importing) or len(locks) < len(_waited_for)
-        if not others or time.monotonic() > latest:
+        others = any(each != thread for each in _importing) or _is_imported_by_others(thread)
+        if not (others or len(locks) < len(_waited_for)) or time.monotonic() > latest:
             _taken[:] = locks
             return
         _gate.release()

@@ -1,5 +1,7 @@
 """Forks wait for imports and locks of other threads."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -74,3 +76,28 @@ def test_nobody_waits_for_ever(monkeypatch):
     monkeypatch.setitem(forks._importing, -1, 1)
     forks._take_all()
     forks._give_all()
+
+
+_FORK_DURING_THE_FIRST_IMPORT = """
+import importlib, os, signal, sys, threading, time
+
+def first_import():
+    importlib.import_module("tapeless")
+
+thread = threading.Thread(target=first_import)
+thread.start()
+while "tapeless.util.forks" not in sys.modules or "numpy" not in sys.modules:
+    time.sleep(0.001)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    import tapeless
+    os._exit(int(tapeless.numpy.arange(3).sum()))
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 3)
+"""
+
+
+def test_a_fork_waits_for_the_package_itself():
+    command = [sys.executable, "-W", "ignore", "-c", _FORK_DURING_THE_FIRST_IMPORT]
+    assert subprocess.run(command, timeout=100).returncode == 0
