@@ -28,6 +28,7 @@ from tapeless.control.common import (
     transposed_results,
 )
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.effects import Effect
 from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Mask, Split, Values
@@ -102,6 +103,7 @@ class Cond(ProgramPrimitive):
         """Stay a branch if all rows agree; otherwise run all and select."""
         index, *operands = args
         n_outs = len(branches[0].outvars)
+        self._refuse(branches, is_batched=dims[0] is not None)
         if dims[0] is None:
             batched = tuple(dim is not None for dim in dims[1:])
             none = none_of(branches[0].outvars)
@@ -111,6 +113,15 @@ class Cond(ProgramPrimitive):
             outs = self.bind(index, *fronted, branches=mapped, **params)
             return outs, mapped_dims(out)
         return self._batch_by_select(axis, args, dims, branches), (0,) * n_outs
+
+    def _refuse(self, branches: tuple, is_batched: bool) -> None:
+        """Raise for effects that rows cannot have, or not those that take another branch."""
+        effects = frozenset[Effect]().union(*(branch.effects for branch in branches))
+        if any(not each.batchable and (is_batched or each.ordered) for each in effects):
+            raise NotImplementedError(
+                "IO effect not supported in vmap-of-cond. All branches run where rows differ. "
+                "To fix this, call io_callback outside of the branches, or use lax.map."
+            )
 
     def _batch_by_select(
         self, axis: Axis, args: Values, dims: Sequence, branches: tuple
@@ -123,11 +134,6 @@ class Cond(ProgramPrimitive):
         everything = (True,) * len(operands), (True,) * len(branches[0].outvars)
         results = []
         for number, branch in enumerate(branches):
-            if branch.effects and not all(effect.batchable for effect in branch.effects):
-                raise NotImplementedError(
-                    f"IO effect not supported in vmap-of-cond: "
-                    f"{', '.join(map(str, branch.effects))}"
-                )
             mine = eq(index, np.int32(number))
             inputs = [_choose(mine, stop_gradient_p.bind(x)[0], x) for x in operands]
             mapped, _ = batch_jaxpr(branch, axis, *everything)

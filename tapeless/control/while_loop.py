@@ -136,6 +136,13 @@ class While(ProgramPrimitive):
             "cond_jaxpr": batch_jaxpr(cond, axis, (*b_cond, *b_carry), forced)[0],
             "body_jaxpr": batch_jaxpr(body, axis, (*b_body, *b_carry), b_carry)[0],
         }
+        is_batched = bool(new["cond_jaxpr"].out_avals[0].shape)
+        if is_batched and not all(each.batchable for each in cond.effects | body.effects):
+            raise NotImplementedError(
+                "Unordered IO effects not supported in while_loop with batched predicate. Rows "
+                "that are done go on with the others. To fix this, call io_callback outside of the "
+                "loop, or use lax.map."
+            )
         n_consts = n_cond + n_body
         consts = batch_to_front(args[:n_consts], dims[:n_consts])
         init = list(args[n_consts:])

@@ -81,3 +81,43 @@ def test_under_a_batched_index_both_branches_print(capsys):
 def test_a_predicate_is_needed() -> None:
     with pytest.raises(TypeError, match="cond predicate is None"):
         lax.cond(None, lambda: 1, lambda: 2)
+
+
+def _mapped_branches(effect):
+    """Return vmap of a cond on rows, both of whose branches have an effect on a row."""
+    branch = lambda name: lambda x: effect(name, x)  # noqa: E731
+    return jax.vmap(lambda x: lax.cond(x > 1, branch("more"), branch("less"), x))
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit])
+def test_ordered_prints_of_mapped_branches_keep_their_order(around, capsys):
+    def effect(name, x):
+        """Print a row."""
+        jax.debug.print("{} {}", name, x, ordered=True)
+        return x
+
+    around(_mapped_branches(effect))(jnp.arange(3.0))
+    jax.effects_barrier()
+    less, more = ([f"{name} {x}" for x in (0.0, 1.0, 2.0)] for name in ("less", "more"))
+    assert capsys.readouterr().out.splitlines() == [*less, *more]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_no_row_calls_back_from_a_branch_that_it_does_not_take(ordered):
+    def effect(name, x):
+        """Call back with a row."""
+        return jax.experimental.io_callback(lambda x: x, x, x, ordered=ordered)
+
+    with pytest.raises(NotImplementedError, match="IO effect not supported in vmap-of-cond"):
+        _mapped_branches(effect)(jnp.arange(3.0))
+
+
+def test_callbacks_of_a_branch_that_all_rows_take_are_mapped_unless_ordered():
+    def mapped(ordered):
+        """Map over a branch on a common predicate."""
+        call = lambda x: jax.experimental.io_callback(lambda x: x + 1, x, x, ordered=ordered)  # noqa: E731
+        return jax.vmap(lambda x: lax.cond(jnp.bool_(True), call, lambda x: x, x))(jnp.arange(3.0))
+
+    assert mapped(ordered=False).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(NotImplementedError, match="IO effect not supported in vmap-of-cond"):
+        mapped(ordered=True)

@@ -84,3 +84,13 @@ def test_rows_that_are_done_keep_what_a_step_would_write_in_place():
     steps, values = jax.jit(jax.vmap(f))(rows)
     assert steps.tolist() == [2, 4, 0]
     np.testing.assert_array_equal(values, [[-1, -1, 0, 3], [-1] * 4, [0, 5, 5, 5]])
+
+
+def test_no_row_that_is_done_calls_back():
+    call = lambda x: jax.experimental.io_callback(lambda x: x, x, x)  # noqa: E731
+    rows = jnp.arange(3.0)
+    for test, step in [(lambda x: x < 2, lambda x: call(x) + 1), (lambda x: call(x) < 2, jnp.sin)]:
+        with pytest.raises(NotImplementedError, match="Unordered IO effects not supported"):
+            jax.vmap(lambda x, test=test, step=step: lax.while_loop(test, step, x))(rows)
+    common = lambda x: lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, call(c[1])), (0, x))  # noqa: E731
+    assert jax.vmap(common)(rows)[1].tolist() == [0.0, 1.0, 2.0]
