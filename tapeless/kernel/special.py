@@ -3,7 +3,7 @@
 erf is x (1 + p(x**2)) for small arguments.  Beyond it is 1 - exp(q(x)) in float64, where q is
 log erfc; and 1 - q(x)**8 in float32, where each lane chooses the terms of p or of q for the steps
 of one polynomial.  erfc is 1 - erf for small arguments; from 1/2 on it is
-e**(-x**2) p(t) / (x + 2), with the rounding errors of x**2 and of the quotient carried along.
+e**(-x**2) p(t) / (x + 2), with the rounding errors of x**2, p and the quotient carried along.
 
 erf_inv uses the published single and double precision approximations of Giles (GPU Computing Gems,
 2011), because JAX does; it is not a minimax fit, and its error is stated in docs/numerics.md.  The
@@ -319,8 +319,12 @@ def erfc(b: Nodes, x: Scalar) -> Scalar:
     q = b.div(1.0, d)
     q_low = b.mul(q, b.sub(b.fma(b.neg(q), d, 1.0), b.mul(q, d_low)))
     t = b.fma(q_low, 5.5, b.fma(q, 5.5, -1.2))
-    p = polynomial(b, t, _ERFCX[x.dtype])
+    first, *others = _ERFCX[x.dtype]
+    rest = polynomial(b, t, others)
+    p = b.fma(t, rest, first)
+    p_low = b.fma(t, rest, b.sub(first, p))
     factor, factor_low = two_product(b, p, q)
+    factor_low = b.fma(p_low, q, factor_low)
     factor_low = b.add(factor_low, b.fma(p, q_low, b.mul(b.neg(square_low), factor)))
     tail = exp_nonpositive_times(b, b.neg(square), factor, factor_low)
     small = b.sub(b.sub(1.0, x), b.mul(x, polynomial(b, b.mul(x, x), _ERF[x.dtype])))

@@ -107,7 +107,9 @@ CASES = (
     Case("rsqrt", lambda x: 1 / np.sqrt(x), _real(lambda x: 1 / mpmath.sqrt(x)), ((0, 4),)),
     Case("cbrt", np.cbrt, _cube_root, ((-8, 8),)),
     Case("erf", scipy.special.erf, mpmath.erf, ((-4, 4), (0.9, 1.1)), ((-6, 6), (0.9, 1.1))),
-    Case("erfc", scipy.special.erfc, mpmath.erfc, ((-2, 10.2), (0.4, 1)), ((-2, 27.5), (0.4, 1))),
+    Case(
+        "erfc", scipy.special.erfc, mpmath.erfc, ((-2, 10.2), (0.4, 1.2)), ((-2, 27.5), (0.4, 1.2))
+    ),
     Case("lgamma", scipy.special.gammaln, _log_abs_gamma, _GAMMAS, None, 2.5, _gamma_scale),
     Case("digamma", scipy.special.psi, mpmath.digamma, _GAMMAS, None, 3.0, _gamma_scale),
 )
