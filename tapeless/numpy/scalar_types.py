@@ -7,6 +7,7 @@ that it can be given wherever a dtype is wanted.
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 import ml_dtypes
@@ -91,6 +92,14 @@ def _scalar_type(name: str, dtype: Any) -> ScalarType:
     body["__doc__"] = f"A JAX scalar constructor of type {name}: `jnp.{name}(x)` is an array."
     return ScalarType(name, (), body)
 
+
+def _of_name(name: str) -> ScalarType:
+    """Return the scalar type of a name, which pickles have."""
+    return globals()[name]
+
+
+# Pickles would look for them in the module whose name they bear, which may not be there.
+copyreg.pickle(ScalarType, lambda cls: (_of_name, (cls.__name__,)))
 
 bool = _scalar_type("bool", np.bool_)
 uint8 = _scalar_type("uint8", np.uint8)

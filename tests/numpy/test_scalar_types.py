@@ -1,5 +1,8 @@
 """Tests of scalar types."""
 
+import copy
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -31,3 +34,12 @@ def test_numpy_scalars_are_instances():
 def test_wide_types_are_narrowed_with_a_warning():
     with pytest.warns(UserWarning, match="int64 requested in asarray is not available"):
         assert jnp.int_(3).dtype == np.int32
+
+
+@pytest.mark.parametrize("name", jnp.scalar_types.__all__[1:])
+def test_pickles_and_copies_are_the_same_scalar_type(name):
+    kind = getattr(jnp.scalar_types, name)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(kind, protocol)) is kind
+    assert pickle.loads(pickle.dumps({"dtype": kind}))["dtype"] is kind
+    assert copy.deepcopy(kind) is kind and copy.copy(kind) is kind
