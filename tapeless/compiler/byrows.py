@@ -9,7 +9,7 @@ Many rows are better done together, in lanes or as products of matrices, and few
 
     while_by_rows   all rows take steps together while more than one in `together` goes on; then
                     each of the others runs to its end, alone
-    rows_on_demand  counts the rows that want the results; computes all rows if most do, else
+    rows_on_demand  lists the rows that want the results; computes all rows if most do, else
                     gathers those that do into blocks, or takes them one by one
 
 So no step is taken for more than a few times as many rows as want it, and those steps are as much
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless.compiler.placetext import MARGIN, PLACES
 from tapeless.compiler.rowaxes import UNUSED, Dims, Part, row_aval
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
@@ -33,11 +34,10 @@ from tapeless.kernel.ir import Scalar
 from tapeless.util.records import record
 from tapeless.util.seqs import split_at
 
-__all__ = ["Condition", "rows_on_demand_p", "while_by_rows_p"]
+__all__ = ["BLOCK_SIZES", "Condition", "rows_on_demand_p", "while_by_rows_p"]
 
-_MOST = 2
+BLOCK_SIZES = (8, 64)  # rows that are computed at once, at least and at most
 _MOST_CHUNKS = 64
-_RUN = 16  # rows that are passed over together
 _BOOL = np.dtype(np.bool_)
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -145,7 +145,8 @@ class RowsOnDemand(Primitive):
     head: what rows share, (shared values) -> results; row: (shared values, results of the head,
     rows) -> rows of the results; block, whole: the programs for some and for all rows at once,
     (shared values, values) -> results, or None if rows had better be alone.
-    bases: which results have a base, a last operand: what rows are that do not want the result.
+    bases: which results have a base, a last operand: what rows are that do not want the result;
+    most: all rows are computed where more than one in so many wants it.
     """
 
     name = "rows_on_demand"
@@ -198,20 +199,26 @@ class _OnDemand:
         """Choose by the number of rows that want it."""
         b = self.b
         n_rows = self.params["n_rows"]
-        whole = self.params["whole"]
-        number = b.let(_count(b, n_rows, self.wanted))
-        some = b.gt(number, 0)
-        if whole is None:
-            self.begin()
-            b.when(some, lambda: self.few(number))
-            return
-        most = b.gt(b.mul(number, _MOST), n_rows)
+        block, whole = self.params["block"], self.params["whole"]
+        if block is None:
+            number = b.let(_count(b, n_rows, self.wanted))
+            few = self.one_by_one
+        else:
+            places, number = self.places()
+
+            def few() -> None:
+                """Compute the rows that are in the list."""
+                self.block_by_block(places, number, block)
 
         def begin_few() -> None:
             """Compute the rows that want it, if there are any."""
             self.begin()
-            b.when(some, lambda: self.few(number))
+            b.when(b.gt(number, 0), few)
 
+        if whole is None:
+            begin_few()
+            return
+        most = b.gt(b.mul(number, self.params["most"]), n_rows)
         b.switch(b.convert(most, _INT32), [begin_few, lambda: self.whole(whole)])
 
     def begin(self) -> None:
@@ -258,14 +265,6 @@ class _OnDemand:
         """Tell whether a row wants the results."""
         return self.wanted(index[0])
 
-    def few(self, number: Scalar) -> None:
-        """Compute the rows that want it, which are `number`."""
-        block = self.params["block"]
-        if block is None:
-            self.one_by_one()
-        else:
-            self.block_by_block(number, block)
-
     def one_by_one(self) -> None:
         """Compute the rows that want it, each alone."""
         b = self.b
@@ -297,10 +296,11 @@ class _OnDemand:
 
     def block_by_block(
         self,
+        places: KernelValue,
         number: Scalar,
         program: Jaxpr,
     ) -> None:
-        """Compute the rows that want it, by the `program` for a block of rows.
+        """Compute the rows that want it, which are in a list, by the `program` for a block of rows.
 
         The last block is filled with copies of its last row. Blocks that follow each other go to
         different chunks of the loop, since only the first of them have rows.
@@ -308,8 +308,8 @@ class _OnDemand:
         b = self.b
         n_rows = self.params["n_rows"]
         size = program.out_avals[0].shape[0]
-        places = self.places()
-        last = b.let(b.sub(number, 1))
+        last = b.let(places.at(b.sub(number, 1)))
+        b.loop(size, lambda i: b.store(places, (b.add(number, b.convert(i, _INT64)),), last))
         n_blocks = -(-n_rows // size)
         run = -(-n_blocks // _MOST_CHUNKS)
         n_runs = -(-n_blocks // run)
@@ -321,8 +321,7 @@ class _OnDemand:
 
             def place(lane: Any) -> Scalar:
                 """Return the row that a lane works on."""
-                position = b.min(b.index_add(start, lane), last)
-                return b.convert(places.at(position), _INT64)
+                return b.convert(places.at(b.index_add(start, lane)), _INT64)
 
             b.when(b.lt(start, number), lambda: self.block(program, place))
 
@@ -341,42 +340,26 @@ class _OnDemand:
         for target, value in zip(self.results, values, strict=True):
             _scatter(b, target, b.stored(value), place)
 
-    def places(self) -> KernelValue:
-        """Return the numbers of the rows that want it, in a list that begins with them.
-
-        Runs of rows none of which wants it are passed over.
-        """
+    def places(self) -> tuple[KernelValue, Scalar]:
+        """Return a list that begins with the rows that want it, and how many there are."""
         b = self.b
         n_rows = self.params["n_rows"]
-        places = b.buffer(ShapedArray((n_rows + 1,), _INT32), "temp")
+        behind = max(MARGIN, BLOCK_SIZES[1])
+        places = b.buffer(ShapedArray((n_rows + behind,), _INT32), "temp")
         found = b.buffer(ShapedArray((), _INT64))
-        b.store(found, (), 0)
+        flags = self.flags()
+        b.call(PLACES, [flags, places, found, n_rows], [flags], [places, found])
+        return places, b.let(found.at())
 
-        def note(i: Any) -> None:
-            """Note a row, and keep the note if it wants it."""
-            b.store(places, (found.at(),), b.convert(i, _INT32))
-            more = b.convert(self.wanted(i), _INT64)
-            b.store(found, (), b.add(found.at(), more))
-
-        def note_run(j: Any) -> None:
-            """Note the rows of a run, if any wants it."""
-            start = b.index_mul(j, _RUN)
-
-            def wants(index: tuple) -> Scalar:
-                """Tell whether a row wants it."""
-                return self.wanted(b.index_add(start, index[0]))
-
-            def rows() -> None:
-                """Go through the run."""
-                b.loop(_RUN, lambda i: note(b.index_add(start, i)), independent=False)
-
-            b.when(b.fold((_RUN,), wants, "or", False), rows)
-
-        n_runs, n_left = divmod(n_rows, _RUN)
-        b.loop(n_runs, note_run, independent=False)
-        if n_left:
-            b.loop(n_left, lambda i: note(b.index_add(i, n_runs * _RUN)), independent=False)
-        return places
+    def flags(self) -> KernelValue:
+        """Return in memory which rows want it."""
+        b = self.b
+        first, *others = self.params["conditions"]
+        choice = self.choices[first.operand]
+        is_flag = choice.aval.ndim == 1 and choice.dtype == np.bool_
+        if is_flag and first.case and not others:
+            return b.stored(choice)
+        return b.stored(b.virtual(ShapedArray((self.params["n_rows"],), _BOOL), self.flag))
 
 
 def _is_case(

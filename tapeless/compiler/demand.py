@@ -7,8 +7,10 @@ the rows where the choice is theirs; an operand of an equation that is a map alo
 (`unbatch.py`) is wanted where the result is, and that of any other equation if any row of the
 result is. Equations of one demand are gathered, and when there is real work among them (a loop, a
 product of matrices, a sort) they become one `rows_on_demand` operation. A select with one choice
-for everything works alike, without rows. Expressions of elements need none of this: `choices.py`
-puts them behind a branch where they are evaluated.
+for everything works alike, without rows. Most expressions of elements need none of this:
+`choices.py` puts them behind a branch where they are evaluated. But many short rows are the lanes
+of vectors, and one row in 100 is one in every seventh vector: there dear expressions are gathered,
+if what is chosen is a result; else it might be part of a larger expression, and in no memory.
 
 What is broadcast along the rows is a shared value of the row program and is broadcast no more; so a
 matrix that all rows share costs nothing per row, whichever way it is computed.
@@ -21,20 +23,25 @@ The batched `while` is replaced here, too, wherever its rows turn out to be inde
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tapeless.compiler.byrows import Condition, rows_on_demand_p, while_by_rows_p
+from tapeless.compiler.byrows import BLOCK_SIZES, Condition, rows_on_demand_p, while_by_rows_p
 from tapeless.compiler.hoist import Split, split_body
 from tapeless.compiler.merging import merge_selects, source_of_choice
-from tapeless.compiler.probe import Probe, probe
 from tapeless.compiler.rowaxes import UNUSED, Dim, Dims, Part, row_aval, row_shape, rows_along
 from tapeless.compiler.unbatch import row_of_eqn, row_program
+from tapeless.compiler.work import (
+    instructions_of,
+    is_apart,
+    is_long,
+    is_of_elements,
+    is_work,
+    work_of,
+)
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.trace import Axis
-from tapeless.prims.common import Elementwise
 from tapeless.prims.structural import reshape_p, transpose_p
 from tapeless.transforms.batch import batch_jaxpr
 from tapeless.transforms.dce import dce_jaxpr
@@ -45,34 +52,19 @@ __all__ = ["by_rows"]
 
 MAX_CONDITIONS = 4
 LEAST_WORK = 60.0  # operations on elements, per row
-LONG_EXPRESSION = 48  # equations, from which on parts are stored (`fuse.py`)
-CHAIN_LENGTH = 4  # how often expressions meet that are not worth it
+LEAST_INSTRUCTIONS = 80.0  # of expressions, per row
+LISTED_ROWS = range(1 << 15, (1 << 18) + 1)  # of expressions; of more the lists leave the cache
+SHORT_ROW = 8
 LANES_UP_TO = 32  # elements of a row that are so few that rows had better be lanes
 LEAST_ROWS = 32
-BLOCK_SIZES = (8, 64)
+_MOST, _MOST_NUMBERS = 2, 4
 TOGETHER = 16
 TOGETHER_RECIPES = 32
-_UNKNOWN_STEPS = 100
-_WORK: dict[str, float] = {
-    **dict.fromkeys("cumsum cumprod cummax cummin".split(), 8.0),  # a step waits for the last one
-    **dict.fromkeys(
-        "scatter scatter-add scatter-sub scatter-mul scatter-min scatter-max".split(), 8.0
-    ),
-    **dict.fromkeys("sort top_k fft triangular_solve".split(), 20.0),
-    **dict.fromkeys("cholesky lu qr geqrf householder_product ormqr tridiagonal".split(), 50.0),
-    **dict.fromkeys("eigh eig svd schur hessenberg".split(), 400.0),
-}
-_CALLBACK_WORK = 1e4
 _RECIPES = frozenset(
     "sin cos tan tanh exp log pow logistic atan2 erf sinh cosh asin acos atan exp2 expm1 log1p "
     "lgamma digamma cbrt erf_inv".split()
 )
 _IN_COMPANY = frozenset(("dot_general", "fft", "conv_general_dilated"))
-_VIEWS = frozenset("broadcast_in_dim reshape squeeze transpose iota copy stop_gradient".split())
-_EXPRESSIONS = _VIEWS | frozenset(
-    "slice pad rev select_n concatenate gather dynamic_slice dynamic_update_slice split argmax "
-    "argmin reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor".split()
-)
 
 
 @weak_identity_cache
@@ -84,7 +76,7 @@ def by_rows(jaxpr: Jaxpr, demanded: bool = False) -> Jaxpr:
     """
     eqns = list(jaxpr.eqns)
     chooses = any(eqn.primitive.name == "select_n" for eqn in eqns)
-    if chooses and (any(map(_is_apart, eqns)) or _is_long(eqns)):
+    if chooses and (any(map(is_apart, eqns)) or is_long(eqns) or _chooses_rows(eqns)):
         eqns = _Demand(jaxpr, demanded).equations()
     eqns = [_loop_by_rows(eqn) for eqn in eqns]
     if all(new is old for new, old in zip(eqns, jaxpr.eqns, strict=False)):
@@ -146,96 +138,6 @@ def _all_equations(jaxpr: Jaxpr) -> Iterable[Eqn]:
         yield eqn
         for inner in subjaxprs(eqn.params):
             yield from _all_equations(inner)
-
-
-# How much work equations are
-
-
-def _is_work(eqn: Eqn) -> bool:
-    """Tell whether an equation is more than an expression that `choices.py` can put off."""
-    if eqn.effects or eqn.primitive.name in _EXPRESSIONS:
-        return False
-    if not isinstance(eqn.primitive, Elementwise):
-        return True
-    decomposed = _probed(eqn).decomposed
-    return decomposed is not None and any(map(_is_work, decomposed.eqns))
-
-
-def _is_long(members: Sequence[Eqn]) -> bool:
-    """Tell whether expressions are so long that parts of them are stored, or meet again and again,
-    in sums or windows.
-
-    Then they are no single expression of an element, which could be put off.
-    """
-    if sum(map(_length, members)) > LONG_EXPRESSION:
-        return True
-    depths: dict[Var, int] = {}
-    for eqn in members:
-        before = (depths.get(atom, 0) for atom in eqn.invars if type(atom) is Var)
-        depth = max(before, default=0) + (not _is_of_elements(eqn))
-        depths.update(dict.fromkeys(eqn.outvars, depth))
-    return max(depths.values(), default=0) > CHAIN_LENGTH
-
-
-def _is_apart(eqn: Eqn) -> bool:
-    """Tell whether an equation does not become part of an expression of elements."""
-    return not _is_of_elements(eqn) or _is_work(eqn)
-
-
-def _length(eqn: Eqn) -> int:
-    """Return how many equations stand for one."""
-    if eqn.effects or eqn.primitive.name in _EXPRESSIONS or not _is_of_elements(eqn):
-        return 1
-    decomposed = _probed(eqn).decomposed
-    return 1 if decomposed is None else sum(map(_length, decomposed.eqns))
-
-
-def _is_of_elements(eqn: Eqn) -> bool:
-    """Tell whether an element of the result needs one of each operand."""
-    name = eqn.primitive.name
-    return isinstance(eqn.primitive, Elementwise) or name in _VIEWS or name == "select_n"
-
-
-def _work(eqn: Eqn) -> float:
-    """Estimate the operations on elements that an equation takes."""
-    programs = subjaxprs(eqn.params)
-    size = sum(var.aval.size for var in eqn.outvars)
-    if programs:
-        steps = eqn.params.get("length", _UNKNOWN_STEPS)
-        if _is_for_elements(eqn, programs):
-            steps = max(size, *(atom.aval.size for atom in eqn.invars))
-            steps *= _WORK.get(eqn.primitive.name, 1.0)
-        times = 1 if eqn.primitive.name == "cond" else steps
-        return times * max(sum(map(_work, program.eqns)) for program in programs)
-    if eqn.primitive.name == "dot_general":
-        (contracted, _), _ = eqn.params["dimension_numbers"]
-        return size * math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-    read = max((atom.aval.size for atom in eqn.invars), default=0)
-    name = eqn.primitive.name
-    if name == "conv_general_dilated":
-        out_channel = eqn.params["dimension_numbers"].rhs_spec[0]
-        return size * eqn.invars[1].aval.size / eqn.invars[1].aval.shape[out_channel]
-    if name == "pure_callback":
-        return _CALLBACK_WORK
-    if name in _WORK or eqn.effects:
-        return max(size, read) * _WORK.get(name, 1.0)
-    found = _probed(eqn)
-    if found.decomposed is not None:
-        return sum(map(_work, found.decomposed.eqns))
-    return max(size, read, sum(found.work) + found.spent)
-
-
-def _is_for_elements(eqn: Eqn, programs: Sequence[Jaxpr]) -> bool:
-    """Tell whether programs say what is done with elements, as that of a scatter does."""
-    if all(var.aval.ndim == 0 for var in eqn.outvars):
-        return False
-    return all(aval.ndim == 0 for program in programs for aval in program.out_avals)
-
-
-def _probed(eqn: Eqn) -> Probe:
-    """Return what was found out about an operation without programs."""
-    avals = tuple(atom.aval for atom in eqn.invars)
-    return probe(eqn.primitive, avals, tuple(var.aval for var in eqn.outvars), eqn.params)
 
 
 # Demands
@@ -415,11 +317,7 @@ class _Demand:
     def _operation(self, need: _Need, members: list[Eqn]) -> list[Eqn]:
         """Return equations with one operation for those of a demand; none if it is not worth it."""
         n_rows = need.n_rows
-        if sum(map(_work, members)) < LEAST_WORK * (n_rows or 1) or _is_masked(need, members):
-            return []
-        if not any(map(_is_work, members)) and not _is_long(members):
-            return []
-        if self.demanded and all(map(_is_of_elements, members)):
+        if _is_masked(need, members) or not self._is_worth_it(n_rows, members):
             return []
         outs = self._used_outside(members)
         members = self._with_broadcasts(members)
@@ -438,6 +336,25 @@ class _Demand:
         dims = tuple(dims[number] for number in order)
         row = program.replace(invars=tuple(program.invars[number] for number in order))
         return self._with_views(need, members[-1], row, (inputs, dims, outs))
+
+    def _is_worth_it(self, n_rows: int | None, members: Sequence[Eqn]) -> bool:
+        """Tell whether equations had better be done for those rows that want them."""
+        if self.demanded and all(map(is_of_elements, members)):
+            return False
+        if any(map(is_work, members)) or is_long(members):
+            return sum(map(work_of, members)) >= LEAST_WORK * (n_rows or 1)
+        if self.demanded or n_rows is None or not _are_dear(members, n_rows):
+            return False
+        return self._are_results(members)
+
+    def _are_results(self, members: Sequence[Eqn]) -> bool:
+        """Tell whether what is chosen from equations are results, and so in memory anyway."""
+        results = {atom for atom in self.jaxpr.outvars if type(atom) is Var}
+        readers = {id(eqn) for eqn in members}
+        for eqn in self.jaxpr.eqns:
+            if eqn.primitive.name == "select_n" and eqn.outvars[0] in results:
+                readers.add(id(eqn))
+        return all(self.readers[var] <= readers for var in self._used_outside(members))
 
     def _with_views(
         self,
@@ -561,7 +478,16 @@ def _on_demand(
         "block": block,
         "whole": whole,
         "bases": (False,) * len(row.outvars),
+        "most": _most(row),
     }
+
+
+def _most(row: Jaxpr) -> int:
+    """Tell of how many rows one wants the results at most, or else all are computed."""
+    is_number = all(var.aval.size == 1 for var in row.outvars)
+    if is_number and not any(map(is_work, row.eqns)) and not is_long(row.eqns):
+        return _MOST_NUMBERS
+    return _MOST
 
 
 def _block_size(n_rows: int) -> int:
@@ -570,6 +496,21 @@ def _block_size(n_rows: int) -> int:
     while size < BLOCK_SIZES[1] and 2 * size * LEAST_ROWS <= n_rows:
         size *= 2
     return size
+
+
+def _chooses_rows(eqns: Sequence[Eqn]) -> bool:
+    """Tell whether so many rows choose that expressions may be worth a list."""
+    choosing = (eqn.outvars[0].aval for eqn in eqns if eqn.primitive.name == "select_n")
+    return any(aval.ndim > 0 and aval.shape[0] in LISTED_ROWS for aval in choosing)
+
+
+def _are_dear(eqns: Sequence[Eqn], n_rows: int) -> bool:
+    """Tell whether expressions of many short rows are worth a list of those that want them."""
+    if n_rows not in LISTED_ROWS:
+        return False
+    if sum(map(instructions_of, eqns)) < LEAST_INSTRUCTIONS * n_rows:
+        return False
+    return max(var.aval.size for eqn in eqns for var in eqn.outvars) <= SHORT_ROW * n_rows
 
 
 def _is_masked(need: _Need, members: Sequence[Eqn]) -> bool:

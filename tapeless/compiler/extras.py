@@ -11,6 +11,7 @@ from functools import partial
 from tapeless.compiler.fouriertext import fourier_text
 from tapeless.compiler.matrixtiles import PRODUCT, product_text
 from tapeless.compiler.paneltext import panel_text
+from tapeless.compiler.placetext import PLACES, places_text
 from tapeless.compiler.sorttext import sorter_text
 from tapeless.compiler.striptext import strip_text
 from tapeless.kernel.fourier import FOURIER
@@ -32,6 +33,8 @@ def extra_text(symbol: str) -> Callable[[], str] | None:
     """Return what writes the module of a symbol, or None if the symbol is no routine of ours."""
     if symbol == PRODUCT:
         return product_text
+    if symbol == PLACES:
+        return places_text
     prefix, colon, _ = symbol.partition(":")
     write = _TEXTS.get(prefix + colon)
     return None if write is None else partial(write, symbol)

@@ -21,6 +21,7 @@ from tapeless.compiler.formats import format_of
 from tapeless.compiler.lanes import interleaving
 from tapeless.compiler.matrixtiles import PRODUCT
 from tapeless.compiler.operations import is_operation
+from tapeless.compiler.placetext import PLACES
 from tapeless.kernel.fourier import FOURIER, fourier_of, work_of
 from tapeless.kernel.ir import (
     Affine,
@@ -136,6 +137,8 @@ def _call_cost(call: Call) -> float:
     if call.symbol.startswith(PANELS):
         panel = panel_of(call.symbol)
         return max(1, panel.rows * panel.width * math.prod(_sizes(call.args[3:4])) / 8)
+    if call.symbol == PLACES:
+        return max(1, math.prod(_sizes(call.args[-1:])) / 4)
     if call.symbol.startswith(SORTERS):
         (size,) = _sizes(call.args[-3:-2])
         return _SORTED * size * size.bit_length()

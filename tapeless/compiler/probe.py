@@ -48,7 +48,7 @@ from tapeless.transforms.stage import stage_flat
 from tapeless.util import lazy
 from tapeless.util.records import record
 
-__all__ = ["Access", "Probe", "probe"]
+__all__ = ["RECIPE", "Access", "Probe", "probe"]
 
 target = lazy.load("tapeless.compiler.target")  # with LLVM
 
@@ -59,7 +59,7 @@ _WEIGHTS = {
     "sqrt": 5.0,
     "rare": 2.0,
 }
-_RECIPE = 15.0
+RECIPE = 15.0
 
 
 @record
@@ -87,7 +87,8 @@ class Probe:
     """What was found out about an equation.
 
     work: operations to compute each result once, its operands given; spent: those of the rule's
-    statements, without calls of libraries; n_nodes: the size of the
+    statements, without calls of libraries; recipes: those among them that are many instructions, in
+    either, and how often each is evaluated; n_nodes: the size of the
     expression; stored: which results the rule puts into memory itself; reads: the accesses of each
     operand; forced: which operands must be in memory; statements: whether the rule makes any;
     in_pieces: whether a nest that stores a result is cut into pieces (`kernel/pieces.py`);
@@ -96,6 +97,7 @@ class Probe:
 
     work: tuple[float, ...] = ()
     spent: float = 0.0
+    recipes: tuple[tuple[Op, float], ...] = ()
     n_nodes: int = 0
     stored: tuple[bool, ...] = ()
     reads: tuple[tuple[Access, ...], ...] = ()
@@ -171,6 +173,7 @@ def _probe(
     return Probe(
         work=tuple(work),
         spent=spent,
+        recipes=tuple(survey.recipes),
         n_nodes=survey.n_nodes,
         stored=stored,
         reads=tuple(tuple(survey.reads[arg.memory]) for arg in args),
@@ -192,6 +195,7 @@ class _Survey:
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         """buffers: the operands."""
         self.reads: dict[Buffer, list[Access]] = {buffer: [] for buffer in buffers}
+        self.recipes: list[tuple[Op, float]] = []
         self.n_nodes = 0
         self.in_pieces = False
 
@@ -293,8 +297,12 @@ class _Survey:
             if isinstance(node, Load):
                 self._note(node, times, bound, short, place, serial)
             elif isinstance(node, Op):
-                weight = _RECIPE if is_recipe(node) else _WEIGHTS.get(node.name, 1.0)
-                work += weight * times(node.free)
+                count = times(node.free)
+                weight = _WEIGHTS.get(node.name, 1.0)
+                if is_recipe(node):
+                    weight = RECIPE
+                    self.recipes.append((node, count))
+                work += weight * count
                 self.n_nodes += 1
             elif isinstance(node, Reduce):
                 work += times(node.free) * node.extent

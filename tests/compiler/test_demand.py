@@ -349,6 +349,65 @@ def test_gradients_of_sorts_scatter_for_those_that_sort(length: int) -> None:
     check(jax.grad(loss), x, q)
 
 
+DEAR: dict[str, tuple[tuple[int, ...], Callable]] = {
+    "power": ((), lambda x: jnp.abs(x) ** 1.7),
+    "gradient of a power": ((), jax.grad(lambda x: jnp.abs(x) ** 1.7)),
+    "lgamma": ((), lax.lgamma),
+    "digamma": ((), lax.digamma),
+    "erf_inv": ((), lambda x: lax.erf_inv(x * 0.2)),
+    "three functions": ((), lambda x: jnp.exp(jnp.sin(x)) * jnp.tanh(x)),
+    "softmax": ((4,), jax.nn.softmax),
+    "gradient of softmax": ((3,), jax.grad(lambda x: (jax.nn.softmax(x) * x).sum())),
+}
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.01, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize("name", DEAR)
+def test_dear_expressions_of_many_short_rows_wait_for_those_that_want_them(
+    name: str, share: float
+) -> None:
+    shape, dear = DEAR[name]
+    x = RNG.normal(size=(40003, *shape)).astype(np.float32)
+    x[::7] *= np.float32(np.inf)
+    p = RNG.random(40003) < share
+    chosen = jax.vmap(lambda p, x: lax.cond(p, dear, lambda x: x * 2, x))
+    names = operations(chosen, p, x)
+    assert "rows_on_demand" in names and "select_n" not in names
+    everywhere = np.asarray(jax.jit(jax.vmap(dear))(x))
+    wanted = p.reshape(-1, *(1 for _ in shape))
+    np.testing.assert_array_equal(jax.jit(chosen)(p, x), np.where(wanted, everywhere, x * 2))
+
+
+def test_two_dear_sides_are_both_gathered() -> None:
+    x = RNG.normal(size=40000).astype(np.float32)
+    chosen = jax.vmap(lambda x: lax.cond(x < -2, lax.lgamma, lax.digamma, x))
+    assert "select_n" not in operations(chosen, x)
+    everywhere = np.where(x < -2, lax.lgamma(x), lax.digamma(x))
+    np.testing.assert_array_equal(jax.jit(chosen)(x), everywhere)
+
+
+@pytest.mark.parametrize(
+    ("rows", "dear"),
+    [
+        ((4000,), lax.lgamma),
+        ((400_000,), lax.lgamma),
+        ((40_000,), jnp.exp),
+        ((40_000, 20), lax.lgamma),
+    ],
+    ids=["few rows", "more than the cache holds", "one exponential", "long rows"],
+)
+def test_other_expressions_stay_expressions(rows: tuple[int, ...], dear: Callable) -> None:
+    x = np.ones(rows, np.float32)
+    chosen = jax.vmap(lambda x: lax.cond(x.sum() > 0, dear, lambda x: x * 2, x))
+    assert "rows_on_demand" not in operations(chosen, x)
+
+
+def test_what_is_chosen_for_larger_expressions_stays_in_them() -> None:
+    x = np.ones(40_000, np.float32)
+    names = operations(lambda x: jnp.where(x > 1, lax.lgamma(x), x) * 3 + x, x)
+    assert "rows_on_demand" not in names
+
+
 def test_choices_among_choices_are_not_written_for_each_way_of_those_around_them() -> None:
     """The text of a chain of choices grows with its length, not with a power of two."""
     irregular = random.Random(0)  # steps that repeat would be a loop
