@@ -35,7 +35,7 @@ from tapeless.core.effects import (
     ORDERED_DEBUG,
     Effects,
 )
-from tapeless.core.linear import Zero
+from tapeless.core.linear import Linear, Zero
 from tapeless.core.primitive import Primitive, Values
 from tapeless.core.trace import Axis, Context, Value, eval_context
 from tapeless.prims.common import batch_dim_to
@@ -71,8 +71,10 @@ class Callback(Primitive):
     """What all callbacks share.
 
     callback: a flat Python function of Arrays, (*args) -> sequence of results.
-    result_avals: their types.
+    result_avals: their types.  title: the word for messages.
     """
+
+    title = "Callbacks"
 
     def abstract(self, *avals: ShapedArray, result_avals: tuple = (), **params: Any) -> tuple:
         """Return the types of the results."""
@@ -81,6 +83,15 @@ class Callback(Primitive):
     def printed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters; no callback is placed on devices."""
         return {**super().printed(params), "sharding": None}
+
+    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> tuple:
+        """Leave out a call by which no cotangent depends on another; refuse others."""
+        if any(type(cotangent) is not Zero for cotangent in cotangents):
+            raise ValueError(
+                f"{self.title} do not support transpose. Please use `jax.custom_vjp` to use "
+                "callbacks while taking gradients."
+            )
+        return tuple(Zero(arg.aval) if type(arg) is Linear else None for arg in args)
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
         """Run once per row, in order."""
@@ -151,10 +162,6 @@ class DebugCallback(Callback):
         self.bind(*primals, **params)
         return (), ()
 
-    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> tuple:
-        """Do nothing: what is linear is not looked at."""
-        return tuple(Zero(typeof(arg).tangent()) if hasattr(arg, "aval") else None for arg in args)
-
 
 class DebugPrint(DebugCallback):
     """A debug callback that prints; a primitive of its own for its printed form."""
@@ -171,19 +178,13 @@ class PureCallback(Callback):
     """Call a Python function for its results."""
 
     name = "pure_callback"
+    title = "Pure callbacks"
 
     def jvp(self, primals: Values, tangents: Sequence, **params: Any) -> NoReturn:
         """Refuse: Python functions have no derivative."""
         raise ValueError(
             "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
             "taking gradients."
-        )
-
-    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
-        """Refuse: Python functions are not known to be linear."""
-        raise ValueError(
-            "Pure callbacks do not support transpose. Please use `jax.custom_vjp` to use callbacks "
-            "while taking gradients."
         )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:
@@ -212,6 +213,7 @@ class IOCallback(Callback):
     """Call a Python function for its results and its effects."""
 
     name = "io_callback"
+    title = "IO callbacks"
 
     def effects(self, *, ordered: bool, **params: Any) -> Effects:
         """Return the effect."""
@@ -222,13 +224,6 @@ class IOCallback(Callback):
         raise ValueError(
             "IO callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
             "taking gradients."
-        )
-
-    def transpose(self, cotangents: Sequence, args: Sequence, **params: Any) -> NoReturn:
-        """Refuse: Python functions are not known to be linear."""
-        raise ValueError(
-            "IO callbacks do not support transpose. Please use `jax.custom_vjp` to use callbacks "
-            "while taking gradients."
         )
 
     def batch(self, axis: Axis, args: Values, dims: Sequence, **params: Any) -> tuple:

@@ -344,7 +344,6 @@ def ihfft(
     >>> jnp.fft.ihfft(jnp.array([1.0, 1.0, 1.0, 1.0])).real
     Array([1., 0., 0.], dtype=float32)
     """
-    check_arraylike("jax.numpy.fft.ihfft", a)
     axes = _one_axis("ihfft", axis)
     x = asarray(value_of(a))
     length = n if n is not None else x.shape[canonicalize_axis(axes[0], x.ndim)]

@@ -61,6 +61,13 @@ _FUNCTIONS = (types.FunctionType, types.MethodType)
 _OPAQUE = (*_PLAIN, np.ndarray, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
 _OURS = ("tapeless", "jax", "builtins")
 _DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
+_SPECIAL = tuple(
+    f"__{name}__"
+    for name in (
+        "getitem len iter next contains bool int float complex index array jax_array neg add radd "
+        "sub rsub mul rmul truediv rtruediv floordiv mod pow rpow matmul rmatmul call"
+    ).split()
+)  # methods that syntax and functions call, without their names in the code
 _LONGEST = 80  # characters of a value in a message
 
 
@@ -149,6 +156,8 @@ def snapshot(function: Callable) -> Snapshot | None:
     """Return the variables that a function depends on, as they are now; None if there are none."""
     search = _Search()
     search.functions.append((function, MISSING))
+    if not isinstance(function, _FUNCTIONS):
+        search.follow_methods(function, _SPECIAL)
     while search.functions:
         while search.functions:
             search.follow(*search.functions.pop())
@@ -192,10 +201,10 @@ class _Search:
         for path, read in _variables(value, owner, reads):
             self._note(".".join(path), value.__qualname__, read, path in reads.whole)
         if owner is not MISSING and "__class__" in value.__code__.co_freevars:
-            self._follow_inherited(owner, reads.attributes)
+            self.follow_methods(owner, reads.attributes)
 
-    def _follow_inherited(self, owner: Any, names: Iterable[str]) -> None:
-        """Go through what a method may find by `super()`."""
+    def follow_methods(self, owner: Any, names: Iterable[str]) -> None:
+        """Go through what classes define, also what a method may find by `super()`."""
         for kind in inspect.getmro(owner if isinstance(owner, type) else type(owner)):
             for stored in filter(None, map(vars(kind).get, names)):
                 function = stored.fget if isinstance(stored, property) else stored
@@ -240,6 +249,7 @@ class _Search:
         if parts is None:
             if type(value).__module__.partition(".")[0] not in _OURS:
                 self.objects.append((name, where, value, depth))
+                self.follow_methods(value, _SPECIAL)
             return
         for key, item in parts:
             if isinstance(item, _FUNCTIONS):

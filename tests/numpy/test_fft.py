@@ -23,6 +23,11 @@ def test_one_axis(name, norm):
         check(f"fft.{name}", x, n, axis, norm, tolerance=1e-4)
 
 
+def test_the_inverse_of_hfft_takes_sequences():
+    want = np.fft.ihfft([4.0, 2.0])
+    assert jnp.fft.ihfft((4, 2)).tolist() == jnp.fft.ihfft([4.0, 2.0]).tolist() == want.tolist()
+
+
 @pytest.mark.parametrize("name", SEVERAL)
 def test_several_axes(name):
     x = X if name in REAL else Z

@@ -39,6 +39,24 @@ class Layer:
     def scaled(cls, x):
         return x * cls.kind
 
+class Operator(Layer):
+    def __call__(self, x):
+        return x * self.rate
+    def __matmul__(self, x):
+        return x * self.rate
+    def __getitem__(self, x):
+        return x * self.rate
+    def __len__(self):
+        return int(self.rate)
+
+class Network:
+    def __init__(self, *parts):
+        self.parts, self.last = parts, Operator(1.0)
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return self.last(x)
+
 class Slotted:
     __slots__ = ("rate",)
     def __init__(self, rate):
@@ -77,6 +95,8 @@ def both(scale, x, *, table):
 shift = 1.0
 layer = Layer(2.0)
 layers = [Layer(1.0), Layer(2.0)]
+operator = Operator(2.0)
+network = Network(Operator(2.0), Operator(3.0))
 by_name = {"first": {"second": (Layer(1.0), Slotted(2.0))}}
 derived = Derived(2.0)
 parameters = Parameters(np.ones(3), 1.0)
@@ -157,6 +177,22 @@ CASES: dict[str, tuple[str, Callable, str]] = {
     "a method of an object in a list": (
         "lambda x: layers[1].apply(x)", setting("layers[1].rate"), "rate', .* 2.0 and is 7.5 now",
     ),
+    "an object that is called": (
+        "lambda x: operator(x)", setting("operator.rate"), "rate', .*__call__.* 2.0 and is 7.5",
+    ),
+    "an object that is compiled": ("operator", setting("operator.rate"), "rate', .*__call__"),
+    "an object in an object that is called": (
+        "network", setting("network.parts[1].rate"), "rate', .* was 3.0 and is 7.5 now",
+    ),
+    "an object that is called by another": (
+        "lambda x: network(x)", setting("network.last.rate"), "rate', .* was 1.0 and is 7.5 now",
+    ),
+    "an object in a list that is called": (
+        "lambda x: [operator, network][0](x)", setting("operator.rate"), "rate', .* 2.0 and",
+    ),
+    "an operator of an object": ("lambda x: operator @ x", setting("operator.rate"), "rate', .*"),
+    "an index of an object": ("lambda x: operator[x]", setting("operator.rate"), "rate', .*"),
+    "the length of an object": ("lambda x: x * len(operator)", setting("operator.rate"), "rate'"),
     "an inherited method": ("lambda x: derived.apply(x)", setting("derived.rate"), "rate', .* 7.5"),
     "a static method": ("lambda x: layer.shifted(x)", setting("shift"), "'shift'.* 1.0 and is 7.5"),
     "a class attribute": ("lambda x: layer.scaled(x)", setting("Layer.kind"), "kind', .* is 7.5"),
@@ -234,6 +270,21 @@ def test_what_the_function_does_not_read_may_change() -> None:
         surroundings["parameters"].weight[0] = 9.0
         surroundings["another"].rate = 1.0
         assert f(1.0) == 2.0
+
+
+def test_what_an_object_counts_as_it_is_called_and_traced_has_not_changed() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.n_calls, self.weight = 0, None
+
+        def __call__(self, x: Any) -> Any:
+            self.n_calls += 1
+            self.weight = np.ones(3) if self.weight is None else self.weight
+            return x * self.weight
+
+    f = jax.jit(Counting())
+    with jax.checks(stale=True):
+        assert f(1.0).tolist() == f(1.0).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_views_that_were_given_up_and_what_contains_itself() -> None:

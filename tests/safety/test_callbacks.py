@@ -6,6 +6,7 @@ import io
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -132,6 +133,53 @@ def test_print_in_a_gradient_of_a_scan_prints_each_iteration_once(
 
     assert jax.grad(lambda x: lax.scan(body, x, jnp.arange(1.0, 4.0))[0])(1.0) == 6
     assert lines(capsys) == ["1.0 1.0", "1.0 2.0", "2.0 3.0"]
+
+
+@pytest.mark.parametrize("around", [
+    lambda f: f,
+    jax.jit,
+    jax.checkpoint,
+    lambda f: lambda x: jax.lax.cond(x > 0, f, lambda y: y, x),
+    lambda f: lambda x: jax.lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0],
+])  # fmt: skip
+@pytest.mark.parametrize("look", [
+    lambda x: jax.debug.print("{}", x),
+    lambda x: jax.debug.callback(print, x),
+])  # fmt: skip
+def test_a_derivative_rule_that_shows_its_tangent_prints_forwards_only(
+    look: Callable, around: Callable, capsys: pytest.CaptureFixture
+) -> None:
+    @jax.custom_jvp
+    def square(x: jax.Array) -> jax.Array:
+        return x * x
+
+    @square.defjvp
+    def rule(primals: tuple, tangents: tuple) -> tuple:
+        look(tangents[0])
+        return square(primals[0]), 2 * primals[0] * tangents[0]
+
+    assert jax.grad(around(square))(3.0) == 6.0
+    assert jax.vmap(jax.grad(around(square)))(jnp.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert capsys.readouterr().out == ""
+    assert jax.jvp(square, (3.0,), (1.0,)) == (9.0, 6.0)
+    assert capsys.readouterr().out == "1.0\n"
+    (found,) = jax.linear_transpose(lambda x: (look(x), 2 * x)[1], 1.0)(1.0)
+    assert found == 2.0 and capsys.readouterr().out == ""
+
+
+def test_an_io_callback_of_a_tangent_is_left_out_backwards_if_it_returns_nothing() -> None:
+    @jax.custom_jvp
+    def square(x: jax.Array) -> jax.Array:
+        return x * x
+
+    @square.defjvp
+    def rule(primals: tuple, tangents: tuple) -> tuple:
+        io_callback(fail, None, tangents[0])
+        return primals[0] ** 2, 2 * primals[0] * tangents[0]
+
+    assert jax.grad(square)(3.0) == jax.jit(jax.grad(square))(3.0) == 6.0
+    with pytest.raises(ValueError, match="IO callbacks do not support transpose"):
+        jax.linear_transpose(lambda x: io_callback(fail, F32, x), 1.0)(1.0)
 
 
 def test_print_under_remat_is_printed_again_backwards(capsys: pytest.CaptureFixture) -> None:

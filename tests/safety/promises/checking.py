@@ -150,6 +150,13 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             WITHIN + "test_a_change_within_names_the_variable_and_both_values",
         ),
         Mutation(
+            "what objects read that are called is compared",
+            "tapeless/runtime/captures.py",
+            "                self.follow_methods(value, _SPECIAL)\n",
+            "                pass\n",
+            WITHIN + "test_a_change_within_names_the_variable_and_both_values",
+        ),
+        Mutation(
             "what properties read is compared",
             "tapeless/runtime/captures.py",
             "                self.functions.append((stored.fget, read.owner()))\n",
