@@ -114,6 +114,71 @@ def test_lu_solves(trans, right):
     np.testing.assert_allclose(matrix @ x, right, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("matrices", "right", "single"),
+    [
+        ((3, 2, 2), (3, 2), True), ((2, 2, 2), (2, 2), True), ((3, 2, 2), (2,), True),
+        ((1, 2, 2), (3, 2), True), ((3, 2, 2), (2, 5), False), ((2, 2), (4, 2, 3), False),
+        ((3, 2, 2), (3, 2, 2), False), ((4, 3, 2, 2), (3, 2, 5), False),
+        ((4, 2, 2, 2), (2, 2), False), ((3, 2, 2), (2, 3, 2, 5), False), ((0, 2, 2), (0, 2), True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("trans", [0, 1, 2])
+def test_batches_of_matrices_and_right_hand_sides(matrices, right, single, trans):
+    random = np.random.default_rng(1)
+    a = random.normal(size=matrices) + 1j * random.normal(size=matrices) + 3 * np.eye(2)
+    b = random.normal(size=right)
+    turned = [a, a.swapaxes(-1, -2), a.conj().swapaxes(-1, -2)][trans]
+    lower = [np.tril(a), np.tril(a).swapaxes(-1, -2), np.tril(a).conj().swapaxes(-1, -2)][trans]
+    factor = np.tril(a) * (1 + trans)
+    positive = factor @ factor.conj().swapaxes(-1, -2)
+    columns = b[..., None] if single else b
+    for matrix, x in (
+        (turned, ours.lu_solve(ours.lu_factor(a), b, trans=trans)),
+        (lower, ours.solve_triangular(a, b, trans=trans, lower=True)),
+        (positive, ours.cho_solve((factor, True), b)),
+        (positive, ours.cho_solve((factor.conj().swapaxes(-1, -2), False), b)),
+    ):
+        expected = np.linalg.solve(matrix, columns)
+        np.testing.assert_allclose(x, expected[..., 0] if single else expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("right", [(3, 2), (3, 2, 4)])
+def test_positive_systems_in_batches(right):
+    positive = np.broadcast_to(POSITIVE[:2, :2], (3, 2, 2))
+    b = np.arange(np.prod(right), dtype=float).reshape(right)
+    x = ours.solve(positive, b, assume_a="pos")
+    columns = b if len(right) == 3 else b[..., None]
+    np.testing.assert_allclose(x, np.linalg.solve(positive, columns).reshape(right), atol=1e-12)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("shape", [(3, 4, 2), (2, 1, 2, 4), (0, 3, 3)])
+def test_polar_factors_of_batches(shape, side):
+    a = np.random.default_rng(2).normal(size=shape)
+    u, p = ours.polar(a, side, method="svd")
+    one_by_one = [linalg.polar(matrix, side) for matrix in a.reshape(-1, *shape[-2:])]
+    for found, at in ((u, 0), (p, 1)):
+        flat = np.asarray(found).reshape(len(one_by_one), *found.shape[-2:])
+        for matrix, pair in zip(flat, one_by_one, strict=True):
+            np.testing.assert_allclose(matrix, pair[at], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("matrices", "right"),
+    [((3, 2, 2), (2, 2)), ((4, 3, 2, 2), (3, 2)), ((2, 2), (3, 2)), ((2, 3), (2,))],
+)  # fmt: skip
+def test_batches_that_do_not_go_together_are_refused(matrices, right):
+    a, b = np.ones(matrices), np.ones(right)
+    for call in (
+        lambda: ours.solve_triangular(a, b),
+        lambda: ours.cho_solve((a, True), b),
+        lambda: ours.lu_solve((a, np.zeros(matrices[:-1], np.int32)), b),
+    ):
+        with pytest.raises(ValueError, match="(?i)shape"):
+            call()
+
+
 @pytest.mark.parametrize("mode", ["full", "economic"])
 def test_qr(mode):
     q, r, order = ours.qr(TALL, mode=mode, pivoting=True)

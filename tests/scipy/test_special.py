@@ -104,6 +104,14 @@ def numbers_of_all_exponents(low: float, high: float) -> np.ndarray:
     return np.linspace(first, last, 100001).astype("int32").view("float32")
 
 
+@pytest.mark.parametrize(("n", "x"), [(2.0, 1.0), (True, 1.0), (1j, 1.0), (2, 1j), (2.0, 1j)])
+def test_polygamma_takes_integers_and_real_numbers(n, x):
+    with pytest.raises(ValueError, match="polygamma"):
+        ours.polygamma(n, x)
+    found = ours.polygamma(np.int8(2), np.array([1, 3], np.int32))
+    np.testing.assert_allclose(found, special.polygamma(2, [1.0, 3.0]), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "x", "most"),
     [

@@ -15,7 +15,6 @@ from tapeless import numpy as jnp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import promote_dtypes_inexact
 from tapeless.numpy.linalg.factorizations import adjoint
-from tapeless.numpy.vectorization import vectorize
 from tapeless.prims.linalg import lu_pivots_to_permutation
 from tapeless.prims.linalg.lu import permuted_rows
 
@@ -74,7 +73,7 @@ def cho_solve(
 ) -> Value:
     """Return x with a x = b from the factor of `a`: b (n) or (n, m).
 
-    factor: (n, n), b: (n,) or (n, k) -> the shape of b.
+    factor: (..., n, n), b: (n,), (..., n) or (..., n, k) -> the same; batches go together.
 
     >>> jax.scipy.linalg.cho_solve((jnp.array([[2.0, 0.0], [1.0, 2.0]]), True), jnp.array([6.0,
     ...     7.0]))
@@ -82,10 +81,32 @@ def cho_solve(
     """
     factor, lower = c_and_lower
     factor, b = promote_dtypes_inexact(factor, b)
-    if factor.ndim != 2 or factor.shape[0] != factor.shape[1]:
+    if factor.ndim < 2 or factor.shape[-2] != factor.shape[-1]:
         raise ValueError(f"The factored matrix c must be square; got shape {factor.shape}")
-    first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower)
-    return solve_triangular(factor, first, trans=2 if lower else 0, lower=lower)
+    factor, columns, single = _together(factor, b)
+    first = solve_triangular(factor, columns, trans=0 if lower else 2, lower=lower)
+    x = solve_triangular(factor, first, trans=2 if lower else 0, lower=lower)
+    return x[..., 0] if single else x
+
+
+def _together(a: Value, b: Value) -> tuple[Value, Value, bool]:
+    """Bring matrices and right-hand sides to one batch; tell whether a side is one column.
+
+    a: (..., n, n), b: (n,), (..., n) or (..., n, k) -> (s, n, n), (s, n, k)
+    """
+    if a.ndim < 2 or a.shape[-2] != a.shape[-1]:
+        raise ValueError(f"Expected square matrices, got a of shape {a.shape}.")
+    n = a.shape[-1]
+    single = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape[-1] == n)
+    columns = b[..., None] if single else b
+    if columns.ndim < 2 or columns.shape[-2] != n:
+        raise ValueError(
+            f"Expected right-hand sides with {n} rows for a of shape {a.shape}, got b of shape "
+            f"{b.shape}."
+        )
+    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    a = jnp.broadcast_to(a, (*batch, n, n))
+    return a, jnp.broadcast_to(columns, (*batch, *columns.shape[-2:])), single
 
 
 def solve_triangular(
@@ -100,7 +121,7 @@ def solve_triangular(
 ) -> Value:
     """Return x with op(a) x = b for a triangular matrix: (s, n, n), (n) or (s, n, m).
 
-    a: (n, n), b: (n,) or (n, k) -> the shape of b.
+    a: (..., n, n), b: (n,), (..., n) or (..., n, k) -> the same; batches go together.
     trans: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its adjoint.
 
     >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0,
@@ -110,7 +131,7 @@ def solve_triangular(
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"Invalid 'trans' value {trans}")
     a, b = promote_dtypes_inexact(a, b)
-    columns = b[..., None] if b.ndim == 1 else b
+    a, columns, single = _together(a, b)
     x = lax.linalg.triangular_solve(
         a,
         columns,
@@ -120,7 +141,7 @@ def solve_triangular(
         conjugate_a=trans in (2, "C"),
         unit_diagonal=unit_diagonal,
     )
-    return x[..., 0] if b.ndim == 1 else x
+    return x[..., 0] if single else x
 
 
 def solve(
@@ -135,7 +156,7 @@ def solve(
 ) -> Value:
     """Return x with a x = b: (s, n, n), (s, n) or (s, n, m).
 
-    a: (n, n), b: (n,) or (n, k) -> the shape of b.
+    a: (..., n, n), b: (n,) or (..., n, k) -> the same; where a is positive, also b: (..., n).
     assume_a: "gen", "sym", "her", or "pos" for a positive definite matrix, of which one triangle is
     read.
 
@@ -147,14 +168,12 @@ def solve(
     if assume_a != "pos":
         return jnp.linalg.solve(a, b)
     a, b = promote_dtypes_inexact(a, b)
-    factor = cholesky(a, lower=lower)
-
-    def one(factor: Value, b: Value) -> Value:
-        """Solve one system."""
-        return cho_solve((factor, lower), b)
-
-    shape = "(n)->(n)" if b.ndim == 1 else "(n,m)->(n,m)"
-    return vectorize(one, signature=f"(n,n),{shape}")(factor, b)
+    if b.ndim != a.ndim and (b.ndim != a.ndim - 1 or b.shape[-1] != a.shape[-1]):
+        raise ValueError(
+            f"Expected a of shape (..., n, n) and b of shape (..., n, k) or (..., n), got "
+            f"{a.shape} and {b.shape}."
+        )
+    return cho_solve((cholesky(a, lower=lower), lower), b)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Value:
@@ -214,7 +233,8 @@ def lu_solve(
 ) -> Value:
     """Return x with op(a) x = b from what `lu_factor` returned: b (n) or (n, m).
 
-    factors: (n, n) and (n,), b: (n,) or (n, k) -> the shape of b.
+    factors: (..., n, n) and (..., n), b: (n,), (..., n) or (..., n, k) -> the same; batches go
+    together.
     trans: 0 for a, 1 for its transpose, 2 for its adjoint.
 
     >>> jax.scipy.linalg.lu_solve((jnp.array([[4.0, 4.0], [0.25, 1.0]]), jnp.array([1, 1])),
@@ -223,8 +243,9 @@ def lu_solve(
     """
     factors, pivots = lu_and_piv
     factors, b = promote_dtypes_inexact(factors, b)
-    columns = b[:, None] if b.ndim == 1 else b
+    factors, columns, single = _together(factors, b)
     order = lu_pivots_to_permutation(pivots, factors.shape[-2])
+    order = jnp.broadcast_to(order, factors.shape[:-1])
     if trans == 0:
         x = permuted_rows(columns, order)
         x = solve_triangular(factors, x, lower=True, unit_diagonal=True)
@@ -232,10 +253,10 @@ def lu_solve(
     elif trans in (1, 2):
         x = solve_triangular(factors, columns, trans=trans)
         x = solve_triangular(factors, x, trans=trans, lower=True, unit_diagonal=True)
-        x = x[jnp.argsort(order)]
+        x = permuted_rows(x, jnp.argsort(order))
     else:
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
-    return x[:, 0] if b.ndim == 1 else x
+    return x[..., 0] if single else x
 
 
 def lu(
@@ -507,7 +528,7 @@ def polar(
 ) -> tuple[Value, Value]:
     """Return U and P with a = U P (side "right") or a = P U, U unitary, P positive: (n, m).
 
-    a: (m, n) -> u: (m, n), p: (n, n); p: (m, m) on the left side.
+    a: (..., m, n) -> u: (..., m, n), p: (..., n, n); p: (..., m, m) on the left side.
     method, eps, max_iterations: of iterations; the result here is exact, by singular values.
 
     >>> jax.scipy.linalg.polar(jnp.array([[0.0, 2.0], [3.0, 0.0]]))[1].round(3)
@@ -519,9 +540,9 @@ def polar(
     if method not in ("qdwh", "svd"):
         raise ValueError(f"Unknown polar decomposition method {method}.")
     (a,) = promote_dtypes_inexact(a)
-    if np.ndim(a) != 2:
-        raise ValueError("The input `a` must be a 2-D array.")
+    if np.ndim(a) < 2:
+        raise ValueError(f"The input `a` must have two dimensions or more, got {np.shape(a)}.")
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
-    s = s.astype(u.dtype)
+    s = s[..., None, :].astype(u.dtype)
     positive = (adjoint(vh) * s) @ vh if side == "right" else (u * s) @ adjoint(u)
     return u @ vh, positive

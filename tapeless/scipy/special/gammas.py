@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import lax
+from tapeless import dtypes, lax
 from tapeless import numpy as jnp
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
@@ -306,12 +306,18 @@ def digamma(x: Any) -> Value:
 def polygamma(n: Any, x: Any) -> Value:
     """Return the n-th derivative of digamma at x.
 
-    n, x: shapes that broadcast to (n,) -> (n,)
+    n, x: shapes that broadcast to (n,) -> (n,); n: integers; x: real numbers.
 
     >>> jax.scipy.special.polygamma(1, jnp.array([1.0, 2.0])).round(3)
     Array([1.645, 0.645], dtype=float32)
     """
     check_arraylike("polygamma", n, x)
+    if not jnp.issubdtype(dtypes.dtype(n), np.integer):
+        raise ValueError(
+            f"Argument `n` to polygamma must be of integer type, got {dtypes.dtype(n)}."
+        )
+    if jnp.issubdtype(dtypes.dtype(x), np.complexfloating):
+        raise ValueError(f"polygamma takes real numbers x, got {dtypes.dtype(x)}.")
     return lax.polygamma(*promote_args_inexact("polygamma", n, x))
 
 
