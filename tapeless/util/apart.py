@@ -75,7 +75,8 @@ class _Call:
                     self.leave(thread, True)
             self.answers.put((None, _LeftError()))
             raise
-        return _unpacked(self.outcome)
+        outcome, self.outcome = self.outcome, (None, None)  # the other thread may end later
+        return _unpacked(outcome)
 
     def ask(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns in the thread that waits."""

@@ -30,11 +30,12 @@ def live() -> int:
 
 
 @pytest.fixture(autouse=True)
-def parts_that_stay():
-    """Link what stays for the rest of the process, and forget all else."""
+def parts_that_stay(monkeypatch):
+    """Link what stays for the rest of the process, forget all else, and count from here."""
     fastcall.install()
     compiled(0.0)
     jax.clear_caches()
+    monkeypatch.setattr(linker, "_counted", live())
 
 
 def test_code_dies_with_its_program():

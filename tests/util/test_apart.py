@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -58,6 +60,25 @@ def test_without_threads_the_call_is_made_here(monkeypatch):
 
     monkeypatch.setattr("_thread.start_new_thread", refuse)
     assert apart(threading.get_ident) == threading.get_ident()
+
+
+def test_a_thread_that_ends_later_does_not_hold_the_result(monkeypatch):
+    start, may_end = _thread.start_new_thread, threading.Event()
+
+    def start_slow(function, arguments):
+        def run():
+            function()
+            may_end.wait(60)
+
+        return start(run, arguments)
+
+    class Result:
+        """What can be referred to."""
+
+    monkeypatch.setattr("_thread.start_new_thread", start_slow)
+    result = weakref.ref(apart(Result))
+    assert result() is None
+    may_end.set()
 
 
 def test_exceptions_go_both_ways():
