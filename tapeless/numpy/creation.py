@@ -336,15 +336,27 @@ _COUNTED_BY_NUMPY = 1 << 16
 
 
 def _progression(size: int, first: Any, gap: Any, dtype: np.dtype) -> Value:
-    """Return first + gap * (0, 1, ..., size - 1); without `first` and `gap`, the count alone."""
-    if context.trace is context.base and size < _COUNTED_BY_NUMPY:
-        with np.errstate(over="ignore"):
+    """Return first + gap * (0, 1, ..., size - 1); without `first` and `gap`, the count alone.
+
+    Both are taken modulo the width of the dtype.
+    """
+    with np.errstate(over="ignore"):
+        known = [None if x is None else np.asarray(x).astype(dtype)[()] for x in (first, gap)]
+        if context.trace is not context.base:
+            return _counted(*known, size=size, dtype=dtype)
+        if size < _COUNTED_BY_NUMPY:
+            first, gap = known
             counted = np.arange(size).astype(dtype)
             if gap is not None:
-                counted = counted * np.asarray(gap).astype(dtype)
+                counted = counted * gap
             if first is not None:
-                counted = counted + np.asarray(first).astype(dtype)
-        return array_from_numpy(counted.astype(dtype))
+                counted = counted + first
+            return array_from_numpy(counted.astype(dtype))
+    return _counted_at_once(*known, size=size, dtype=dtype)
+
+
+def _counted(first: Value | None, gap: Value | None, *, size: int, dtype: np.dtype) -> Value:
+    """Return the same as operations."""
     if dtype == np.bool_:
         return asarray(np.arange(size), np.bool_)
     out = lax.iota(dtype, size)
@@ -353,6 +365,9 @@ def _progression(size: int, first: Any, gap: Any, dtype: np.dtype) -> Value:
     if first is not None:
         out = lax.add(convert(first, dtype), out)
     return out
+
+
+_counted_at_once = jit(_counted, static_argnames=("size", "dtype"))
 
 
 def linspace(

@@ -92,6 +92,18 @@ def test_ranges(bounds):
     assert jnp.arange(*bounds, dtype="float16").dtype == np.float16
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int8", "float32"])
+@pytest.mark.parametrize("n", [5, 70_000])
+def test_a_range_begins_anywhere_modulo_the_width(n, dtype):
+    for first, gap in ((2**31, -2), (2**33 + 1, 3), (-(2**31) - 1, 1), (2, -(2**31))):
+        bounds = (first, first + n * gap, gap)
+        with np.errstate(over="ignore"):
+            numbers = np.array([gap, first]).astype(dtype)
+            expected = np.arange(n).astype(dtype) * numbers[0] + numbers[1]
+        same(jnp.arange(*bounds, dtype=dtype), expected)
+        same(jax.jit(lambda bounds=bounds: jnp.arange(*bounds, dtype=dtype))(), expected)
+
+
 def test_a_range_needs_concrete_numbers():
     with pytest.raises(jax.errors.ConcretizationTypeError, match="jnp.arange argument 'stop'"):
         jax.jit(jnp.arange)(3)
