@@ -31,6 +31,7 @@ from itertools import accumulate
 from tapeless.compiler.demand import by_rows
 from tapeless.compiler.packs import packed_ahead
 from tapeless.compiler.probe import SERIAL_PENALTY, Access, Probe, probe
+from tapeless.compiler.scanrows import scans_by_rows
 from tapeless.compiler.simplify import simplify
 from tapeless.compiler.splicing import spliced
 from tapeless.core.interpret import last_uses
@@ -86,12 +87,12 @@ def plan_program(jaxpr: Jaxpr, whole: bool, demanded: bool = False) -> Plan:
     whole: the program's results go to a caller; otherwise, to the rule of an enclosing operation;
     demanded: that is one for rows on demand.
     """
-    simple = by_rows(simplify(jaxpr), demanded)
+    simple = _by_rows(jaxpr, demanded)
     before = len(simple.eqns)
     simple, probes = _expand(simple)
     if len(probes) != before:
-        simple, probes = _expand(by_rows(simplify(simple), demanded))
-    packed = packed_ahead(simple, lambda body: by_rows(simplify(body)))
+        simple, probes = _expand(_by_rows(simple, demanded))
+    packed = packed_ahead(simple, _by_rows)
     if packed is not simple:
         simple, probes = _expand(packed)
     planner = _Planner(simple, probes, whole)
@@ -100,6 +101,11 @@ def plan_program(jaxpr: Jaxpr, whole: bool, demanded: bool = False) -> Plan:
     dying = tuple(tuple(ends) for ends in last_uses(simple))
     reasons = planner.reasons
     return Plan(simple, frozenset(reasons), cuts, dying, reasons, planner.wide())
+
+
+def _by_rows(jaxpr: Jaxpr, demanded: bool = False) -> Jaxpr:
+    """Simplify a program, and let rows that differ go their own ways."""
+    return by_rows(scans_by_rows(simplify(jaxpr)), demanded)
 
 
 def _expand(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Probe | None]]:

@@ -435,6 +435,7 @@ def _from_columns(eqn: Eqn, makers: dict[Var, Eqn]) -> list[Eqn] | None:
     """Return a gather whose indices, joined (n, 1) and (n, 1), are the arrays (n) as a stack.
 
     A stack is not put into memory, and each index chooses its operand when the gather is compiled.
+    An index that is the same for all, as that of an axis that is read whole, is none either.
     """
     x, indices = eqn.invars
     joined = makers.get(indices) if type(indices) is Var else None
@@ -444,22 +445,33 @@ def _from_columns(eqn: Eqn, makers: dict[Var, Eqn]) -> list[Eqn] | None:
     made = [makers.get(atom) if type(atom) is Var else None for atom in joined.invars]
     if len(made) > SELECTED_OPERANDS or not shape or not all(map(_is_column, made)):
         return None
+    columns: list[Atom] = []
+    before = []
+    for maker in filter(None, made):
+        (column,) = maker.invars
+        if column.aval.shape != shape:
+            params = {**maker.params, "shape": shape, "broadcast_dimensions": ()}
+            repeated = Var(column.aval.update(shape=shape))
+            before.append(maker.replace(outvars=(repeated,), params=params))
+            column = repeated
+        columns.append(column)
     places = Var(indices.aval)
-    columns = tuple(maker.invars[0] for maker in made if maker is not None)
     stack = joined.replace(
         primitive=stack_p,
-        invars=columns,
+        invars=tuple(columns),
         outvars=(places,),
         params={"axis": len(shape)},
     )
-    return [stack, eqn.replace(invars=(x, places))]
+    return [*before, stack, eqn.replace(invars=(x, places))]
 
 
 def _is_column(maker: Eqn | None) -> bool:
-    """Tell whether an equation makes (n, 1) of an array (n)."""
+    """Tell whether an equation makes (n, 1) of an array (n), or of a number."""
     if maker is None or maker.primitive.name != "broadcast_in_dim" or len(maker.invars) != 1:
         return False
     x, out = maker.invars[0].aval.shape, maker.outvars[0].aval.shape
+    if not x:
+        return out[-1] == 1
     return out == (*x, 1) and maker.params["broadcast_dimensions"] == tuple(range(len(x)))
 
 

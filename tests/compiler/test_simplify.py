@@ -222,3 +222,12 @@ def test_places_of_a_gather_are_not_joined_in_memory() -> None:
     assert "stack" in left
     assert "concatenate" not in left
     np.testing.assert_array_equal(taken(x, rows, columns), x[rows, columns])
+
+
+def test_a_place_that_all_have_is_not_joined_in_memory_either() -> None:
+    x, rows = np.arange(12.0, dtype=F32).reshape(3, 4), np.array([2, -3], np.int32)
+    taken = jax.jit(jax.vmap(lambda x, i: x[i], in_axes=(None, 0)))
+    left = names(lambda *args: (taken(*args),), aval(3, 4), aval(2, dtype=np.int32))
+    assert "stack" in left
+    assert "concatenate" not in left
+    np.testing.assert_array_equal(taken(x, rows), x[rows])
