@@ -433,22 +433,23 @@ def log1p(b: Nodes, x: Scalar, x_low: Scalar | None = None) -> Scalar:
 
 
 def pow_(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
-    """x**y, with the special cases of C99: pow(x, 0) and pow(1, y) are 1 even for NaN."""
+    """x**y, with the special cases of C99: pow(x, 0) and pow(1, y) are 1 even for NaN.
+
+    Special cases are other exponents, 0 and NaN, so that no choice waits for the power.
+    """
     form = format_of(x)
-    size = b.abs(x)
-    magnitude = _power32(b, size, y) if form is FLOAT32 else _power64(b, size, y)
     whole = b.eq(b.floor(y), y)
     half = b.mul(y, 0.5)
     half_whole = b.eq(b.floor(half), half)
     odd = b.and_(whole, b.not_(half_whole))
-    negative = b.lt(b.bitcast(x, form.bits), 0)
-    signed = b.select(b.and_(negative, odd), b.neg(magnitude), magnitude)
+    sign = b.select(odd, x, 1.0)
     below_zero = b.and_(b.lt(x, 0.0), b.gt(x, -math.inf))
     undefined = b.and_(below_zero, b.not_(whole))
-    unordered = b.or_(b.ne(x, x), b.ne(y, y))
-    result = b.select(b.or_(undefined, unordered), math.nan, signed)
     one = b.or_(b.eq(y, 0.0), b.eq(x, 1.0))
-    return b.select(one, 1.0, result)
+    y = b.select(b.or_(undefined, b.ne(x, x)), math.nan, y)
+    y = b.select(one, 0.0, y)
+    power = _power32 if form is FLOAT32 else _power64
+    return b.copysign(power(b, b.abs(x), y), sign)
 
 
 def _exp2_pair(b: Nodes, x: Scalar, rest: Scalar, low: float, high: float) -> Scalar:
@@ -476,24 +477,29 @@ def _log2_limits(b: Nodes, x: Scalar, value: Scalar) -> Scalar:
 
 
 def _power32(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
-    """x**y for x >= 0 in float32, computed in float64 to 36 bits."""
+    """x**y for x >= 0 in float32, computed in float64 to 36 bits; 1 for y = 0 whatever x is.
+
+    What is beyond the range of float32 is found out beside the power, which is nonsense there.
+    """
     wide_x = b.convert(x, FLOAT64.dtype)
     bounded = clamp(b, y, -(2.0**40), 2.0**40)
     wide_y = b.convert(bounded, FLOAT64.dtype)
     exponent, mantissa = exponent_and_mantissa_of_normal(b, wide_x)
     f = b.sub(mantissa, 1.0)
-    logarithm = b.fma(f, polynomial_by_squares(b, f, _LOG2_SHORT), exponent)
-    logarithm = _log2_limits(b, wide_x, logarithm)
-    power = clamp(b, b.mul(logarithm, wide_y), -160.0, 130.0)
-    start = FLOAT64.magic + FLOAT64.bias
-    shifted = b.add(power, start)
-    r = b.sub(power, b.sub(shifted, start))
-    significand = b.fma(r, polynomial_by_squares(b, r, _EXP2_SHORT), 1.0)
-    return b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
+    logarithm = polynomial_by_squares(b, f, (exponent, *_LOG2_SHORT))
+    power = b.mul(_log2_limits(b, wide_x, logarithm), wide_y)
+    shifted = b.fma(logarithm, wide_y, FLOAT64.magic + FLOAT64.bias)
+    whole = b.sub(shifted, FLOAT64.magic + FLOAT64.bias)
+    r = b.sub(b.mul(logarithm, wide_y), whole)
+    significand = polynomial_by_squares(b, r, (1.0, *_EXP2_SHORT))
+    result = b.convert(b.mul(significand, power_of_two(b, shifted)), x.dtype)
+    limit = choose(b, b.gt(power, 0.0), math.inf, 0.0, x)
+    return b.select(b.gt(b.abs(power), 160.0), limit, result)
 
 
 def _power64(b: Nodes, x: Scalar, y: Scalar) -> Scalar:
-    """x**y for x >= 0 in float64."""
+    """x**y for x >= 0 in float64; 1 for y = 0 whatever x is."""
+    x = b.select(b.eq(y, 0.0), 1.0, x)
     high, low = _log2_pair(b, x)
     high = _log2_limits(b, x, high)
     bounded = clamp(b, y, -(2.0**65), 2.0**65)

@@ -145,12 +145,16 @@ def polynomial_by_pairs(b: Nodes, x: Scalar, coefficients: Sequence[float | Scal
     return b.fma(result, x, coefficients[0])
 
 
-def polynomial_by_squares(b: Nodes, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+def polynomial_by_squares(
+    b: Nodes,
+    x: Scalar,
+    coefficients: Sequence[Scalar | float],
+) -> Scalar:
     """Evaluate a polynomial in as few steps that wait for each other as there can be.
 
     Neighbours are joined, then pairs, and so on, each time with the square of the power before.
     """
-    terms: list[Scalar] = [b.const(coefficient, x.dtype) for coefficient in coefficients]
+    terms = [b.const(c, x.dtype) if isinstance(c, float) else c for c in coefficients]
     while len(terms) > 1:
         joined = [b.fma(high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
         terms = joined + terms[len(joined) * 2 :]
