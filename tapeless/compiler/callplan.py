@@ -18,11 +18,12 @@ __all__ = ["MOST_PLACES", "PLAN", "RUN_TEXT", "SCALARS", "STACK_ARENA", "with_fi
 # Array, else an entry of SCALARS), `sizes` to bytes per new block, `results` to pairs (aval,
 # place), `sources` to the captured Arrays, `tokens` to the tokens of the arguments, `order` (null
 # if it is the one of the walk) to the number in the walk of each argument, `steps` to those that
-# put the results together, `watched` to the rows of what the program captured (`callwatch.py`).
+# put the results together, `watched` to the rows of what the program captured, `silent` to those
+# that are always walked, and `seen` to when all held (`callwatch.py`).
 PLAN = (
     "entry", "n_consts", "n_args", "n_blocks", "n_results", "arena", "release", "failed",
     "consts", "kinds", "sizes", "results", "sources", "tokens", "order", "n_steps", "steps",
-    "n_stack", "n_watched", "watched",
+    "n_stack", "n_watched", "watched", "n_silent", "silent", "seen",
 )  # fmt: skip
 
 # What a scalar argument is stored as.

@@ -29,7 +29,7 @@ import re
 from tapeless.compiler.callbuild import BUILD_TEXT
 from tapeless.compiler.callplan import RUN_TEXT, STACK_ARENA, with_fields
 from tapeless.compiler.callwalk import MOST_LEAVES, MOST_LEVELS, WALK_TEXT
-from tapeless.compiler.callwatch import WATCH_TEXT
+from tapeless.compiler.callwatch import WATCH_TEXT, WATCH_WORDS
 
 __all__ = ["OBJECTS", "stub_text"]
 
@@ -104,8 +104,14 @@ define i32 @entry(ptr %table, ptr %doors) {
   store ptr @run, ptr %doors
   store ptr @process, ptr %second
   %fourth = getelementptr ptr, ptr %doors, i64 3
+  %fifth = getelementptr ptr, ptr %doors, i64 4
+  %sixth = getelementptr ptr, ptr %doors, i64 5
+  %seventh = getelementptr ptr, ptr %doors, i64 6
   store ptr @call, ptr %third
   store ptr @call_static, ptr %fourth
+  store ptr @wrote, ptr %fifth
+  store ptr @mark, ptr %sixth
+  store ptr @writes, ptr %seventh
   ret i32 0
 }
 
@@ -583,6 +589,7 @@ _WORDS = {
     "MOST_LEAVES": str(MOST_LEAVES),
     "MOST_LEVELS": str(MOST_LEVELS),
     "CONTAINER_FLAGS": str(_CONTAINER_FLAGS),
+    **WATCH_WORDS,
 }
 
 
@@ -590,7 +597,8 @@ def stub_text() -> str:
     """Return the LLVM text of the module.
 
     Its `entry` takes a table of `OBJECTS` and gives the addresses of C functions: `run`, of a
-    builtin function, and `process`, `call` and `call_static`, of methods.
+    builtin function, and `process`, `call` and `call_static`, of methods; then those of `wrote`,
+    `mark` and `writes` (`callwatch.py`).
     """
     text = _DECLARED + WALK_TEXT + with_fields(WATCH_TEXT + RUN_TEXT + BUILD_TEXT + _DOORS)
     table = f"getelementptr ([{len(OBJECTS)} x ptr], ptr @objects, i64 0, i64 "

@@ -18,11 +18,8 @@ are; containers, when an element has changed; anything else, when it is another 
 
 from __future__ import annotations
 
-import array
-import collections
 import functools
 import inspect
-import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -30,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import config, errors
+from tapeless.runtime import contents, surroundings
 from tapeless.runtime.array import Array
 from tapeless.runtime.codereads import Reads, reads_of
 from tapeless.runtime.surroundings import MISSING, Attribute, Cell, Fixed, Global, Place, Row
@@ -42,25 +40,9 @@ __all__ = ["Snapshot", "snapshot"]
 
 sysconfig = lazy.load("sysconfig")
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
-_FORMS: dict[str, Any] = {
-    "plain": _PLAIN,
-    "array": np.ndarray,
-    "buffer": (bytearray, array.array),
-    "memory": memoryview,
-    "sequence": (list, tuple, collections.deque),
-    "dict": (dict, types.MappingProxyType),
-    "set": (set, frozenset),
-    "partial": functools.partial,
-    "user dict": collections.UserDict,
-    "user list": collections.UserList,
-    "chain": collections.ChainMap,
-}
-_KEYS = (bool, int, float, str, bytes, type(None))
 _FUNCTIONS = (types.FunctionType, types.MethodType)
-_OPAQUE = (*_PLAIN, np.ndarray, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
+_OPAQUE = (*contents.PLAIN, np.dtype, Array, types.ModuleType, *_FUNCTIONS)
 _OURS = ("tapeless", "jax", "builtins")
-_DEEPEST = 8  # levels of containers in containers; below, only other objects are noticed
 _SPECIAL = tuple(
     f"__{name}__"
     for name in (
@@ -96,19 +78,17 @@ class _Variable:
 
     def is_changed(self, value: Any) -> bool:
         """Tell whether a value means something else than the variable's did."""
-        if value is self.settled or _holds(value, self.items):
+        if value is self.settled or contents.holds(value, self.items):
             return False
-        return _mark(value) != self.mark
+        return contents.mark_of(value) != self.mark
 
     def watch(self) -> tuple[Row, ...] | None:
         """Return the rows by which the call stub finds that it is unchanged, or None."""
         found = self.read.seen()
-        if found is None or self.is_changed(found[0]):
+        content = None if found is None else contents.content_rows(found[0])
+        if found is None or content is None or self.is_changed(found[0]):
             return None
-        value, rows = found
-        if type(value) is list and self.items is not None:
-            return (*rows, ("list", value, tuple(value), MISSING))
-        return rows if _form(type(value)) in ("plain", "object") or self.items else None
+        return (*found[1], *content)
 
 
 @record
@@ -134,9 +114,11 @@ class Snapshot:
             found = variable.watch()
             if found is None:
                 return None
-            for way, source, name, wanted in found:
-                row = (way, source, name, wanted)
-                rows.setdefault((way, id(source), id(name), id(wanted)), row)
+            for row in found:
+                _, source, name, wanted = row
+                is_content = isinstance(name, tuple)
+                ids = (id(source),) if is_content else (id(source), id(name), id(wanted))
+                rows.setdefault((row[0], *ids), row)
         return tuple(rows.values())
 
     def _report(self, variable: _Variable, value: Any) -> None:
@@ -178,12 +160,13 @@ class _Search:
         self.functions: list[tuple[Any, Any]] = []
         self.objects: list[tuple[str, str, Any, int]] = []
         self.attributes: set[str] = set()
+        self.optional: set[str] = set()  # those that the code asks for by `getattr` or `hasattr`
         self.entered: dict[int, Any] = {}  # functions, containers and objects by id
         self.known: set[tuple[int, str]] = set()  # attributes of objects that were looked at
 
     def follow(self, value: Any, owner: Any) -> None:
         """Note what a function reads; owner: what its first argument is, if it is a method."""
-        for _ in range(_DEEPEST):
+        for _ in range(contents.DEEPEST):
             if isinstance(value, types.MethodType):
                 value, owner = value.__func__, value.__self__
             if isinstance(value, functools.partial):
@@ -198,6 +181,7 @@ class _Search:
         self.entered[id(value)] = value
         reads = reads_of(value.__code__)
         self.attributes |= reads.attributes
+        self.optional |= reads.optional
         for path, read in _variables(value, owner, reads):
             self._note(".".join(path), value.__qualname__, read, path in reads.whole)
         if owner is not MISSING and "__class__" in value.__code__.co_freevars:
@@ -226,13 +210,12 @@ class _Search:
             if isinstance(stored, property):
                 self.functions.append((stored.fget, read.owner()))
             self.known.add((id(read.owner()), read.name))
-        if value is MISSING or isinstance(value, types.ModuleType):
+        if isinstance(value, types.ModuleType) or (value is MISSING and not _may_appear(read)):
             return
-        self.found.append(
-            _Variable(
-                name, where, read, _settled(value), _items(value), _mark(value), _shown(value)
-            )
-        )
+        kept = (contents.settled(value), contents.settled_items(value), contents.mark_of(value))
+        self.found.append(_Variable(name, where, read, *kept, _shown(value)))
+        if value is MISSING:
+            return
         if not isinstance(read, Attribute):
             self.functions.append((value, MISSING))
         elif not _file(value).startswith(_libraries()):
@@ -242,10 +225,13 @@ class _Search:
 
     def _enter(self, name: str, where: str, value: Any, depth: int) -> None:
         """Note what a value holds that may be read: objects, functions, and containers of them."""
-        if depth > _DEEPEST or isinstance(value, _OPAQUE) or id(value) in self.entered:
+        is_array = isinstance(value, np.ndarray) and value.dtype != object
+        if is_array or isinstance(value, _OPAQUE):
+            return
+        if depth > contents.DEEPEST or id(value) in self.entered:
             return
         self.entered[id(value)] = value
-        parts = _parts(value)
+        parts = contents.parts_of(value)
         if parts is None:
             if type(value).__module__.partition(".")[0] not in _OURS:
                 self.objects.append((name, where, value, depth))
@@ -265,10 +251,21 @@ class _Search:
                 if (id(value), attribute) in self.known:
                     continue
                 read = Attribute(Fixed(value), attribute)
+                if attribute not in self.optional and read.stored() is MISSING:
+                    continue
                 self._note(f"{name}.{attribute}", where, read, False)
                 content = read()
                 if content is not MISSING:
                     self._enter(f"{name}.{attribute}", where, content, depth + 1)
+
+
+def _may_appear(read: Place) -> bool:
+    """Tell whether a place is an attribute that is not there, but may come to be."""
+    if not isinstance(read, Attribute):
+        return False
+    owner, stored = read.owner(), read.stored()
+    is_empty = stored is MISSING or isinstance(stored, types.MemberDescriptorType)
+    return is_empty and owner is not MISSING and surroundings.may_appear(owner)
 
 
 def _file(value: Any) -> str:
@@ -316,115 +313,6 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
     code, given = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(given) :]
     return {**dict(zip(names, given, strict=True)), **(function.__kwdefaults__ or {})}
-
-
-class _Itself:
-    """A value that is equal to itself alone, or to an Array alike, and stays alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        """value: the object."""
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether it is the same object, or an Array of the same elements."""
-        if not isinstance(other, _Itself):
-            return NotImplemented
-        return self.value is other.value or _alike(self.value, other.value)
-
-    __hash__ = None  # pyrefly: ignore[bad-assignment]  # marks are compared, not looked up
-
-    def __repr__(self) -> str:
-        """Return what orders the elements of a set."""
-        return f"{id(self.value)}"
-
-
-def _alike(x: Any, y: Any) -> bool:
-    """Tell whether two values are Arrays of one type with the same elements, bit by bit."""
-    if not (isinstance(x, Array) and isinstance(y, Array)) or x.aval != y.aval:
-        return False
-    if x.is_deleted() or y.is_deleted():
-        return False
-    return np.asarray(x).tobytes() == np.asarray(y).tobytes()
-
-
-@functools.lru_cache(4096)
-def _form(kind: type) -> str:
-    """Return how values of a type are compared: the name of a form."""
-    return next((name for name, kinds in _FORMS.items() if issubclass(kind, kinds)), "object")
-
-
-def _parts(value: Any) -> Iterable[tuple[Any, Any]] | None:
-    """Return what a container holds, each with words for where; None of what is no container."""
-    form = _form(type(value))
-    if form in ("sequence", "set"):
-        return enumerate(value)
-    if form == "partial":
-        return [("its arguments", value.args), ("its keywords", value.keywords)]
-    if form == "chain":
-        return enumerate(value.maps)
-    if form not in ("dict", "user dict", "user list"):
-        return None
-    content = value.data if form.startswith("user") else value
-    if form == "user list":
-        return enumerate(content)
-    return [(repr(key) if type(key) in _KEYS else "...", x) for key, x in content.items()]
-
-
-def _mark(value: Any, depth: int = 0) -> Any:
-    """Return what is equal for values of the same meaning; depth: in how many containers it is."""
-    form = _form(type(value))
-    if form == "plain":
-        return (type(value), repr(value))
-    if form == "array" and not value.dtype.hasobject:
-        return (np.ndarray, value.shape, value.dtype, value.tobytes())
-    if form == "buffer":
-        return (type(value), getattr(value, "typecode", ""), bytes(value))
-    if form == "memory":
-        return _memory_mark(value)
-    parts = _parts(value) if depth <= _DEEPEST else None
-    if parts is None:
-        return _Itself(value)
-    if form == "dict":
-        items = [(_mark(k, depth + 1), _mark(v, depth + 1)) for k, v in value.items()]
-        return (type(value), *items)
-    marks = [_mark(item, depth + 1) for _, item in parts]
-    if form == "partial":
-        marks.append(_Itself(value.func))
-    if form == "set":
-        marks.sort(key=repr)
-    if form == "user dict":
-        marks.append(_mark(tuple(value.data), depth + 1))
-    return (type(value), *marks)
-
-
-def _settled(value: Any) -> Any:
-    """Return a value that does not change as long as it is the same object; else a new object."""
-    return value if _form(type(value)) in ("plain", "object") else object()
-
-
-def _items(value: Any) -> tuple[Any, ...] | None:
-    """Return what a list or tuple holds, if all of it is settled."""
-    if type(value) not in (list, tuple):
-        return None
-    is_settled = all(_form(type(item)) in ("plain", "object") for item in value)
-    return (type(value), *value) if is_settled else None
-
-
-def _holds(value: Any, items: tuple[Any, ...] | None) -> bool:
-    """Tell whether a list or tuple holds the same objects as one of which `_items` are known."""
-    if items is None or type(value) is not items[0] or len(value) != len(items) - 1:
-        return False
-    return all(map(operator.is_, value, items[1:]))
-
-
-def _memory_mark(view: memoryview) -> Any:
-    """Return the mark of a view of memory, which may have been given up."""
-    try:
-        return (memoryview, view.format, view.shape, view.tobytes())
-    except ValueError:
-        return _Itself(view)
 
 
 def _shown(value: Any) -> str:

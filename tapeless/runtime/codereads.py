@@ -30,13 +30,14 @@ class Reads:
 
     variables: globals.  paths: of attributes; of globals, cells, and arguments that keep the value
     they begin with.  whole: those that are used whole, variables as well.  attributes: the names of
-    all attributes that are read of anything.
+    all attributes that are read of anything; optional: of those by `getattr` and `hasattr`.
     """
 
     variables: frozenset[str]
     paths: frozenset[Path]
     whole: frozenset[Path]
     attributes: frozenset[str]
+    optional: frozenset[str]
 
 
 def reads_of(code: types.CodeType) -> Reads:
@@ -45,13 +46,16 @@ def reads_of(code: types.CodeType) -> Reads:
     paths: set[Path] = set()
     whole: set[Path] = set()
     attributes: set[str] = set()
+    optional: set[str] = set()
     for part in _parts(code):
         variables.update(x.argval for x in dis.get_instructions(part) if x.opname in _READS)
         attributes.update(_attributes(part))
+        optional.update(_optional(part))
         for path in _maximal_paths(part):
             whole.add(path)
             paths.update(path[:n] for n in range(2, len(path) + 1))
-    return Reads(frozenset(variables), frozenset(paths), frozenset(whole), frozenset(attributes))
+    names = frozenset(variables), frozenset(attributes | optional), frozenset(optional)
+    return Reads(names[0], frozenset(paths), frozenset(whole), *names[1:])
 
 
 def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -63,11 +67,15 @@ def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _attributes(code: types.CodeType) -> Iterator[str]:
-    """Yield the names of the attributes that code reads, also by `getattr` with a constant."""
+    """Yield the names of the attributes that code reads."""
     for step in dis.get_instructions(code):
         if step.opname in _READS_ATTRIBUTE:
             yield step.argval
-    if "getattr" in code.co_names:
+
+
+def _optional(code: types.CodeType) -> Iterator[str]:
+    """Yield constants that may be names of attributes, if code uses `getattr` or `hasattr`."""
+    if not {"getattr", "hasattr"}.isdisjoint(code.co_names):
         yield from (x for x in code.co_consts if isinstance(x, str) and x.isidentifier())
 
 

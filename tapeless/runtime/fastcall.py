@@ -24,10 +24,10 @@ import numpy as np
 from tapeless import config
 from tapeless.core.aval import ShapedArray
 from tapeless.core.trace import Context, context
-from tapeless.runtime import memory
+from tapeless.runtime import memory, watching
 from tapeless.runtime.array import Array, array_of_numbers, small_types
 from tapeless.runtime.callkeys import Steps, Token, containers, tokens_of
-from tapeless.runtime.surroundings import MISSING, Row
+from tapeless.runtime.surroundings import Row
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import lazy
 from tapeless.util.cache import BoundedTable
@@ -40,13 +40,13 @@ __all__ = [
 callplan = lazy.load("tapeless.compiler.callplan")
 callstub = lazy.load("tapeless.compiler.callstub")
 callwalk = lazy.load("tapeless.compiler.callwalk")
-callwatch = lazy.load("tapeless.compiler.callwatch")
 emit = lazy.load("tapeless.compiler.emit")
 engine = lazy.load("tapeless.compiler.engine")
 target = lazy.load("tapeless.compiler.target")
 
 # The functions of the stub, with METH_FASTCALL, and some with METH_KEYWORDS.
 _DOORS = {"run": 0x80, "process": 0x80, "call": 0x82, "call_static": 0x82}
+_OF_WATCHER = ("wrote", "mark", "writes")
 _PATIENCE = 32  # calls before the stub is worth its linking
 Route = tuple[int, Any]
 
@@ -97,13 +97,15 @@ def install() -> None:
     _kept.append(True)
     emitted = emit.Emitted(callstub.stub_text(), (), {})
     code = engine.link_emitted(emitted, target.host_target(), 1, {})
-    doors = (ctypes.c_void_p * len(_DOORS))()
+    names = (*_DOORS, *_OF_WATCHER)
+    doors = (ctypes.c_void_p * len(names))()
     table = _objects()
     setup = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
         code.address("entry")
     )
     setup(ctypes.addressof(table), ctypes.addressof(doors))
-    addresses = dict(zip(_DOORS, doors, strict=True))
+    addresses = dict(zip(names, doors, strict=True))
+    watching.watchers.append(watching.DictWatcher(*[addresses[name] for name in _OF_WATCHER]))
     _run_def.append(_MethodDef(b"run", addresses["run"], _DOORS["run"], None))
     new_method = ctypes.pythonapi.PyDescr_NewMethod
     new_method.restype = ctypes.py_object
@@ -212,8 +214,8 @@ class Plan:
             "tokens": _numbers([id(token) for token in tokens]),
             "order": _numbers(order),
             "steps": _numbers(steps.numbers),
-            "watched": _numbers([number for row in watched for number in _row(*row)]),
         }
+        looks = watching.Looks(watched)
         failed = executable.failed
         numbers = {
             "entry": executable.native.address,
@@ -226,20 +228,15 @@ class Plan:
             "failed": id(failed),
             "n_steps": len(steps.kept),
             "n_stack": steps.n_stack,
-            "n_watched": len(watched),
+            **looks.fields,
             **{name: ctypes.addressof(array) for name, array in self._arrays.items()},
         }
         if list(order) == sorted(order):
             numbers["order"] = 0
         self._arrays["plan"] = _numbers([numbers[name] for name in callplan.PLAN])
-        self._kept = (executable, tokens, failed, steps, watched)
+        self._kept = (executable, tokens, failed, steps, looks)
         self.address = ctypes.addressof(self._arrays["plan"])
         self.run = _builtin(self.address)
-
-
-def _row(way: str, source: Any, name: Any, wanted: Any) -> tuple[int, ...]:
-    """Return a row of what is watched as numbers."""
-    return (callwatch.WAYS[way], id(source), id(name), 0 if wanted is MISSING else id(wanted))
 
 
 def _builtin(address: int) -> Callable:

@@ -14,15 +14,17 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
 
 from tapeless.util.frames import is_internal
 
-__all__ = ["MISSING", "Attribute", "Cell", "Fixed", "Global", "Place", "Row"]
+__all__ = ["MISSING", "Attribute", "Cell", "Fixed", "Global", "Place", "Row", "may_appear"]
 
 MISSING = object()
+_HEAP_TYPE = 1 << 9  # of the flags of classes: made at run time
 Row = tuple[str, Any, Any, Any]
 Seen = tuple[Any, tuple[Row, ...]] | None  # a value, and the rows that hold as long as it is there
 
@@ -59,7 +61,8 @@ class Global:
         value = self()
         if value is MISSING or type(self.table) is not dict:
             return None
-        return value, (("dict", self.table, self.name, value),)
+        way = "telling dict" if _is_of_module(self.table) else "dict"
+        return value, ((way, self.table, self.name, value),)
 
 
 class Cell:
@@ -124,7 +127,7 @@ class Attribute:
         stored = self.stored()
         if isinstance(stored, types.MemberDescriptorType):  # a slot
             return getattr(self.owner(), self.name, MISSING)
-        return MISSING if hasattr(type(stored), "__set__") else stored
+        return MISSING if _is_data(stored) else stored
 
     def seen(self) -> Seen:
         """Return the attribute, and the rows for it and for what it is an attribute of."""
@@ -132,60 +135,83 @@ class Attribute:
         if found is None:
             return None
         value, rows = found
-        if isinstance(value, types.ModuleType):
-            inside = Global(vars(value), self.name).seen()
-        elif not _is_plain_class(type(value)):
+        if value is MISSING:
             return None
+        if isinstance(value, types.ModuleType):
+            held = vars(value).get(self.name, MISSING)
+            inside = (held, (("telling dict", vars(value), self.name, held),))
+        elif isinstance(value, type):
+            inside = _in_classes(value, self.name) if type(value) is type else None
         else:
-            is_class = isinstance(value, type)
-            inside = _in_classes(value, self.name) if is_class else _in_object(value, self.name)
+            inside = _in_object(value, self.name) if _is_plain_class(type(value)) else None
         return None if inside is None else (inside[0], (*rows, *inside[1]))
 
 
 Place = Fixed | Global | Cell | Attribute
 
 
+def _is_of_module(table: dict[str, Any]) -> bool:
+    """Tell whether a table of globals is that of a module, not of an object (`watching.py`)."""
+    name = table.get("__name__")
+    module = sys.modules.get(name) if type(name) is str else None
+    return isinstance(module, types.ModuleType) and vars(module) is table
+
+
 def _in_object(value: Any, name: str) -> Seen:
-    """Return the attribute of an object of a plain class, and the rows for it."""
+    """Return the attribute of an object of a plain class, or MISSING, and the rows for it."""
     kind = type(value)
-    rows: tuple[Row, ...] = (("type", value, MISSING, kind),)
-    has_table = bool(kind.__dictoffset__)
-    if has_table and not _is_described(kind, name):
+    held, inherited = _in_classes(kind, name)
+    rows: tuple[Row, ...] = (("type", value, MISSING, kind), *inherited)
+    if kind.__dictoffset__ and not _is_data(held):
         table: Mapping = object.__getattribute__(value, "__dict__")
-        if name in table:
-            return table[name], (*rows, ("own", value, name, table[name]))
-        rows = (*rows, ("own", value, name, MISSING))
-    found = _in_classes(kind, name)
-    if found is None:
-        return None
-    rows = (*rows, *found[1])
-    if isinstance(found[0], types.MemberDescriptorType):
-        held = getattr(value, name, MISSING)
-        return None if held is MISSING else (held, (*rows, ("slot", value, name, held)))
-    return None if hasattr(type(found[0]), "__set__") else (found[0], rows)
+        own = table.get(name, MISSING)
+        rows = (*rows, ("own dict", value, MISSING, table), ("dict", table, name, own))
+        if own is not MISSING:
+            return own, rows
+    if isinstance(held, types.MemberDescriptorType):
+        content = getattr(value, name, MISSING)
+        return content, (*rows, ("slot", value, held, content))
+    return None if _is_data(held) else (held, rows)
 
 
-def _in_classes(kind: type, name: str) -> Seen:
-    """Return what a plain class or one that it inherits from has under a name, with the rows."""
-    rows: tuple[Row, ...] = ()
+def _in_classes(kind: type, name: str) -> tuple[Any, tuple[Row, ...]]:
+    """Return what a class or one that it inherits from has under a name, with the rows."""
+    rows: list[Row] = []
     for owner in kind.__mro__:
-        (table,) = gc.get_referents(owner.__dict__)  # the dict itself, which a class keeps
-        held = table.get(name, MISSING)
-        rows = (*rows, ("dict", table, name, held))
+        held = owner.__dict__.get(name, MISSING)
+        if owner.__flags__ & _HEAP_TYPE:  # others do not change
+            (table,) = gc.get_referents(owner.__dict__)  # the dict itself, which a class keeps
+            rows.append(("telling dict", table, name, held))
         if held is not MISSING:
-            return held, rows
-        if owner is kind:  # the others are its bases as long as their order is the same
-            rows = (("slot", kind, "__mro__", kind.__mro__), *rows)
-    return None
+            break
+    else:
+        held = MISSING
+    if kind.__dict__.get(name, MISSING) is MISSING:  # the others are its bases as long as these are
+        made = [owner for owner in kind.__mro__ if owner.__flags__ & _HEAP_TYPE]
+        rows[:0] = [("bases", owner, MISSING, owner.__bases__) for owner in made]
+    return held, tuple(rows)
 
 
 @functools.lru_cache(4096)
 def _is_plain_class(kind: type) -> bool:
-    """Tell whether the attributes of a class and its objects lie where they do by default."""
-    return type(kind) is type
+    """Tell whether the attributes of a class's objects lie where they do by default."""
+    return type(kind).mro is type.mro
 
 
-@functools.lru_cache(4096)
+def _is_data(stored: Any) -> bool:
+    """Tell whether what a class has under a name goes before what its objects have."""
+    return hasattr(type(stored), "__set__")
+
+
 def _is_described(kind: type, name: str) -> bool:
     """Tell whether a class has something under a name that goes before what its objects have."""
-    return hasattr(type(inspect.getattr_static(kind, name, None)), "__set__")
+    for owner in kind.__mro__:
+        if name in owner.__dict__:
+            return _is_data(owner.__dict__[name])
+    return False
+
+
+def may_appear(value: Any) -> bool:
+    """Tell whether an object, or a class, may get an attribute that it has not."""
+    kind = value if isinstance(value, type) else type(value)
+    return bool(kind.__flags__ & _HEAP_TYPE)

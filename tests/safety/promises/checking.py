@@ -12,6 +12,7 @@ WATCH = "tests/kernel/test_watch.py::"
 CAPTURES = "tests/runtime/test_captures.py::"
 WITHIN = "tests/runtime/test_captures_within.py::"
 SURROUNDINGS = "tests/runtime/test_surroundings.py::"
+WATCHING = "tests/runtime/test_watching.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
     ("Checks are off by default, of a block or of one function, and cost little, also in loops"): (
@@ -117,7 +118,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "captured variables that changed are found",
             "tapeless/runtime/captures.py",
-            "        return _mark(value) != self.mark",
+            "        return contents.mark_of(value) != self.mark",
             "        return False",
             CAPTURES + "test_a_change_names_the_variable_and_both_values",
         ),
@@ -130,14 +131,14 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "containers are compared",
-            "tapeless/runtime/captures.py",
+            "tapeless/runtime/contents.py",
             '"sequence": (list, tuple, collections.deque),',
             '"sequence": (),',
             CAPTURES + "test_a_change_names_the_variable_and_both_values",
         ),
         Mutation(
             "lists that hold other objects are compared",
-            "tapeless/runtime/captures.py",
+            "tapeless/runtime/contents.py",
             "return all(map(operator.is_, value, items[1:]))",
             "return True",
             CAPTURES + "test_an_element_that_is_replaced_is_noticed",
@@ -180,7 +181,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         Mutation(
             "containers in containers are compared",
             "tapeless/runtime/captures.py",
-            "    if depth > _DEEPEST or",
+            "    if depth > contents.DEEPEST or",
             "    if depth > 0 or",
             CAPTURES + "test_what_containers_in_containers_hold_is_compared",
         ),
@@ -231,6 +232,55 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/compiler/callwatch.py",
             "  br i1 %same, label %test, label %bad\nbad:",
             "  br i1 true, label %test, label %bad\nbad:",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "the call stub compares what dicts hold",
+            "tapeless/compiler/callwatch.py",
+            "  %fits = or i1 %same, %any",
+            "  %fits = or i1 true, %any",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "the call stub compares what NumPy arrays hold",
+            "tapeless/compiler/callwatch.py",
+            "  %same = icmp eq i32 %bytes_differ, 0",
+            "  %same = icmp eq i32 0, 0",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "places that tell of no writes are always looked at",
+            "tapeless/compiler/callwatch.py",
+            "@hold_all(ptr %silent, i64 %n_silent)",
+            "@hold_all(ptr %silent, i64 0)",
+            SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
+        ),
+        Mutation(
+            "writes to dicts are counted",
+            "tapeless/compiler/callwatch.py",
+            "  %after = add i64 %before, 1",
+            "  %after = add i64 %before, 0",
+            WATCHING + "test_each_way_to_write_is_told",
+        ),
+        Mutation(
+            "keys that are looked at are marked",
+            "tapeless/compiler/callwatch.py",
+            "  store i8 1, ptr %place",
+            "  store i8 0, ptr %place",
+            WATCHING + "test_each_way_to_write_is_told",
+        ),
+        Mutation(
+            "dicts that may be those of objects are always looked at",
+            "tapeless/runtime/surroundings.py",
+            '"telling dict" if _is_of_module(self.table) else "dict"',
+            '"telling dict"',
+            WATCHING + "test_the_dict_of_an_object_that_is_a_table_of_globals_is_looked_at",
+        ),
+        Mutation(
+            "attributes that come later are noticed",
+            "tapeless/runtime/captures.py",
+            "    return is_empty and owner",
+            "    return False and owner",
             SURROUNDINGS + "test_a_change_is_noticed_by_the_stub_and_by_python",
         ),
         Mutation(
