@@ -310,7 +310,7 @@ class _Emitter:
 
     def _is_small(self, loop: Loop) -> bool:
         """Tell whether a loop may be unrolled."""
-        return plan.static_extent(loop) * _block_weight(loop.body) <= _UNROLLED_WEIGHT
+        return plan.static_extent(loop) * plan.block_weight(loop.body) <= _UNROLLED_WEIGHT
 
     def _plain_loop(self, region: Region, loop: Loop, start: str, stop: str) -> None:
         """Emit a loop that runs one iteration at a time, and at least one.
@@ -379,7 +379,7 @@ class _Emitter:
         """Emit whole vectors and a masked tail; or one masked loop if the body is long."""
         first, extent = int(start), plan.static_extent(loop)
         whole, rest = divmod(extent - first, lanes)
-        if rest and whole and _block_weight(loop.body) > _WRITTEN_ONCE:
+        if rest and whole and plan.block_weight(loop.body) > _WRITTEN_ONCE:
             self._masked_loop(region, loop, start, str(extent), lanes)
             return
         last = first + whole * lanes
@@ -387,7 +387,7 @@ class _Emitter:
             self.block(region.instance(loop.var, start, lanes=lanes), loop.body)
         elif whole:
             self._vector_loop(region, loop, start, str(last), lanes)
-        is_short = region.is_repeated and _block_weight(loop.body) <= _SHORT_BODY
+        is_short = region.is_repeated and plan.block_weight(loop.body, loop.var) <= _SHORT_BODY
         whole_stores = is_short and plan.is_in_place(loop.body)
         for size, wanted in plan.tail_pieces(rest, lanes, whole_stores):
             mask = tail_mask(wanted, size) if wanted < size else None
@@ -478,7 +478,7 @@ class _Emitter:
             self._share_slices(region, loop, length, local, slices)
             return True
         root = open_task(region, plan.writes(loop.body), local)
-        if lanes > 1 and extent % lanes and _block_weight(loop.body) <= _WRITTEN_ONCE:
+        if lanes > 1 and extent % lanes and plan.block_weight(loop.body) <= _WRITTEN_ONCE:
             self._share_parts(region, root, loop, length, lanes)
             return True
         start = root.emit(f"mul i64 %chunk, {length}")
@@ -682,19 +682,3 @@ def _without(block: Block, loop: Loop) -> Block:
             statement = While(before, statement.condition, body)
         kept.append(statement)
     return tuple(kept)
-
-
-def _block_weight(block: Block) -> float:
-    """Estimate the instructions of one run of a block, or infinity if it has loops."""
-    total = 0.0
-    for statement in block:
-        if isinstance(statement, Store):
-            found = plan.survey((statement.value, statement.index))
-            total += 1 + sum(map(plan.weight, found.nodes))
-        elif isinstance(statement, Loop) and isinstance(statement.extent, int):
-            total += statement.extent * _block_weight(statement.body)
-        elif isinstance(statement, If):
-            total += sum(map(_block_weight, statement.branches))
-        elif not isinstance(statement, Alloc):
-            return float("inf")
-    return total

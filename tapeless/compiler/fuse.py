@@ -291,7 +291,7 @@ class _Planner:
         for var, stored in zip(eqn.outvars, found.stored, strict=True):
             contexts: dict[Context, float] = self.contexts.pop(var, {})
             if not stored and var not in self.reasons:
-                if found.in_pieces and any(map(_is_folded, contexts)):
+                if found.in_pieces and _wants_whole(var, contexts):
                     self.store(var, "in pieces")
                 self._choose(var, contexts, eqn)
             if stored or var in self.reasons:
@@ -438,10 +438,11 @@ class _Past:
         work = sum(sum(found.work) for found in map(probes.__getitem__, below) if found)
         if work <= (STORE_COST + LOAD_COST) * size:
             return False
-        n_bytes = size * getattr(var.aval.dtype, "itemsize", 8)
-        is_local = size <= LOCAL_SIZE and self.planner.work.get(var, 0.0) <= LOCAL_WORK
-        if is_local or n_bytes > self.left:
+        if size <= LOCAL_SIZE and self.planner.work.get(var, 0.0) <= LOCAL_WORK:
             return False
+        n_bytes = size * getattr(var.aval.dtype, "itemsize", 8)
+        if n_bytes > self.left:
+            return work > MEMORY_COST * (STORE_COST + LOAD_COST) * size
         self.left -= n_bytes
         return True
 
@@ -456,8 +457,14 @@ def _is_across(context: Context) -> bool:
     return type(context) is tuple and context[0] == "across"
 
 
-def _is_folded(context: Context) -> bool:
-    """Tell whether a value is pulled by a reduction or by statements, whose loops are not cut."""
+def _wants_whole(var: Var, contexts: dict[Context, float]) -> bool:
+    """Tell whether much of a value is pulled where loops are not cut into pieces."""
+    evaluations = sum(contexts.values())
+    return var.aval.size <= MOST_OF_SLICE * evaluations and any(map(_is_uncut, contexts))
+
+
+def _is_uncut(context: Context) -> bool:
+    """Tell whether a value is pulled by statements, or as `Access.uncut` says."""
     if type(context) is not tuple or context[0] == "statements":
         return True
     return context[0] in ("across", "along") and bool(context[1])
@@ -481,9 +488,9 @@ def _pulls(
                 is_nest = type(context) is tuple and context[0] == "nest"
                 evaluations = access.evaluations if is_nest else access.most
                 across = access.across or _is_across(context)
-                folded = access.folded or _is_folded(context)
+                uncut = access.uncut or _is_uncut(context)
                 kind = "across" if across else "along"
-                key = (kind, folded, hash(context), position, number, which)
+                key = (kind, uncut, hash(context), position, number, which)
                 pulls.append((key, evaluations * count / out_size))
     return pulls
 

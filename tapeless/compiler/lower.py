@@ -79,10 +79,10 @@ def lower_jaxpr(
     outputs, places = b.outputs(results)
     inputs = (*b.const_buffers, *arguments)
     whole = joined_in_place(b, prune(b.finish(), outputs), outputs)
-    rows = settle(b, fuse_rows(b, whole), outputs)
-    rows = choose_by_blocks(b, make_by_rows(b, rows, outputs), outputs)
-    rows = branch_on_choices(b, rows)
-    body = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
+    rows = make_by_rows(b, fuse_rows(b, whole), outputs)
+    rows = branch_on_choices(b, choose_by_blocks(b, rows, outputs))
+    blocks = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
+    body = settle(b, blocks, outputs)
     program = buffers.assemble(
         name,
         inputs,

@@ -25,6 +25,7 @@ from tapeless.compiler.placetext import PLACES
 from tapeless.kernel.fourier import FOURIER, fourier_of, work_of
 from tapeless.kernel.ir import (
     Affine,
+    Alloc,
     Block,
     Buffer,
     Call,
@@ -50,6 +51,7 @@ from tapeless.util.records import record
 __all__ = [
     "Costs",
     "Survey",
+    "block_weight",
     "buffers_of",
     "is_in_place",
     "local_buffers",
@@ -125,6 +127,25 @@ def _times(node: Scalar, extents: dict[Index, int]) -> int:
 def total_weight(found: Survey) -> float:
     """The cost of all nodes, those inside reductions counted as often as they are computed."""
     return sum(weight(node) * _times(node, found.extents) for node in found.nodes)
+
+
+def block_weight(block: Block, var: Index | None = None) -> float:
+    """Estimate the instructions of one run of a block, or infinity if it does not only store.
+
+    var: a variable, if what does not depend on it is not counted.
+    """
+    total = 0.0
+    for statement in block:
+        if isinstance(statement, Store):
+            nodes = survey((statement.value, statement.index)).nodes
+            total += 1 + sum(weight(node) for node in nodes if var is None or var in node.free)
+        elif isinstance(statement, Loop) and isinstance(statement.extent, int):
+            total += statement.extent * block_weight(statement.body, var)
+        elif isinstance(statement, If):
+            total += sum(block_weight(branch, var) for branch in statement.branches)
+        elif not isinstance(statement, Alloc):
+            return math.inf
+    return total
 
 
 def _call_cost(call: Call) -> float:

@@ -71,7 +71,7 @@ class Access:
     on the outer ones is not computed outside of the inner ones; identity: they are pulled at the
     index of the result's element; serial: inside a loop that runs in order; across: the result's
     loops step inside of a reduction's, as in sums of columns, so that no row is at hand as a whole;
-    folded: inside of a reduction.
+    uncut: where loops are not cut into pieces, inside of a reduction or at a place that is read.
     """
 
     evaluations: float
@@ -79,7 +79,7 @@ class Access:
     identity: bool
     serial: bool = False
     across: bool = False
-    folded: bool = False
+    uncut: bool = False
 
 
 @record
@@ -328,8 +328,8 @@ class _Survey:
         if not free.isdisjoint(bound):
             most = max(count, *(times for var, times in bound.items() if var not in short))
         across = _is_across(load.index, frozenset(bound) - short)
-        folded = not free <= bound.keys()
-        accesses.append(Access(count, most, load.index is place, serial, across, folded))
+        uncut = not free <= bound.keys() or any(isinstance(x, Load) for x in walk((load.index,)))
+        accesses.append(Access(count, most, load.index is place, serial, across, uncut))
 
 
 def _chooses(roots: Sequence[Scalar]) -> bool:

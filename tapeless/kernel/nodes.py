@@ -27,7 +27,7 @@ import numpy as np
 from tapeless.kernel.floors import negative_remainder, shift_or_mask
 from tapeless.kernel.fold import fold_constants, is_floating, is_integer, round_constant
 from tapeless.kernel.ir import Affine, Buffer, Const, Index, Load, Op, Reduce, Scalar
-from tapeless.kernel.ranges import Range, dtype_range, outcome, range_of
+from tapeless.kernel.ranges import Range, dtype_range, outcome, range_of, unclamped
 
 __all__ = ["Nodes"]
 
@@ -505,7 +505,10 @@ class Nodes:
         x, y = ranges[0], ranges[-1]
         if name in _COMPARISONS:
             known = outcome(name, x, y)
-            return None if known is None else self.const(known, dtype)
+            if known is not None:
+                return self.const(known, dtype)
+            inner = None if name in ("eq", "ne") else unclamped(name, *operands)
+            return None if inner is None else self.op(name, *inner)
         if name in ("min", "max"):
             below = name == "min"
             if x[1] <= y[0]:

@@ -5,6 +5,7 @@ divisor. From the ranges of its operands follows the range of an operation that 
 and from ranges the outcome of comparisons, and which clamps do nothing:
 
     for i < 126:   select(i + 1 < 0, i + 129, i + 1)   is   i + 1
+                   min(i, 67) >= 4                     is   i >= 4
 
 An operation for which nothing is known has the range of its dtype.
 """
@@ -17,8 +18,9 @@ from functools import cache
 import numpy as np
 
 from tapeless.kernel.fold import is_integer
+from tapeless.kernel.ir import Affine, Const, Op, Scalar
 
-__all__ = ["Range", "dtype_range", "outcome", "range_of"]
+__all__ = ["Range", "dtype_range", "outcome", "range_of", "unclamped"]
 
 Range = tuple[int, int]
 
@@ -63,6 +65,24 @@ def outcome(name: str, x: Range, y: Range) -> bool | None:
     if high < least or most < low:
         return name == "ne"
     return None
+
+
+def unclamped(name: str, x: Scalar, bound: Scalar) -> tuple[Scalar, int] | None:
+    """Return what is compared with which number in place of a clamped x, if no clamp matters.
+
+    `min(a, c) >= d` asks both a and c, and c is known; `max(a, c) >= d` asks one of them.
+    """
+    if not isinstance(bound, Const):
+        return None
+    number = int(bound.value)
+    if isinstance(x, Affine) and len(x.terms) == 1 and x.terms[0][1] == 1:
+        x, number = x.terms[0][0], number - x.const
+    if not (isinstance(x, Op) and x.name in ("min", "max") and isinstance(x.args[1], Const)):
+        return None
+    limit = int(x.args[1].value)
+    asks_both = (x.name == "min") == (name in ("gt", "ge"))
+    is_ignored = outcome(name, (limit, limit), (number, number)) == asks_both
+    return (x.args[0], number) if is_ignored else None
 
 
 def _decided(always: bool, never: bool) -> bool | None:

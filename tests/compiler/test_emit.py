@@ -152,6 +152,23 @@ def test_rows_in_place_end_without_a_masked_store(length: int, in_place: bool) -
     np.testing.assert_array_equal(work.run()[0], expected)
 
 
+def test_rows_in_place_end_so_whatever_is_computed_before_them() -> None:
+    work = Work()
+    scales = np.linspace(0.5, 1.5, 50, dtype=F32)
+    z, i, j = work.input(scales), work.index("i", 50), work.index("j", 3)
+    y = work.output((50, 3), F32, 2)
+    scale = work.get(z, i)
+    for _ in range(12):
+        scale = work.sub(work.mul(scale, scale), 1.25)
+    body = Loop(j, 3, (work.put(y, (i, j), work.mul(work.get(y, i, j), scale)),))
+    work.body.append(Loop(i, 50, (body,), independent=False))
+    assert "masked.store" not in work.emit(named_target("x86-64-v3")).text
+    expected = scales
+    for _ in range(12):
+        expected = expected * expected - F32.type(1.25)
+    np.testing.assert_allclose(work.run()[0], np.broadcast_to(2 * expected[:, None], (50, 3)))
+
+
 @named("independent", [True, False])
 @named("combine", ["add", "mul", "min", "max"])
 def test_accumulating_stores(combine: str, independent: bool) -> None:

@@ -282,6 +282,29 @@ def test_what_is_reduced_is_joined_in_memory() -> None:
     np.testing.assert_allclose((np.roll(x, -1, 1) * x).sum(1), found, rtol=1e-5)
 
 
+def test_what_is_read_at_places_of_its_own_is_joined_in_memory() -> None:
+    def windows(x: object, places: object, size: int) -> object:
+        """Cut a window out of each row with mirrored ends, at places that are read."""
+        x = jax.numpy.pad(x, ((0, 0), (8, 8)), mode="reflect")
+        cut = jax.vmap(lambda row, place: jax.lax.dynamic_slice(row, (place,), (size,)))
+        return cut(x, places)
+
+    def stored(size: int) -> list:
+        """Return what is stored for windows of a size."""
+        jaxpr = jax.make_jaxpr(lambda x, places: windows(x, places, size))
+        return reasons(jaxpr(np.zeros((40, 100), F32), np.zeros(40, np.int32)).jaxpr)
+
+    assert ("concatenate", "in pieces") in stored(100)
+    assert ("concatenate", "in pieces") not in stored(10)  # more work than to choose
+    x = np.arange(4000, dtype=F32).reshape(40, 100)
+    places = np.arange(40, dtype=np.int32) % 17
+    wide = np.pad(x, ((0, 0), (8, 8)), mode="reflect")
+    for size in (100, 10):
+        found = jax.jit(windows, static_argnums=2)(x, places, size)
+        for row, place, window in zip(wide, places, found, strict=True):
+            np.testing.assert_array_equal(row[place : place + size], window)
+
+
 def there_and_back(x: object) -> tuple:
     """Multiply the sines of a long chain, from the last one to the first."""
     values = [x]
@@ -310,6 +333,27 @@ def test_what_ended_nests_have_computed_is_stored_and_not_computed_again() -> No
     expected = value * np.prod(np.cos(values), axis=0)
     (found,) = run(there_and_back, x)
     np.testing.assert_allclose(expected, found, rtol=1e-4)
+
+
+def roots(x: object) -> tuple:
+    """Go towards the root of an equation by Newton's steps, whose terms need each other."""
+    root = x
+    for _ in range(8):
+        sine, cosine = bind("sin", root), bind("cos", root)
+        error = bind("sub", bind("sub", root, bind("mul", sine, F32(0.3))), x)
+        slope = bind("sub", F32(1), bind("mul", cosine, F32(0.3)))
+        root = bind("sub", root, bind("div", error, slope))
+    return (root,)
+
+
+def test_dear_values_that_no_cache_holds_are_stored_and_made_block_by_block() -> None:
+    program = lowered(roots, aval(1 << 20))
+    sines = cost.costs(program)["transcendentals"] / (1 << 20)
+    assert sines < 20  # 16 as one expression, 36 if every nest computes what it needs
+    assert program.arena_size < 1 << 16
+    x = np.linspace(0.1, 0.9, 1 << 19, dtype=F32)
+    (found,) = run(roots, x)
+    np.testing.assert_allclose(found - 0.3 * np.sin(found), x, rtol=1e-5)
 
 
 def small_products(x: object, y: object) -> object:

@@ -110,6 +110,24 @@ def test_pieces_are_all_of_the_nest() -> None:
     assert sorted(piece.sizes for piece in pieces) == [[7, 11], [7, 19], [13, 11], [13, 19]]
 
 
+def test_parts_of_parts_are_cut_as_well() -> None:
+    b = KernelBuilder()
+    aval = ShapedArray((70,), F32)
+    x, y, z = (KernelValue(b, aval, buffer=b.new_buffer(aval, "input")) for _ in range(3))
+
+    def pull(index: tuple) -> object:
+        """Choose an element of three arrays, the place in the first two being clamped."""
+        place = b.affine(index[0])
+        inner = b.affine(b.min(place, 66))
+        first = b.select(b.ge(inner, 4), x.at(inner), y.at(inner))
+        return b.select(b.ge(place, 67), z.at(place), first)
+
+    b.stored(b.virtual(aval, pull))
+    text = listing(b.finish())
+    assert "select" not in text
+    assert [line.split()[3] for line in text.splitlines() if "for" in line] == ["4:", "63:", "3:"]
+
+
 def _variables(text: str) -> list[str]:
     """Return the names of the loops' variables."""
     return [line.split()[1] for line in text.splitlines() if line.startswith("for")]

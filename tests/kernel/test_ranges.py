@@ -104,6 +104,26 @@ def test_an_index_that_wraps_round_is_computed_in_its_dtype() -> None:
     assert not isinstance(b.lt(place, 0), Const)
 
 
+@pytest.mark.parametrize("clamp", ["min", "max"])
+@pytest.mark.parametrize("name", sorted(COMPARISONS))
+def test_a_clamp_that_cannot_matter_is_not_compared(name: str, clamp: str) -> None:
+    b = Nodes()
+    i, _ = counter(b, 20)
+    compare = COMPARISONS[name]
+    limit = VALUES[clamp]
+    for bound, step in itertools.product(range(-2, 23), (0, 3)):
+        clamped = b.op(clamp, b.affine(i), 9)
+        found = b.op(name, b.index_add(clamped, step), bound)
+        wanted = [compare(limit(number, 9) + step, bound) for number in range(20)]
+        plain = b.op(name, b.affine(i), bound - step)
+        if found is plain:
+            assert wanted == [compare(number, bound - step) for number in range(20)]
+        elif isinstance(found, Const):
+            assert wanted == [bool(found.value)] * 20
+    assert b.ge(b.min(b.affine(i), 9), 4) is b.ge(b.affine(i), 4)
+    assert b.lt(b.max(b.affine(i), 4), 9) is b.lt(b.affine(i), 9)
+
+
 def test_a_number_of_which_nothing_is_known_is_compared() -> None:
     b = Nodes()
     x = b.load(Buffer((), I32, "input"), 0)
