@@ -5,11 +5,13 @@
 The recursion is written in slices, pads and the user's function on whole arrays. Of a short list
 it is all there is, and what is scanned from the end is reversed before and after.
 
-Of a long list (`SHORTEST`) the program is made for the processor. Elements of several numbers, such
-as matrices, are scanned one by one: a step fills lanes, and the recursion would combine twice as
-often, and tear rows apart and join them again. Elements of one number are combined side by side in
-the recursion, whose slices are taken from the end where that is the start. After a few levels loops
-do what is left (`prefixes.py`), so that the program does not grow with the length.
+Of a long list (`SHORTEST`, `SHORTEST_OF_ROWS`) the program is made for the processor. Elements of
+several numbers, such as matrices, are scanned one by one: a step fills lanes, and the recursion
+would combine twice as often, and tear rows apart and join them again. So are elements of one number
+whose combination takes less time than going through memory again (`latency.py`). Others are
+combined side by side in the recursion, whose slices are taken from the end where that is the start.
+After a few levels loops do what is left (`prefixes.py`), so that the program does not grow with the
+length.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tapeless import config
-from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles, prefixes_in_order
+from tapeless.control.latency import is_quick
+from tapeless.control.prefixes import (
+    SHORTEST,
+    SHORTEST_OF_ROWS,
+    prefixes_by_tiles,
+    prefixes_in_order,
+)
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add
@@ -75,8 +83,11 @@ def associative_scan(
         result = fn(tree_unflatten(tree, earlier), tree_unflatten(tree, later))
         return tree_flatten(result)[0]
 
-    is_long = max(lengths) > SHORTEST and not config.current.jax_disable_jit
-    if is_long and any(_is_wide(leaf, axis) for leaf in leaves):
+    n = 0 if config.current.jax_disable_jit else max(lengths)
+    if n > SHORTEST_OF_ROWS and any(_is_wide(leaf, axis) for leaf in leaves):
+        return tree_unflatten(tree, prefixes_in_order(combine, leaves, axis, reverse))
+    is_long = n > SHORTEST
+    if is_long and is_quick(combine, leaves, axis):
         return tree_unflatten(tree, prefixes_in_order(combine, leaves, axis, reverse))
     if reverse and not is_long:
         leaves = [rev(leaf, (axis,)) for leaf in leaves]

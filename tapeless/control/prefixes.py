@@ -36,11 +36,12 @@ from tapeless.prims.structural import (
     transpose,
 )
 
-__all__ = ["SHORTEST", "prefixes_by_tiles", "prefixes_in_order"]
+__all__ = ["SHORTEST", "SHORTEST_OF_ROWS", "prefixes_by_tiles", "prefixes_in_order"]
 
 Combine = Callable[[list[Value], list[Value]], list[Value]]
 
 SHORTEST = 1 << 9  # elements for which loops are worth their steps
+SHORTEST_OF_ROWS = 1 << 5  # elements of several numbers, whose steps fill lanes
 _LANES = range(16, 65, 16)  # whole vectors
 _STEPS = range(32, 65)
 

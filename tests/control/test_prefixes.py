@@ -8,7 +8,12 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
-from tapeless.control.prefixes import SHORTEST, prefixes_by_tiles, prefixes_in_order
+from tapeless.control.prefixes import (
+    SHORTEST,
+    SHORTEST_OF_ROWS,
+    prefixes_by_tiles,
+    prefixes_in_order,
+)
 
 LONG = 16 * SHORTEST + 16
 
@@ -59,7 +64,7 @@ def test_in_order(n, axis, reverse):
     np.testing.assert_array_equal(got, np.flip(wanted, axis) if reverse else wanted)
 
 
-@pytest.mark.parametrize("n", [*range(SHORTEST - 1, SHORTEST + 6), 1000, LONG + 3])
+@pytest.mark.parametrize("n", [31, 32, 33, *range(SHORTEST - 1, SHORTEST + 6), 1000, LONG + 3])
 @pytest.mark.parametrize("width", [1, 2])
 def test_scans_from_the_end(n, width):
     rng = np.random.default_rng(5)
@@ -74,7 +79,7 @@ def test_scans_from_the_end(n, width):
 
 
 def test_wide_elements_are_scanned_one_by_one():
-    x = np.random.default_rng(6).standard_normal((SHORTEST + 1, 3)).astype(np.float32)
+    x = np.random.default_rng(6).standard_normal((SHORTEST_OF_ROWS + 1, 3)).astype(np.float32)
     jaxpr = jax.make_jaxpr(lambda x: lax.associative_scan(jnp.add, x))(x)
     assert [eqn.primitive.name for eqn in jaxpr.eqns].count("scan") == 1
     short = jax.make_jaxpr(lambda x: lax.associative_scan(jnp.add, x))(x[1:])
