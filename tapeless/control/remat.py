@@ -225,12 +225,15 @@ def _staged_program(halves: SplitJaxpr, saved: Sequence[Var]) -> Jaxpr:
         for eqn in staged.eqns
     ]
     outs = [renamed.get(atom, atom) if type(atom) is Var else atom for atom in staged.outvars]
+    # Halves share constants.
+    constants = dict(zip(known.constvars, known.consts, strict=True))
+    constants |= zip(staged.constvars, staged.consts, strict=True)
     return Jaxpr(
-        (*known.constvars, *staged.constvars),
+        tuple(constants),
         (*saved, *known.invars, *staged.invars[n_residuals:]),
         outs,
         (*again, *rest),
-        (*known.consts, *staged.consts),
+        tuple(constants.values()),
         type(known.debug)(known.debug.function),
     )
 

@@ -102,3 +102,21 @@ def test_policies_are_asked_about_each_equation():
     named = saveable(jaxpr, policies.save_only_these_names("hidden"))
     assert named == [eqn.outvars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "name"]
     assert saveable(jaxpr, None) == []
+
+
+def test_halves_of_a_checkpoint_share_what_they_capture():
+    """The value and the tangent are rows in another order, by the same captured positions."""
+
+    def turned(x):
+        """Multiply each row by the one before it."""
+        row = lambda a: lax.ppermute(a, "rows", [(0, 1), (1, 2), (2, 0)]) * a  # noqa: E731
+        return jax.vmap(row, axis_name="rows")(x)
+
+    @jax.custom_jvp
+    def function(x):
+        return turned(x)
+
+    function.defjvp(lambda primals, tangents: jax.jvp(turned, primals, tangents))
+    loss = lambda x: jnp.sum(function(x))  # noqa: E731
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(jax.jit(jax.grad(jax.checkpoint(loss)))(x), jax.grad(loss)(x))
