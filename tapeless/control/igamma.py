@@ -5,10 +5,12 @@
 With f = x**a exp(-x) / gamma(a),
 
     P = f/a * (1 + x/(a+1) + x**2/((a+1)(a+2)) + ...)       where x <= max(1, a)
+    Q = 1 - x**a/gamma(1+a) (1 + a (-x/(a+1) + x**2/(2 (a+2)) - ...))   there too, where Q is small
     Q = f / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))) elsewhere, by Lentz' method
 
-For a > 10 the logarithm of f is taken in terms of d = x/a - 1, as a (log(1+d) - d) minus what
-Stirling's formula leaves of log gamma: the big terms of a log x - x - log gamma(a) cancel there.
+but for large a near x, which has an expansion (`gamma_expansions.py`).  For a > 10 the logarithm of
+f is taken in terms of d = x/a - 1, as a (log(1+d) - d) minus what Stirling's formula leaves of log
+gamma: the big terms of a log x - x - log gamma(a) cancel there.
 Narrow dtypes are computed in float64.  Elements that are done keep their values until all are.
 
 dP/dx = f/x.  dP/da is found from how a gamma-distributed number moves with its shape
@@ -23,16 +25,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tapeless import config
+from tapeless.control.gamma_expansions import (
+    LARGE,
+    NEAR,
+    curvature,
+    log_gamma_of_more_than_one,
+    uniform,
+)
 from tapeless.control.incomplete_gamma import random_gamma_grad
 from tapeless.control.loops import while_loop
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
-from tapeless.prims.binary import add, div, max, mul, sub
+from tapeless.prims.binary import add, div, max, min, mul, sub
 from tapeless.prims.bitwise import bitwise_and, bitwise_or
 from tapeless.prims.common import FLOAT, Elementwise, const, full_like, shape_of, stretch
 from tapeless.prims.compare import eq, gt, le, lt, ne
 from tapeless.prims.convert import convert
-from tapeless.prims.exponential import exp, log, log1p
+from tapeless.prims.exponential import exp, expm1, log, log1p
 from tapeless.prims.reduce import reduce_or
 from tapeless.prims.select import select_n
 from tapeless.prims.special import digamma, lgamma
@@ -114,7 +123,11 @@ def log_prefix(a: Value, x: Value) -> Value:
     for coefficient in _STIRLING[-2::-1]:
         tail = add(mul(tail, square), const(a, coefficient))
     d = div(sub(x, safe), safe)
-    body = mul(safe, sub(log1p(d), d))
+    is_near = lt(abs(d), const(d, NEAR))
+    close = where(is_near, d, full_like(d, 0.0))
+    bent = mul(mul(close, close), curvature(close))
+    loss = where(is_near, bent, sub(d, log1p(d)))
+    body = neg(mul(safe, loss))
     half_log = mul(const(a, 0.5), log(div(safe, const(a, 2 * math.pi))))
     return where(big, sub(add(body, half_log), mul(tail, inverse)), plain)
 
@@ -174,6 +187,40 @@ def _fraction(
     return run_masked(active, start, step)[3]
 
 
+def _log_power(a: Value, x: Value) -> Value:
+    """Return log(x**a / gamma(1 + a)), also for tiny a."""
+    one, edge = const(a, 1.0), const(a, 1 / 32)
+    tiny = log_gamma_of_more_than_one(min(a, edge))
+    return sub(mul(a, log(x)), where(lt(a, edge), tiny, lgamma(add(a, one))))
+
+
+def _small_rest(active: Value, a: Value, x: Value, power: Value) -> Value:
+    """Return Q where x <= 1 and Q is small, by its power series; power: log(x**a / gamma(1+a))."""
+    eps = const(a, float(np.finfo(np.float64).eps))
+
+    def step(count: Value, term: Value, total: Value) -> tuple[Value, ...]:
+        """Add one term."""
+        term = neg(mul(term, div(x, count)))
+        new = div(term, add(a, count))
+        total = add(total, new)
+        return le(abs(new), mul(eps, abs(total))), term, total
+
+    total = run_masked(active, (full_like(x, 1.0), full_like(x, 0.0)), step)[1]
+    scaled = mul(mul(a, exp(power)), total)
+    gone = add(expm1(power), scaled)
+    return sub(const(a, 0.0), gone)
+
+
+def _has_small_rest(a: Value, x: Value) -> Value:
+    """Tell where Q is below about a half, for x <= 1."""
+    half, one = const(x, 0.5), const(x, 1.0)
+    low = min(x, half)
+    edge = div(const(x, -0.4), log(low))
+    bound = where(le(x, half), edge, mul(x, const(x, 1.1)))
+    is_below = lt(a, bound)
+    return bitwise_and(le(x, one), is_below)
+
+
 def _both(a: Value, x: Value) -> tuple[Value, Value]:
     """Return P and Q in float64."""
     zero, inf = const(a, 0.0), const(a, math.inf)
@@ -184,13 +231,28 @@ def _both(a: Value, x: Value) -> tuple[Value, Value]:
     is_all = bitwise_or(eq(a, zero), eq(x, inf))
     active = bitwise_not(bitwise_or(broken, bitwise_or(is_none, is_all)))
     safe_a, safe_x = (where(active, v, full_like(v, 1.0)) for v in (a, x))
+    d = div(sub(safe_x, safe_a), safe_a)
+    is_central = bitwise_and(gt(safe_a, const(a, LARGE)), lt(abs(d), const(a, NEAR)))
+    active = bitwise_and(active, bitwise_not(is_central))
     is_near = le(safe_x, max(safe_a, full_like(a, 1.0)))
-    prefix = exp(log_prefix(safe_a, safe_x))
-    near = div(mul(prefix, _series(bitwise_and(active, is_near), safe_a, safe_x)), safe_a)
-    far = mul(prefix, _fraction(bitwise_and(active, bitwise_not(is_near)), safe_a, safe_x))
+    is_small = _has_small_rest(safe_a, safe_x)
+    power = _log_power(safe_a, safe_x)
+    rest = _small_rest(bitwise_and(active, is_small), safe_a, safe_x, power)
+    prefix = log_prefix(safe_a, safe_x)
+    is_little = le(safe_a, const(a, 10.0))
+    short = sub(power, safe_x)
+    begin = exp(where(is_little, short, sub(prefix, log(safe_a))))
+    is_summed = bitwise_and(is_near, bitwise_not(is_small))
+    near = mul(begin, _series(bitwise_and(active, is_summed), safe_a, safe_x))
+    is_far = bitwise_and(active, bitwise_not(is_near))
+    far = mul(exp(prefix), _fraction(is_far, safe_a, safe_x))
+    middle = full_like(a, 1e3)
+    middles = [where(is_central, v, middle) for v in (safe_a, safe_x)]
+    central = uniform(*middles)
     one = const(a, 1.0)
-    lower = where(is_near, near, sub(one, far))
-    upper = where(is_near, sub(one, near), far)
+    far = where(is_small, rest, far)
+    lower = where(is_central, central[0], is_summed, near, sub(one, far))
+    upper = where(is_central, central[1], is_summed, sub(one, near), far)
     return (
         where(
             broken,

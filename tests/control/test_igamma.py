@@ -112,3 +112,61 @@ def test_the_derivative_in_the_shape_ends_where_nothing_changes():
             slope = np.asarray(lax.igamma_grad_a(a, np.full(5, a[0])))
         assert abs(slope[0]) < 1e-20
         assert np.isnan(slope[1:]).all()
+
+
+# By mpmath, 30 digits: where series and fraction take too many steps, and at tiny a.
+CENTRAL = np.array(
+    [
+        (1e6, 1e6, 0.50013298076087259, 0.49986701923912741),
+        (1e8, 1e8, 0.50001329807601412, 0.49998670192398588),
+        (1e10, 1e10, 0.50000132980760134, 0.49999867019239866),
+    ]
+).T
+DISTANT = np.array([-6.0, -3.0, -1.0, -0.1, 0.1, 1.0, 3.0, 6.0])
+
+
+def test_incomplete_gamma_of_one_large_number_twice():
+    a, x, lower, upper = CENTRAL
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(lax.igamma(a, x), lower, rtol=2e-15)
+        np.testing.assert_allclose(lax.igammac(a, x), upper, rtol=2e-15)
+        a = np.array([1e12, 1e18, 1e30, 1e300])
+        wanted = 0.5 + 1 / (3 * np.sqrt(2 * np.pi * a))
+        np.testing.assert_allclose(lax.igamma(a, a), wanted, rtol=2e-15)
+    narrow = np.array([1e8, 1e10, 1e20, 3e38], np.float32)
+    np.testing.assert_allclose(lax.igamma(narrow, narrow), 0.5, rtol=3e-5)
+
+
+@pytest.mark.parametrize("a", [1e12, 1e15])
+def test_incomplete_gamma_of_large_numbers_is_that_of_the_normal_distribution(a):
+    """The next term of Edgeworth's series is of the order of 1/sqrt(a)."""
+    x = a + DISTANT * np.sqrt(a)
+    with jax.enable_x64(True):
+        lower, upper = lax.igamma(a, x), lax.igammac(a, x)
+    z = (x - a) / np.sqrt(a)
+    for found, sign in ((lower, 1), (upper, -1)):
+        density = sign * (1 - z * z) / (3 * np.sqrt(a)) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+        np.testing.assert_allclose(found, special.ndtr(sign * z) + density, rtol=1e-8)
+
+
+@pytest.mark.parametrize("a", [200.5, 300.0, 1e3, 1e5, 1e6])
+def test_the_expansion_meets_series_and_fraction(a):
+    x = a * np.array([0.69, 0.705, 0.8, 0.95, 1.0, 1.05, 1.2, 1.295, 1.31])
+    with jax.enable_x64(True):
+        for ours, scipys in PAIRS:
+            wanted = scipys(a, x)
+            np.testing.assert_allclose(ours(a, x), wanted, rtol=1e-11, atol=1e-200)
+
+
+def test_incomplete_gamma_of_tiny_numbers():
+    tiny = np.array([5e-324, 1e-310, 1e-300, 1e-20, 1e-5, 0.03, 0.04])
+    for x in (1e-3, 0.3, 0.5, 0.51, 1.0, 1.5):
+        with jax.enable_x64(True):
+            lower, upper = lax.igamma(tiny, x), lax.igammac(tiny, x)
+        normal = tiny > 1e-307
+        wanted = special.gammaincc(tiny, x)
+        np.testing.assert_allclose(upper[normal], wanted[normal], rtol=1e-13)
+        least = tiny[~normal] * special.exp1(x)
+        np.testing.assert_allclose(upper[~normal], least, rtol=0, atol=1e-322)
+        np.testing.assert_allclose(lower[normal], special.gammainc(tiny, x)[normal], rtol=1e-13)
+        assert (np.asarray(lower)[~normal] == 1).all() and (np.asarray(upper) >= 0).all()
