@@ -110,7 +110,12 @@ def round_narrow(out: Lines, x: str, form: Format, lanes: int) -> str:
     if form.exponent < 8:
         result = _round_edges(out, x, result, form, lanes)
     nan = out.emit(f"fcmp uno {real} {x}, {x}")
-    quiet = constant(-0.0 if form.special == "finite" else float("nan"), "float", lanes)
+    if form.special in ("ieee", "fn"):  # it keeps its sign, and stays one without its low bits
+        quiet = _unbits(
+            out, out.emit(f"or {whole} {bits}, {constant(1 << 22, 'i32', lanes)}"), lanes
+        )
+    else:
+        quiet = constant(-0.0 if form.special == "finite" else float("nan"), "float", lanes)
     return out.emit(f"select {typed('i1', lanes)} {nan}, {real} {quiet}, {real} {result}")
 
 
@@ -216,13 +221,16 @@ def _decode(out: Lines, bits: str, form: Format, lanes: int) -> str:
         special = out.emit(f"icmp uge {whole} {fields}, {constant(top, 'i32', lanes)}")
         exact = out.emit(f"or {whole} {high}, {constant(255 << 23, 'i32', lanes)}")
         size = _choose(out, special, _unbits(out, exact, lanes), size, "float", lanes)
-    elif form.special != "finite":
-        pattern, value = (mark, wide) if form.special == "fnuz" else (mark - 1, fields)
-        special = out.emit(f"icmp eq {whole} {value}, {constant(pattern, 'i32', lanes)}")
-        nan = constant(float("nan"), "float", lanes)
+    nan = constant(float("nan"), "float", lanes)
+    if form.special == "fn":
+        special = out.emit(f"icmp eq {whole} {fields}, {constant(mark - 1, 'i32', lanes)}")
         size = _choose(out, special, nan, size, "float", lanes)
     sign = out.emit(f"shl {whole} {wide}, {constant(32 - form.bits, 'i32', lanes)}")
-    return intrinsic(out, "copysign", "float", lanes, size, _unbits(out, sign, lanes))
+    result = intrinsic(out, "copysign", "float", lanes, size, _unbits(out, sign, lanes))
+    if form.special != "fnuz":
+        return result
+    special = out.emit(f"icmp eq {whole} {wide}, {constant(mark, 'i32', lanes)}")
+    return _choose(out, special, nan, result, "float", lanes)
 
 
 def _decode_scale(out: Lines, power: str, lanes: int) -> str:

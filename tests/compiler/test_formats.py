@@ -58,3 +58,35 @@ def test_registers_and_memory(dtype: type, register: str, memory: str, size: int
 def test_a_dtype_without_a_format_is_an_error() -> None:
     with pytest.raises(TypeError, match="no format"):
         format_of(np.dtype("datetime64[s]"))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "name", ["float16", "bfloat16", "float8_e4m3fn", "float8_e4m3", "float8_e3m4"]
+)
+def test_computed_nans_have_the_signs_that_jax_gives_them(name: str) -> None:
+    import jax as reference
+
+    import tapeless
+
+    signs = np.array([-1, 1] * 20, np.float32)
+    kind = tapeless.numpy.dtype(name)
+    nans = np.copysign(np.float32(np.nan), signs)
+    x = nans.astype(kind)
+    results = []
+    for system in (tapeless, reference):
+        sin = system.numpy.sin
+        calls = (lambda x: x + x, lambda x: x * 2, sin, lambda x: x.astype("float32"), lambda x: -x)
+        results.append([np.signbit(np.asarray(call(system.numpy.asarray(x)))) for call in calls])
+    np.testing.assert_array_equal(*results)
+    narrowed = tapeless.numpy.asarray(nans).astype(kind)
+    np.testing.assert_array_equal(np.signbit(np.asarray(narrowed)), signs < 0)
+
+
+@pytest.mark.parametrize("bits", [0x7F800001, 0xFF800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000])
+def test_nans_stay_nans_whatever_bits_they_have(bits: int) -> None:
+    import tapeless
+
+    x = np.full(37, bits, np.uint32).view(np.float32)
+    for kind in ("bfloat16", "float16", "float8_e5m2", "float8_e4m3fn"):
+        assert np.isnan(np.asarray(tapeless.numpy.asarray(x).astype(kind))).all(), kind
