@@ -315,9 +315,10 @@ class _Lines:
         b = self.b
 
         def first(rest: Sequence[Any]) -> None:
-            """Copy an element of the first row."""
+            """Begin with an element of the first row, as every line does."""
             index = (*outer, self.place(0), *rest)
-            b.store(self.target, index, self.x.at(*index))
+            begin = b.const(self.prim.start(self.wide), self.wide)
+            b.store(self.target, index, self.prim.combine(b, begin, self.x.at(*index)))
 
         def row(i: Any) -> None:
             """Combine one row."""
@@ -413,6 +414,20 @@ class CumSum(LinearUnary, Cumulative):
     def combine(self, b: Any, total: Any, x: Any) -> Any:
         """Return total + x."""
         return b.add(total, x)
+
+    def lower(
+        self,
+        b: Any,
+        args: Sequence,
+        outs: tuple,
+        *,
+        axis: int,
+        **params: Any,
+    ) -> tuple:
+        """Keep the sum of one element, also its sign if it is zero."""
+        if outs[0].shape[axis] == 1:
+            return tuple(args)
+        return super().lower(b, args, outs, axis=axis, **params)
 
 
 class CumProd(Cumulative):

@@ -98,3 +98,19 @@ def test_cumlogsumexp_of_complex_numbers(reverse: bool) -> None:
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
     moved = jax.jvp(along(cumulative.cumlogsumexp, 1, reverse), (z,), (np.ones_like(z),))[1]
     np.testing.assert_allclose(moved, np.ones_like(z), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("shape", [(1,), (2,), (17,), (2, 1), (1, 3), (3, 2), (2, 17), (40, 2)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_zeros_below_zero_have_the_signs_that_jax_gives_them(name, shape, reverse):
+    from jax import lax as reference
+
+    x = np.full(shape, -0.0, np.float32)
+    for axis in range(x.ndim):
+        found, wanted = (
+            np.asarray(getattr(system, name)(x, axis=axis, reverse=reverse))
+            for system in (jax.lax, reference)
+        )
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
