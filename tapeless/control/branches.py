@@ -205,8 +205,8 @@ def platform_dependent(
 ) -> Any:
     """Call the function for this platform, the CPU, or `default`.
 
-    args: any trees, whose Python numbers become arrays under a transformation only, as in JAX; each
-    function: args -> one type of result.
+    args: any trees; under a transformation their leaves are arrays or become such, and elsewhere
+    all but NumPy's arrays are handed on as they are.  Each function: args -> one type of result.
 
     >>> jax.jit(lambda x: platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x))(2.0)
     Array(3., dtype=float32, weak_type=True)
@@ -215,6 +215,6 @@ def platform_dependent(
     if function is None:
         raise NotImplementedError("Found unsupported platform: cpu. Give `cpu` or `default`.")
     leaves, tree = flatten_values(args)
-    kept = (int, float, complex) if trace_state_clean() else ()
-    values = [x if isinstance(x, kept) else as_value(x) for x in leaves]
+    is_free = trace_state_clean()
+    values = [x if is_free and not isinstance(x, np.ndarray) else as_value(x) for x in leaves]
     return function(*tree_unflatten(tree, values))

@@ -249,14 +249,16 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
             pass  # the condition is mapped or traced: only the operation can have it
     in_tree = tree_flatten((init_val,))[1]
     avals = [typeof(v) for v in init]
-    body = trace_body(body_fun, in_tree, avals, "while_loop")
+    condition = trace_body(cond_fun, in_tree, avals, "while_cond")
+    body = trace_body(body_fun, in_tree, avals, "while_body")
+    _check_condition(condition)
     if body.out_tree == tree:
         init, changed = promote_weak(init, avals, body.out_avals)
         if changed:
             avals = [typeof(v) for v in init]
-            body = trace_body(body_fun, in_tree, avals, "while_loop")
-    condition = trace_body(cond_fun, in_tree, avals, "while_loop")
-    _check_condition(condition)
+            condition = trace_body(cond_fun, in_tree, avals, "while_cond")
+            body = trace_body(body_fun, in_tree, avals, "while_body")
+            _check_condition(condition)
     name = carry_name(body_fun)
     check_carry("while_loop", name, tree, avals, body.out_tree, body.out_avals)
     return tree_unflatten(tree, _bind_while(condition, body, init))
@@ -420,12 +422,14 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     >>> map(lambda x: x * 2, np.arange(3.0, dtype="float32"))
     Array([0., 2., 4.], dtype=float32)
     """
-    if batch_size is not None and (not hasattr(batch_size, "__index__") or batch_size < 0):
+    if batch_size is not None and not hasattr(batch_size, "__index__"):
         raise TypeError(f"lax.map: batch_size must be a positive integer or None, got {batch_size}")
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     leaves, tree = flatten_values(xs)
     n_rows = _scan_length(leaves, None)
+    if n_rows and batch_size < 0:
+        raise TypeError(f"lax.map: batch_size must be a positive integer or None, got {batch_size}")
     mapped = _over_rows(f)
     n_blocks, rest = divmod(n_rows, batch_size)
     n_whole = n_blocks * batch_size
