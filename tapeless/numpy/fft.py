@@ -346,7 +346,7 @@ def ihfft(
     """
     axes = _one_axis("ihfft", axis)
     x = asarray(value_of(a))
-    length = n if n is not None else x.shape[canonicalize_axis(axes[0], x.ndim)]
+    length = n if n is not None else x.shape[axes[0]]
     out = conj(_nd("ihfft", FftType.RFFT, x, None if n is None else (n,), axes, norm))
     return arithmetic.multiply(out, const(out, 1.0 / length))
 

@@ -171,6 +171,10 @@ def median(
     Array(3., dtype=float32)
     """
     check_arraylike("median", a)
+    own = typeof(value_of(a)).shape
+    axes = range(len(own)) if axis is None else canonicalize_axes(axis, len(own))
+    if any(own[i] == 0 for i in axes):
+        raise ValueError("jax.numpy.median reduction axis must be non-empty")
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
@@ -280,7 +284,7 @@ def _of_nothing(
     """Return NaN for lines without elements; refuse them where NaNs are not left out."""
     own = list(typeof(x).shape)
     if not leave_out and typeof(q).size:
-        raise ValueError(
+        raise TypeError(
             f"jax.numpy.{name} needs at least one element along the reduced axes, got an operand "
             f"that is {typeof(x).dtype}{own} with axis {line} reduced."
         )

@@ -85,3 +85,9 @@ def test_shifts_along_axes_that_are_not_there_are_index_errors(axes: Any) -> Non
     for function in (jnp.fft.fftshift, jnp.fft.ifftshift):
         with pytest.raises(IndexError, match="is out of bounds for array of dimension 2"):
             function(jnp.ones((2, 3)), axes=axes)
+
+
+def test_the_length_of_an_axis_that_is_not_there_is_an_index_error() -> None:
+    for x, axis in ((5, -1), (np.ones(4, np.float32), 3)):
+        with pytest.raises(IndexError):
+            jnp.fft.ihfft(x, axis=axis)

@@ -210,7 +210,7 @@ def _lstsq_impl(
     if left[0] != right[0]:
         raise ValueError("Leading dimensions of input arrays must match")
     if len(right) > 2:
-        raise ValueError(
+        raise TypeError(
             f"{len(right)}-dimensional array given. Array must be one or two-dimensional"
         )
     if len(left) != 2:

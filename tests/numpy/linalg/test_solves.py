@@ -111,3 +111,8 @@ def test_powers_of_integers_are_integers(power):
     found = jnp.linalg.matrix_power(x, power)
     assert found.dtype == "int32"
     np.testing.assert_array_equal(found, np.linalg.matrix_power(x, power))
+
+
+def test_lstsq_of_batches_is_a_type_error():
+    with pytest.raises(TypeError, match="3-dimensional array given"):
+        jnp.linalg.lstsq(jnp.ones((3, 3)), jnp.ones((3, 3, 3)))
