@@ -5,6 +5,8 @@ The `slow` test runs compiled code over every 61st float32; dev/ulp_table.py can
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mpmath
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tests.kernel.accuracy import CASES, Case, errors, run_native, run_recipe, s
 from tests.kernel.evaluate import ulp_errors
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+PAGE = Path(__file__).parents[2] / "docs" / "numerics.md"
 INF, NAN = np.inf, np.nan
 named = pytest.mark.parametrize
 each_dtype = named("dtype", [F32, F64], ids=str)
@@ -26,6 +29,20 @@ def test_error_is_within_bound(case: Case, dtype: np.dtype, count: int) -> None:
     found = errors(case, x, run_recipe(case.name, x))
     worst = found.argmax()
     assert found[worst] <= case.bound, f"{case.name}({x[worst]!r}) is {found[worst]:.2f} ulp off"
+    said = table()[case.name][dtype.itemsize // 8]
+    assert found[worst] <= said + 0.005, (
+        f"docs/numerics.md says {said} of {case.name}({x[worst]!r})"
+    )
+
+
+def table() -> dict[str, tuple[float, float]]:
+    """Return the largest errors in float32 and float64 that docs/numerics.md tells, by function."""
+    rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return {row[0][2:]: (float(row[1]), float(row[3])) for row in rows[2:]}
+
+
+def test_the_table_has_every_case() -> None:
+    assert list(table()) == [case.name for case in CASES]
 
 
 SPECIAL = {
