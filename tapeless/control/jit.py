@@ -111,6 +111,8 @@ class Jit(ProgramPrimitive):
     def dce(self, used: Mask, n_inputs: int, *, jaxpr: Jaxpr, **params: Any) -> tuple | None:
         """Shrink the program."""
         shrunk, needed = dce_jaxpr(jaxpr, used, (False,) * n_inputs)
+        if shrunk is jaxpr:
+            return None
         donated = params.pop("donated_invars", ())
         if any(donated):
             params["donated_invars"] = tuple(select(donated, needed))

@@ -34,15 +34,17 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Mask, kept_inputs: Mask) -> tuple[Jaxpr, Mask]
         eqns.append(kept)
     inputs = tuple(flag or var in live for var, flag in zip(jaxpr.invars, kept_inputs, strict=True))
     live_consts = [var in live for var in jaxpr.constvars]
-    names = jaxpr.debug.arguments
-    debug = jaxpr.debug
+    eqns.reverse()
+    if all((*used, *inputs, *live_consts)) and eqns == list(jaxpr.eqns):
+        return jaxpr, inputs  # what is kept of it elsewhere stays known
+    names, debug = jaxpr.debug.arguments, jaxpr.debug
     if names is not None and not all(inputs):
         debug = type(debug)(debug.function, tuple(select(names, inputs)), None)
     result = Jaxpr(
         select(jaxpr.constvars, live_consts),
         select(jaxpr.invars, inputs),
         outvars,
-        eqns[::-1],
+        eqns,
         select(jaxpr.consts, live_consts),
         debug,
     )

@@ -8,6 +8,7 @@ import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
 from tapeless.core.aval import shaped
+from tapeless.transforms import dce
 from tapeless.transforms.dce import dce_jaxpr, forwarded_inputs
 from tapeless.transforms.stage import stage_flat
 
@@ -36,6 +37,37 @@ def test_unused_equations_inputs_and_constants_go():
 def test_inputs_can_be_kept():
     jaxpr = stage_flat(lambda x, y: [lax.sin(x)], [SCALAR, SCALAR])
     assert dce_jaxpr(jaxpr, (True,), (False, True))[1] == (True, True)
+
+
+def test_a_program_of_which_nothing_goes_is_itself():
+    def f(x, y):
+        """Call compiled functions within compiled functions."""
+        return [jax.jit(lambda x: jax.jit(jnp.sin)(x) * 2)(x) + y]
+
+    jaxpr = stage_flat(f, [SCALAR, SCALAR])
+    assert dce_jaxpr(jaxpr, (True,), (False, False)) == (jaxpr, (True, True))
+    assert dce_jaxpr(jaxpr, (False,), (True, True))[0] is not jaxpr
+    idle = stage_flat(lambda x, y: [lax.sin(x)], [SCALAR, SCALAR])
+    assert dce_jaxpr(idle, (True,), (True, True))[0] is idle
+    assert dce_jaxpr(idle, (True,), (False, False))[0] is not idle
+
+
+def test_nested_programs_are_cleaned_once(monkeypatch):
+    """The gradient of a function in n compiled functions looks at some times n programs."""
+    looked_at = []
+    monkeypatch.setattr(dce, "after_pass", lambda jaxpr, *_: looked_at.append(jaxpr) or jaxpr)
+
+    def count(n):
+        """Return how many programs were made anew."""
+        f = jnp.sin
+        for _ in range(n):
+            f = jax.jit(lambda x, g=f: g(x) * 2)
+        looked_at.clear()
+        jax.make_jaxpr(jax.grad(f))(1.0)
+        return len(looked_at)
+
+    count(1)
+    assert count(40) <= 2.5 * count(20)
 
 
 def test_effects_stay():
