@@ -75,14 +75,14 @@ _POLLED_VECTOR_COST = 1 << 28
 class Emitted:
     """The LLVM text of a program, and the external symbols that it calls.
 
-    extras: for those that are modules of ours, how to make their text.
-    rewards_effort: whether the optimiser has something to find: loops over registers, or scalars
-    in loops that belong into lanes.
+    extras: for those that are modules of ours, how to write them. cut: gives `text` as modules.
+    rewards_effort: whether loops over registers or scalars for lanes await the optimiser.
     """
 
     text: str
     needs: tuple[str, ...]
     extras: Mapping[str, Callable[[], str]]
+    cut: Callable[[int], list[str]]
     rewards_effort: bool = False
 
 
@@ -101,7 +101,7 @@ def emit_program(program: Program, target: Target) -> Emitted:
             leave_unless_zero(root, root.emit(call))
         _finish(root, "entry")
     needs = tuple(name for name in module.declared if not name.startswith("llvm."))
-    return Emitted(module.text(), needs, module.extras, module.rewards_effort)
+    return Emitted(module.text(), needs, module.extras, module.cut, module.rewards_effort)
 
 
 def _write_function(emitter: _Emitter, program: Program, name: str, body: Block) -> None:

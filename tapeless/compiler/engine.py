@@ -1,50 +1,32 @@
 """LLVM text to a native function, and how it is called.
 
 The steps of one compilation: emit text, look for its object in the cache, else parse the text, run
-a short list of passes and generate an object; then link the object and look up the entry. Fresh
-and cached objects are linked by the same code, and programs with the same text share one copy of
-the code.
+a short list of passes and generate an object (`generate.py`); then link the object and look up the
+entry. Fresh and cached objects are linked by the same code, and programs with the same text share
+one copy of the code. What a program lacks, its own object and those of routines, is made together.
 
 The list of passes is short because the emitter leaves little to do: it has hoisted invariants,
 removed common parts and made vectors. What is left for LLVM is to turn stack slots into registers,
 to inline recipes and to clean up. `effort` 0 skips even that: for a program that runs once on
 little data, the time to compile is all that matters.
-
-LLVM does not stop for signals. A module is therefore compiled in a thread of its own, for which the
-main thread waits (`util/apart.py`); after Ctrl-C it goes on to its end, unseen. Small modules, too:
-llvmlite's Python code loses an exception that a signal's handler raises while it frees what LLVM
-made, or frees it twice.
 """
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
-
+from tapeless.compiler.generate import assembly, generate_object, generate_objects, most_threads
 from tapeless.compiler.host import take_exception
 from tapeless.compiler.interrupts import mark_left, raise_interruption
-from tapeless.compiler.linker import (
-    LLVM_LOCK,
-    Linked,
-    link,
-    machine,
-    object_of,
-    parsed,
-    refuse_if_full,
-    runtime,
-)
-from tapeless.compiler.objects import object_key, objects
+from tapeless.compiler.linker import Linked, link, refuse_if_full, runtime
+from tapeless.compiler.objects import joined, object_key, objects
 from tapeless.compiler.ondemand import cell_address
 from tapeless.compiler.program import INTERRUPTED, Program
 from tapeless.compiler.target import Target, host_target
 from tapeless.core.forms import show
 from tapeless.util import lazy
-from tapeless.util.apart import apart
 from tapeless.util.records import record
 from tapeless.util.unfinished import close_all
 from tapeless.util.weak import WeakValues
@@ -53,10 +35,8 @@ __all__ = [
     "NativeProgram",
     "Parts",
     "compile_program",
-    "generate_object",
     "link_emitted",
     "link_parts",
-    "optimised",
 ]
 
 # A program whose objects are known is not emitted.
@@ -65,7 +45,7 @@ recipes = lazy.load("tapeless.compiler.recipes")
 
 _LONG_TEXT = 100_000  # characters, about 50 milliseconds
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_extra_keys: dict[tuple[str, Target], str] = {}
+_known_extras: dict[tuple[str, Target], str] = {}
 _extras: dict[str, Linked] = {}
 _linked: WeakValues[Linked] = WeakValues()
 
@@ -83,78 +63,13 @@ class Parts:
     extras: tuple[tuple[str, str], ...]
 
 
-@contextmanager
-def optimised(text: str, target: Target, effort: int = 1) -> Generator[llvm.ModuleRef, None, None]:
-    """Parse a module, which ends with the block, and run the passes on it.
-
-    effort: 0 for what is needed, 1 for the short list, 2 for LLVM's own list instead, which finds
-    the trip counts of loops over registers and turns them into vector code or formulas, and puts
-    neighbouring scalars into lanes.
-    """
-    aim = machine(target, effort)
-    with parsed(text) as module:
-        module.triple = target.triple
-        module.data_layout = str(aim.target_data)
-        if effort or "alwaysinline" in text:  # else there is nothing for them to do
-            _run_passes(module, aim, effort)
-        yield module
-
-
-def _run_passes(module: llvm.ModuleRef, aim: llvm.TargetMachine, effort: int) -> None:
-    """Run the passes of an effort; LLVM's binding keeps 1.5 kB each time, for ever."""
-    options = llvm.create_pipeline_tuning_options(1)
-    options.slp_vectorization = True
-    builder = llvm.create_pass_builder(aim, options)
-    if effort > 1:
-        builder.getModulePassManager().run(module, builder)
-        return
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    if effort:
-        passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
-
-
-def generate_object(text: str, target: Target, effort: int = 1) -> bytes:
-    """Compile a module to an object file; meanwhile signals are handled."""
-
-    def generate() -> bytes:
-        """Let LLVM compile."""
-        with LLVM_LOCK, optimised(text, target, effort) as module:
-            return object_of(module, machine(target, effort))
-
-    return apart(generate, _note_left)
-
-
-def _object(key: str, text: str, target: Target, effort: int) -> bytes:
-    """Return the object of a module, from the cache if it is there."""
-    code = objects().load(key)
-    if code is None:
-        code = generate_object(text, target, effort)
-        objects().save(key, code)
-    return code
-
-
-def _note_left(thread: int, is_left: bool) -> None:
-    """Let the process end only after a compilation that nobody waits for any more."""
-    if is_left:
-        atexit.register(_wait_for_llvm)
-    else:
-        atexit.unregister(_wait_for_llvm)
-
-
-def _wait_for_llvm() -> None:
-    """Wait until LLVM is not at work."""
-    with LLVM_LOCK:
-        pass
-
-
-def assembly(text: str, target: Target, effort: int) -> str:
-    """Return the machine code of a module as assembler text."""
-    with LLVM_LOCK, optimised(text, target, effort) as module:
-        return machine(target, effort).emit_assembly(module)
+def _make(modules: Mapping[str, tuple[Sequence[str], int]], target: Target) -> None:
+    """Make the objects that the cache lacks, together; modules: their texts and effort, by key."""
+    missing = {key: made for key, made in modules.items() if objects().load(key) is None}
+    jobs = [(text, effort) for texts, effort in missing.values() for text in texts]
+    images = iter(generate_objects(jobs, target) if jobs else ())
+    for key, (texts, _) in missing.items():
+        objects().save(key, joined([next(images) for _ in texts]))
 
 
 def link_emitted(
@@ -172,26 +87,34 @@ def link_emitted(
         return found
     show("llvm", name, lambda: emitted.text)
     show("asm", name, lambda: assembly(emitted.text, target, effort))
-    extras = [(symbol, _extra_key(symbol, text, target)) for symbol, text in emitted.extras.items()]
-    _object(key, emitted.text, target, effort)
-    found = link_parts(Parts(key, emitted.needs, tuple(extras)), given)
+    modules = {key: (emitted.cut(most_threads() if effort < 2 else 1), effort)}
+    extras = _extra_keys(emitted, target, modules)
+    _make(modules, target)
+    _known_extras.update(extras)  # other threads expect the objects from now on
+    parts = Parts(key, emitted.needs, tuple((symbol, key) for (symbol, _), key in extras.items()))
+    found = link_parts(parts, given)
     if found is None:
         raise RuntimeError(f"{name}: an object was lost at once; this is a bug in tapeless")
     return found
 
 
-def _extra_key(symbol: str, text: Callable[[], str], target: Target) -> str:
-    """Return the key of an extra's object, which is made if need be; its text is made once.
+def _extra_keys(
+    emitted: Any, target: Target, modules: dict[str, tuple[Sequence[str], int]]
+) -> dict[tuple[str, Target], str]:
+    """Return the keys of the extras' objects; add to `modules` those that may have to be made.
 
-    All programs share it, and most of their time is spent there, so it is always made to run fast.
+    All programs share them, and most of their time is spent there, so they are always made to run
+    fast.
     """
-    key = _extra_keys.get((symbol, target))
-    if key is None:
-        written = text()
-        key = object_key(written, target, 1)
-        _object(key, written, target, 1)
-        _extra_keys[symbol, target] = key  # other threads expect the object from now on
-    return key
+    keys = {}
+    for symbol, text in emitted.extras.items():
+        key = _known_extras.get((symbol, target))
+        if key is None:
+            written = text()
+            key = object_key(written, target, 1)
+            modules[key] = ((written,), 1)
+        keys[symbol, target] = key
+    return keys
 
 
 def _slow_way(symbol: str) -> int:
@@ -199,7 +122,10 @@ def _slow_way(symbol: str) -> int:
     target = host_target()
     text = recipes.slow_text(symbol, target)
     key = object_key(text, target, 1)
-    code = _object(key, text, target, 1)
+    code = objects().load(key)
+    if code is None:
+        code = generate_object(text, target, 1)
+        objects().save(key, code)
     extra = _extras[key] = link(code, symbol, (), {})
     return extra.address(symbol)
 

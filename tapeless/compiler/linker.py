@@ -26,19 +26,19 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from tapeless.compiler.generate import generate_object, machine
 from tapeless.compiler.interrupts import poll_text
 from tapeless.compiler.libraries import calm_blas, routine_address
-from tapeless.compiler.objects import object_key, objects
+from tapeless.compiler.objects import images_of, object_key, objects
 from tapeless.compiler.ondemand import LLVM_LOCK, door_text
-from tapeless.compiler.target import Target, host_target
+from tapeless.compiler.target import host_target
 from tapeless.compiler.threads import pool_text
 from tapeless.util import forks
 from tapeless.util.apart import apart
@@ -53,73 +53,14 @@ __all__ = [
     "count_live",
     "is_full",
     "link",
-    "machine",
-    "object_of",
-    "parsed",
     "refuse_if_full",
     "runtime",
 ]
 
 _serial = itertools.count()
-_machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
 _shared: list[Runtime] = []
 _linkers: list[llvm.LLJIT] = []  # the one for the next program
 _MOST_LINKED = 128  # programs of a linker
-_contexts: dict[int, llvm.ContextRef] = {}
-
-
-@contextmanager
-def parsed(text: str) -> Generator[llvm.ModuleRef, None, None]:
-    """Parse a module, which ends with the block, and then its context.
-
-    An exception of a signal's handler keeps what its frames hold in a cycle, of which the garbage
-    collector may end the context first; LLVM ends a module without its context by a crash. So a
-    context is held here until its module is closed, and for ever where that is interrupted. It ends
-    here, not with the caller's last reference: whoever forks holds the lock, and waits for this.
-    """
-    context = llvm.create_context()
-    _contexts[id(context)] = context
-    module = llvm.parse_assembly(text, context)
-    try:
-        yield module
-    finally:
-        module.close()
-        context.close()
-        del _contexts[id(context)]
-
-
-def machine(target: Target, level: int) -> llvm.TargetMachine:
-    """Return LLVM's code generator for a target at optimisation level 0 to 3."""
-    found = _machines.get((target, level))
-    if found is None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        found = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu,
-            features=target.features,
-            opt=level,
-            reloc="pic",
-            codemodel="small",
-            jit=True,
-        )
-        _machines[target, level] = found
-    return found
-
-
-def object_of(module: llvm.ModuleRef, aim: llvm.TargetMachine) -> bytes:
-    """Generate the object file of a module; the lock is held.
-
-    LLVM's reduction of strengths is left out on x86, for a quarter of the time: the emitter has
-    stepped the addresses already, and an instruction adds a multiple of an index for nothing. The
-    option is one of the process, where others may compile, too.
-    """
-    if not aim.triple.startswith("x86"):
-        return aim.emit_object(module)
-    llvm.set_option("llvm", "-disable-lsr=true")
-    try:
-        return aim.emit_object(module)
-    finally:
-        llvm.set_option("llvm", "-disable-lsr=false")
 
 
 class _Grave(weakref.ref):
@@ -252,7 +193,7 @@ def refuse_if_full() -> None:
 
 
 def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int]) -> Linked:
-    """Link an object file that exports `name` and needs the symbols `needs`."""
+    """Link an object that exports `name` and needs the symbols `needs`."""
     known = {**runtime().symbols, **given}
     with LLVM_LOCK:
         addresses = {symbol: _resolve(symbol, known) for symbol in needs}
@@ -260,7 +201,9 @@ def link(code: bytes, name: str, needs: tuple[str, ...], given: Mapping[str, int
     def add() -> Linked:
         """Let LLVM link."""
         with LLVM_LOCK:
-            library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            library = llvm.JITLibraryBuilder().add_current_process()
+            for image in images_of(code):
+                library.add_object_img(image)
             for symbol, address in addresses.items():
                 if address is not None:
                     library.import_symbol(symbol, address)
@@ -303,7 +246,6 @@ def _first_runtime() -> Runtime:
 def _start() -> Runtime:
     """Compile and link the runtime."""
     target = host_target()
-    aim = machine(target, 1)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     jit = _new_linker()
@@ -312,9 +254,7 @@ def _start() -> Runtime:
     key = object_key(text, target, 1)
     code = objects().load(key)
     if code is None:
-        with parsed(text) as module:
-            module.triple, module.data_layout = target.triple, str(aim.target_data)
-            code = object_of(module, aim)
+        code = generate_object(text, target, 1)
         objects().save(key, code)
     library = llvm.JITLibraryBuilder().add_object_img(code)
     library.add_current_process()

@@ -2,11 +2,11 @@
 
 A key is a hash of everything that decides the machine code: the text, the processor with its
 features, the effort, and the versions of Python, of this package, of LLVM and of its binding. What
-the configuration decides is in the text. A file is a checksum of its key and the object, followed
-by the object; a file that is unreadable, cut off, altered or another key's is a miss and nothing
-worse. Writing is
-atomic (a temporary file in the same directory, renamed), so any number of processes may share a
-directory.
+the configuration decides is in the text. A module that was cut has several *images*, object files
+that are linked together; they are one object here, and into how many it was cut decides nothing.
+A file is a checksum of its key and the object, followed by the object; a file that is unreadable,
+cut off, altered or another key's is a miss and nothing worse. Writing is atomic (a temporary file
+in the same directory, renamed), so any number of processes may share a directory.
 
 Code that is loaded from a file is run, so the directory must be ours alone: it is made with mode
 0700, and used only if it belongs to us and nobody else may write there. The directory is
@@ -24,6 +24,7 @@ import stat
 import sys
 import tempfile
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 
 import llvmlite
@@ -32,11 +33,12 @@ import llvmlite.binding as llvm
 from tapeless.compiler.target import Target
 from tapeless.util.versions import __tapeless_version__
 
-__all__ = ["ObjectCache", "object_key", "objects"]
+__all__ = ["ObjectCache", "images_of", "joined", "object_key", "objects"]
 
 _LAYOUT = "tapeless object, checksum with key"
 _MOST_BYTES = 256 << 20
 _MOST_IN_MEMORY = 2048
+_IMAGES = b"tapeless images\n"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -61,6 +63,26 @@ def object_key(text: str, target: Target, effort: int) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def joined(images: Sequence[bytes]) -> bytes:
+    """Return the object of some images: a single one is itself, several have their lengths."""
+    if len(images) == 1:
+        return images[0]
+    sized = (len(image).to_bytes(8, "little") + image for image in images)
+    return _IMAGES + b"".join(sized)
+
+
+def images_of(code: bytes) -> list[bytes]:
+    """Return the images of an object."""
+    if not code.startswith(_IMAGES):
+        return [code]
+    images, start = [], len(_IMAGES)
+    while start < len(code):
+        end = start + 8 + int.from_bytes(code[start : start + 8], "little")
+        images.append(code[start + 8 : end])
+        start = end
+    return images
 
 
 def _checksum(key: str, code: bytes) -> bytes:

@@ -17,7 +17,7 @@ the regions opened in it later, will still write.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple
 
 from tapeless.compiler.target import Target
@@ -27,6 +27,9 @@ __all__ = ["Code", "Counter", "Function", "Module", "Region", "Value"]
 
 _LINE = 64  # bytes of a line of the cache, and of the widest vector register
 _INLINE_USES = 3
+_PIECE = 12_000  # characters of a module, ten milliseconds and more
+_NAME = re.compile(r'@(?:([\w.]+)|"([^"]+)")')
+_TABLE = re.compile(r"@table\d+")
 _VECTOR = re.compile(r"<\d+ x")
 
 
@@ -67,17 +70,65 @@ class Module:
         return name
 
     def text(self) -> str:
-        """Give the whole module; a function with few uses is inlined, its copies being cheap."""
-        lines = [*self.tables]
-        if any("@zeros" in body for _, body in self.functions.values()):
+        """Give the whole module."""
+        return self._written(self.functions, {self.exported}, ())
+
+    def cut(self, most: int) -> list[str]:
+        """Give the whole as at most so many modules of about one length, if that is worth while.
+
+        What is inlined is in each module that calls it.
+        """
+        inlined = {name for name in self.functions if self._is_inlined(name)}
+        sizes = {name: len(f[1]) for name, f in self.functions.items() if name not in inlined}
+        total, longest = sum(sizes.values()), max(sizes.values())
+        count = min(most, total // _PIECE, (total + longest // 2) // longest)
+        if count < 2:
+            return [self.text()]
+        shares: list[list[str]] = [[] for _ in range(count)]
+        for name in sorted(sizes, key=lambda name: -sizes[name]):
+            min(shares, key=lambda share: sum(map(sizes.__getitem__, share))).append(name)
+        called = [self._called(share, inlined) for share in shares]
+        texts = []
+        for place, share in enumerate(shares):
+            others = {name for n, names in enumerate(called) if n != place for name in names}
+            within = [name for name in self.functions if name in {*share, *called[place] & inlined}]
+            away = [name for name in self.functions if name in called[place] - {*share, *inlined}]
+            texts.append(self._written(within, {self.exported, *others} - inlined, away))
+        return texts
+
+    def _called(self, names: Iterable[str], inlined: set[str]) -> set[str]:
+        """Return the functions that some functions name, also by those that are inlined."""
+        found: set[str] = set()
+        left = list(names)
+        while left:
+            named = _NAME.findall(self.functions[left.pop()][1])
+            new = {name for pair in named for name in pair if name in self.functions} - found
+            found |= new
+            left += new & inlined
+        return found
+
+    def _is_inlined(self, name: str) -> bool:
+        """Tell whether a function is written where it is called; its copies are cheap."""
+        return 0 < self.uses.get(name, 0) <= _INLINE_USES
+
+    def _written(self, names: Iterable[str], visible: Container[str], away: Iterable[str]) -> str:
+        """Write a module of some functions.
+
+        visible: what others may call; away: functions of other modules that these call.
+        """
+        bodies = "".join(self.functions[name][1] for name in names)
+        used = set(_TABLE.findall(bodies))
+        lines = [each for each in self.tables if each.split(" ", 1)[0] in used]
+        if "@zeros" in bodies:
             lines.append("@zeros = internal constant [8 x i8] zeroinitializer, align 8")
-        for name, (signature, body) in self.functions.items():
-            link = "" if name == self.exported else "internal "
-            uses = self.uses.get(name, 0)
-            attribute = "alwaysinline nounwind" if 0 < uses <= _INLINE_USES else "nounwind"
+        for name in names:
+            signature, body = self.functions[name]
+            link = "" if name in visible else "internal "
+            attribute = "alwaysinline nounwind" if self._is_inlined(name) else "nounwind"
             if _VECTOR.search(body):  # what is put aside must not lie across two lines of the cache
                 attribute += f" alignstack({self.target.vector_bytes})"
             lines.append(f"define {link}{signature} {attribute} {{\n{body}\n}}")
+        lines += [f"declare {self.functions[name][0]}" for name in away]
         for name, signature in self.declared.items():
             result, arguments = signature.split(" (", 1)
             lines.append(f'declare {result} @"{name}"({arguments}')

@@ -95,7 +95,8 @@ def install() -> None:
     if _kept or not _is_supported():
         return
     _kept.append(True)
-    emitted = emit.Emitted(callstub.stub_text(), (), {})
+    text = callstub.stub_text()
+    emitted = emit.Emitted(text, (), {}, lambda _: [text])
     code = engine.link_emitted(emitted, target.host_target(), 1, {})
     names = (*_DOORS, *_OF_WATCHER)
     doors = (ctypes.c_void_p * len(names))()

@@ -9,8 +9,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from tapeless.compiler import engine
-from tapeless.compiler.engine import generate_object, optimised
+from tapeless.compiler.generate import generate_object, machine, optimised
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.ir import Call, Loop
 from tests.compiler.native import F32, F64, I32, Work
@@ -67,7 +66,7 @@ def test_valid_code_for_every_processor(level: str) -> None:
 @pytest.mark.parametrize("level, register", [("x86-64-v3", "%ymm"), ("x86-64-v4", "%zmm")])
 def test_vectors_fill_the_registers(level: str, register: str) -> None:
     target = named_target(level)
-    aim = engine.machine(target, 1)
+    aim = machine(target, 1)
     with optimised(doubling(1000).emit(target).text, target) as module:
         text = aim.emit_assembly(module)
     assert register in text
@@ -120,7 +119,7 @@ import gc
 
 import llvmlite.binding as llvm
 
-from tapeless.compiler import engine
+from tapeless.compiler import generate
 from tapeless.compiler.target import host_target
 
 
@@ -131,7 +130,7 @@ def interrupted(*args):
 llvm.create_pass_builder = interrupted
 for _ in range(9):
     try:
-        engine.generate_object("define void @f() { ret void }", host_target())
+        generate.generate_object("define void @f() { ret void }", host_target())
     except KeyboardInterrupt as error:
         error.cycle = error
     gc.collect()
@@ -145,7 +144,7 @@ def test_garbage_of_an_interrupted_compilation_does_not_crash() -> None:
 
 SIGNALLED = """
 import gc, signal, time
-from tapeless.compiler.engine import generate_object
+from tapeless.compiler.generate import generate_object
 from tapeless.compiler.target import host_target
 
 class Alarm(Exception):

@@ -8,9 +8,9 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from tapeless.compiler.engine import generate_object
 from tapeless.compiler.fouriertext import fourier_text
-from tapeless.compiler.linker import link, machine
+from tapeless.compiler.generate import generate_object, machine
+from tapeless.compiler.linker import link
 from tapeless.compiler.target import host_target, named_target
 from tapeless.kernel.fourier import Fourier, factors_of, table_of
 

@@ -10,7 +10,7 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler import linker
-from tapeless.compiler.engine import generate_object
+from tapeless.compiler.generate import generate_object
 from tapeless.compiler.linker import link
 from tapeless.compiler.target import host_target
 from tapeless.runtime import fastcall

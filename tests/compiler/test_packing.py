@@ -10,7 +10,7 @@ import pytest
 import tapeless as jax
 import tapeless.numpy as jnp
 from tapeless.compiler.emit import emit_program
-from tapeless.compiler.engine import optimised
+from tapeless.compiler.generate import optimised
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import named_target
 

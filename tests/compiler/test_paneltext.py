@@ -8,8 +8,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from tapeless.compiler.engine import generate_object
-from tapeless.compiler.linker import link, machine
+from tapeless.compiler.generate import generate_object, machine
+from tapeless.compiler.linker import link
 from tapeless.compiler.paneltext import panel_text
 from tapeless.compiler.target import Target, host_target, named_target
 from tapeless.kernel.panels import PAIRS, SHORTS, Panel, panel_of

@@ -5,7 +5,7 @@ import numpy as np
 import tapeless as jax
 from tapeless import lax
 from tapeless.compiler.emit import emit_program
-from tapeless.compiler.engine import optimised
+from tapeless.compiler.generate import optimised
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.target import named_target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from tapeless.compiler.linker import machine
+from tapeless.compiler.generate import machine
 from tapeless.compiler.target import host_target, named_target
 
 

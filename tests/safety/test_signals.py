@@ -271,7 +271,7 @@ print(bool(jnp.isfinite(f(x, 2)).all()))
 def test_handlers_run_while_a_large_module_is_compiled() -> None:
     with Child(
         """
-from tapeless.compiler.engine import generate_object
+from tapeless.compiler.generate import generate_object
 from tapeless.compiler.target import host_target
 steps = "\\n".join(
     f"%x{i + 1} = mul i64 %x{i}, {i % 7 + 3}\\n%q{i} = getelementptr i64, ptr %p, i64 {i}\\n"

@@ -188,7 +188,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
     "Long calls of libraries are cut into pieces, or do not keep signals waiting": (
         Mutation(
             "modules are compiled apart",
-            "tapeless/compiler/engine.py",
+            "tapeless/compiler/generate.py",
             "return apart(generate, _note_left)",
             "return generate()",
             SIGNALS + "test_handlers_run_while_a_large_module_is_compiled",
@@ -430,7 +430,7 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "garbage of an interrupted compilation does not crash",
-            "tapeless/compiler/linker.py",
+            "tapeless/compiler/generate.py",
             "        module.close()\n",
             "",
             "tests/compiler/test_engine.py"
