@@ -15,6 +15,9 @@ Many rows are better done together, in lanes or as products of matrices, and few
 So no step is taken for more than a few times as many rows as want it, and those steps are as much
 cheaper. Rows are independent, and the loops over them are shared among the cores. What is not
 wanted is left undefined: the equations that read it select something else.
+
+Expressions of very many rows are done in *stretches*: a list, the other side of the select, and
+what rows want, for some 32,768 rows at a time, which stay in the cache meanwhile.
 """
 
 from __future__ import annotations
@@ -26,18 +29,18 @@ import numpy as np
 
 from tapeless.compiler.placetext import MARGIN, PLACES
 from tapeless.compiler.rowaxes import UNUSED, Dims, Part, row_aval
+from tapeless.compiler.rowblocks import rows_choose
 from tapeless.core.aval import ShapedArray
 from tapeless.core.jaxpr import Jaxpr
 from tapeless.core.primitive import Primitive
 from tapeless.kernel.build import KernelValue
 from tapeless.kernel.ir import Scalar
-from tapeless.util.records import record
+from tapeless.util.records import record, replace
 from tapeless.util.seqs import split_at
 
 __all__ = ["BLOCK_SIZES", "Condition", "rows_on_demand_p", "while_by_rows_p"]
 
-BLOCK_SIZES = (8, 64)  # rows that are computed at once, at least and at most
-_MOST_CHUNKS = 64
+BLOCK_SIZES = (8, MARGIN)  # rows that are computed at once, at least and at most
 _BOOL = np.dtype(np.bool_)
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -146,7 +149,9 @@ class RowsOnDemand(Primitive):
     rows) -> rows of the results; block, whole: the programs for some and for all rows at once,
     (shared values, values) -> results, or None if rows had better be alone.
     bases: which results have a base, a last operand: what rows are that do not want the result;
-    most: all rows are computed where more than one in so many wants it.
+    most: all rows are computed where more than one in so many wants it; chunks: how many parts
+    the loop over blocks has, at most, which threads share; stretch: how many rows choose together
+    between all and those that want it, each stretch from base to results before the next.
     """
 
     name = "rows_on_demand"
@@ -175,17 +180,27 @@ class RowsOnDemand(Primitive):
         given = iter(rest)
         bases = [next(given) if flag else None for flag in params["bases"]]
         results = [b.buffer(aval, "temp" if aval.size > 1 else "") for aval in outs]
-        demand = _OnDemand(b, choices, shared, rows, bases, results, params)
-        if params["n_rows"] is None:
+        n_rows = params["n_rows"]
+        demand = _OnDemand(b, choices, shared, rows, bases, results, params, 0, n_rows or 1)
+        b.flush()
+        outside, b.rows_choose = b.rows_choose, rows_choose(params["row"])
+        if n_rows is None:
             b.when(demand.wanted(0), lambda: demand.whole(params["row"]))
+        elif params["stretch"] < n_rows:
+            demand.by_stretches()
         else:
-            demand.by_number()
+            demand.by_number((demand,), b.const(0, _INT32))
+        b.flush()
+        b.rows_choose = outside
         return tuple(results)
 
 
 @record
 class _OnDemand:
-    """The lowering of a `rows_on_demand`: its builder, operands, results and parameters."""
+    """The lowering of a `rows_on_demand`: its builder, operands, results and parameters.
+
+    start, length: the rows that it is about, by which all others are counted here.
+    """
 
     b: Any
     choices: Sequence[KernelValue]
@@ -194,17 +209,41 @@ class _OnDemand:
     bases: Sequence[KernelValue | None]
     results: Sequence[KernelValue]
     params: dict[str, Any]
+    start: Any
+    length: int
 
-    def by_number(self) -> None:
-        """Choose by the number of rows that want it."""
+    def by_stretches(self) -> None:
+        """Choose for each stretch of rows by how many of them want it.
+
+        The last stretch may be shorter than the others.
+        """
         b = self.b
-        n_rows = self.params["n_rows"]
+        length = self.params["stretch"]
+        n_whole, rest = divmod(self.length, length)
+
+        def stretch(k: Any) -> None:
+            """Compute one stretch."""
+            start = b.index_mul(k, length)
+            lengths = (length, rest) if rest else (length,)
+            ways = [replace(self, start=start, length=size) for size in lengths]
+            is_last = b.ge(b.convert(k, _INT64), n_whole)
+            ways[0].by_number(ways, b.convert(is_last, _INT32))
+
+        b.loop(n_whole + (rest > 0), stretch)
+
+    def by_number(self, ways: Sequence[_OnDemand], which: Scalar) -> None:
+        """Choose by the number of rows that want it; which of the `ways` says how many there are.
+
+        The first is this one, and the only one that may be done as a whole: then the list is of no
+        use, and breaks off.
+        """
+        b = self.b
         block, whole = self.params["block"], self.params["whole"]
         if block is None:
-            number = b.let(_count(b, n_rows, self.wanted))
+            number = b.let(_count(b, self.length, self.wanted))
             few = self.one_by_one
         else:
-            places, number = self.places()
+            places, number = self.places(ways, which)
 
             def few() -> None:
                 """Compute the rows that are in the list."""
@@ -212,20 +251,39 @@ class _OnDemand:
 
         def begin_few() -> None:
             """Compute the rows that want it, if there are any."""
-            self.begin()
+            _either(b, which, [way.begin for way in ways])
             b.when(b.gt(number, 0), few)
 
         if whole is None:
             begin_few()
             return
-        most = b.gt(b.mul(number, self.params["most"]), n_rows)
+        most = b.gt(number, self.length // self.params["most"])
+        if len(ways) > 1:
+            most = b.and_(most, b.eq(which, 0))
         b.switch(b.convert(most, _INT32), [begin_few, lambda: self.whole(whole)])
 
     def begin(self) -> None:
         """Begin the results with what rows are that do not want them."""
         for result, base in zip(self.results, self.bases, strict=True):
             if base is not None:
-                self.b.assign(result, base)
+                self.put(result, self.mine(base))
+
+    def mine(self, value: KernelValue) -> KernelValue:
+        """View the rows that this is about."""
+        if value.shape[0] == self.length:
+            return value
+        return _gathered(self.b, value, self.length, self.row)
+
+    def row(self, i: Any) -> Any:
+        """Return which of all rows the row `i` is."""
+        return self.b.index_add(self.start, i)
+
+    def put(self, result: KernelValue, value: KernelValue) -> None:
+        """Store the rows that this is about."""
+        if self.start == 0:
+            self.b.assign(result, value)
+        else:
+            _scatter(self.b, result, value, self.row)
 
     def wanted(self, i: Any) -> Scalar:
         """Tell whether the row `i` wants the results."""
@@ -245,7 +303,7 @@ class _OnDemand:
         choice = self.choices[condition.operand]
         if not choice.shape:
             return _is_case(self.b, condition, choice.at())
-        row = () if self.params["n_rows"] is None else (i,)
+        row = () if self.params["n_rows"] is None else (self.row(i),)
 
         def flag(index: tuple) -> Scalar:
             """Tell whether it holds at one place."""
@@ -256,10 +314,16 @@ class _OnDemand:
     def whole(self, program: Jaxpr) -> None:
         """Compute everything together."""
         b = self.b
-        values = b.inline(program, [*self.shared, *self.rows], demanded=True)
-        flags = b.virtual(ShapedArray((self.params["n_rows"] or 1,), _BOOL), self.flag)
+        rows = self.rows if self.params["n_rows"] is None else map(self.mine, self.rows)
+        values = b.inline(program, [*self.shared, *rows], demanded=True)
+        flags = self.flags()
         for result, base, value in zip(self.results, self.bases, values, strict=True):
-            b.assign(result, value if base is None else b.where_rows(flags, value, base))
+            chosen = value if base is None else b.where_rows(flags, value, self.mine(base))
+            self.put(result, chosen)
+
+    def flags(self) -> KernelValue:
+        """Tell which rows want the results."""
+        return self.b.virtual(ShapedArray((self.length,), _BOOL), self.flag)
 
     def flag(self, index: tuple) -> Scalar:
         """Tell whether a row wants the results."""
@@ -282,7 +346,7 @@ class _OnDemand:
             """Compute one row if it wants it."""
             b.when(self.wanted(i), lambda: row(i))
 
-        b.loop(self.params["n_rows"], row_if_wanted)
+        b.loop(self.length, row_if_wanted)
 
     def stored_here(self, value: KernelValue) -> KernelValue:
         """Return a value in memory; a virtual one is copied.
@@ -306,26 +370,26 @@ class _OnDemand:
         different chunks of the loop, since only the first of them have rows.
         """
         b = self.b
-        n_rows = self.params["n_rows"]
         size = program.out_avals[0].shape[0]
-        last = b.let(places.at(b.sub(number, 1)))
-        b.loop(size, lambda i: b.store(places, (b.add(number, b.convert(i, _INT64)),), last))
-        n_blocks = -(-n_rows // size)
-        run = -(-n_blocks // _MOST_CHUNKS)
-        n_runs = -(-n_blocks // run)
+        n_chunks = min(-(-self.length // size), self.params["chunks"])
+        full = b.let(b.div(b.add(number, size - 1), size))
 
-        def block(j: Any) -> None:
-            """Compute one block, if it has rows."""
-            within = b.index_mul(b.index_mod(j, run), n_runs)
-            start = b.index_mul(b.index_add(within, b.index_div(j, run)), size)
+        def block(chunk: Any, j: Any) -> None:
+            """Compute one block."""
+            start = b.index_mul(b.index_add(b.index_mul(j, n_chunks), chunk), size)
 
             def place(lane: Any) -> Scalar:
                 """Return the row that a lane works on."""
-                return b.convert(places.at(b.index_add(start, lane)), _INT64)
+                return self.row(b.convert(places.at(b.index_add(start, lane)), _INT64))
 
-            b.when(b.lt(start, number), lambda: self.block(program, place))
+            self.block(program, place)
 
-        b.loop(run * n_runs, block)
+        def blocks(chunk: Any) -> None:
+            """Compute the blocks of a chunk."""
+            others = b.sub(b.add(full, n_chunks - 1), b.convert(chunk, _INT64))
+            b.loop(b.div(others, n_chunks), lambda j: block(chunk, j))
+
+        b.loop(n_chunks, blocks)
 
     def block(
         self,
@@ -340,26 +404,42 @@ class _OnDemand:
         for target, value in zip(self.results, values, strict=True):
             _scatter(b, target, b.stored(value), place)
 
-    def places(self) -> tuple[KernelValue, Scalar]:
+    def places(self, ways: Sequence[_OnDemand], which: Scalar) -> tuple[KernelValue, Scalar]:
         """Return a list that begins with the rows that want it, and how many there are."""
         b = self.b
-        n_rows = self.params["n_rows"]
-        behind = max(MARGIN, BLOCK_SIZES[1])
-        places = b.buffer(ShapedArray((n_rows + behind,), _INT32), "temp")
+        places = b.buffer(ShapedArray((self.length + MARGIN,), _INT32), "temp")
         found = b.buffer(ShapedArray((), _INT64))
-        flags = self.flags()
-        b.call(PLACES, [flags, places, found, n_rows], [flags], [places, found])
+
+        def listing(way: _OnDemand) -> Callable[[], None]:
+            """Return what writes the list of so many rows."""
+            return lambda: way.list_in(places, found)
+
+        _either(b, which, [listing(way) for way in ways])
         return places, b.let(found.at())
 
-    def flags(self) -> KernelValue:
-        """Return in memory which rows want it."""
-        b = self.b
+    def list_in(self, places: KernelValue, found: KernelValue) -> None:
+        """Write the list of the rows that want it."""
         first, *others = self.params["conditions"]
         choice = self.choices[first.operand]
         is_flag = choice.aval.ndim == 1 and choice.dtype == np.bool_
-        if is_flag and first.case and not others:
-            return b.stored(choice)
-        return b.stored(b.virtual(ShapedArray((self.params["n_rows"],), _BOOL), self.flag))
+        is_flag = is_flag and first.case == 1 and not others
+        where: Any
+        if is_flag and (choice.is_stored or self.start == 0):
+            flags = self.b.stored(choice)
+            where = flags if self.start == 0 else (flags, (self.start,))
+        else:
+            where = flags = self.b.stored(self.flags())
+        may_be_whole = self.params["whole"] is not None and self.length == self.params["stretch"]
+        most = self.length // (self.params["most"] if may_be_whole else 1)
+        self.b.call(PLACES, [where, places, found, self.length, most], [flags], [places, found])
+
+
+def _either(b: Any, which: Scalar, bodies: Sequence[Callable[[], None]]) -> None:
+    """Run one of two bodies, or the only one."""
+    if len(bodies) == 1:
+        bodies[0]()
+    else:
+        b.switch(which, bodies)
 
 
 def _is_case(

@@ -52,12 +52,16 @@ __all__ = ["by_rows"]
 
 MAX_CONDITIONS = 4
 LEAST_WORK = 60.0  # operations on elements, per row
+LEAST_WORK_OF_MANY = 30.0  # of many rows: that of sums of four
 LEAST_INSTRUCTIONS = 80.0  # of expressions, per row
-LISTED_ROWS = range(1 << 15, (1 << 18) + 1)  # of expressions; of more the lists leave the cache
+LISTED_ROWS = 1 << 15  # of expressions, at least; fewer do not pay for twice the compile time
+STRETCH = (1 << 15, 1 << 18)  # rows of expressions that choose together; so few that all do
 SHORT_ROW = 8
 LANES_UP_TO = 32  # elements of a row that are so few that rows had better be lanes
 LEAST_ROWS = 32
 _MOST, _MOST_NUMBERS = 2, 4
+CHUNKS = (16, 64)
+CHUNK_WORK = 1 << 20
 TOGETHER = 16
 TOGETHER_RECIPES = 32
 _RECIPES = frozenset(
@@ -342,7 +346,9 @@ class _Demand:
         if self.demanded and all(map(is_of_elements, members)):
             return False
         if any(map(is_work, members)) or is_long(members):
-            return sum(map(work_of, members)) >= LEAST_WORK * (n_rows or 1)
+            n_rows = n_rows or 1
+            least = LEAST_WORK if n_rows < LISTED_ROWS else LEAST_WORK_OF_MANY
+            return sum(map(work_of, members)) >= least * n_rows
         if self.demanded or n_rows is None or not _are_dear(members, n_rows):
             return False
         return self._are_results(members)
@@ -464,8 +470,9 @@ def _on_demand(
         split = Split(nothing, row)
     every = (True,) * len(row.outvars)
     whole = block = None
+    stretch = _stretch(row, n_rows or 1)
     if n_rows is not None and _likes_company(row):
-        whole = batch_jaxpr(row, Axis(n_rows), mask, every)[0]
+        whole = batch_jaxpr(row, Axis(stretch), mask, every)[0]
         if n_rows >= LEAST_ROWS:
             block = batch_jaxpr(row, Axis(_block_size(n_rows)), mask, every)[0]
     return {
@@ -479,7 +486,22 @@ def _on_demand(
         "whole": whole,
         "bases": (False,) * len(row.outvars),
         "most": _most(row),
+        "chunks": _chunks(row, n_rows or 1) if stretch == n_rows else 1,
+        "stretch": stretch,
     }
+
+
+def _stretch(row: Jaxpr, n_rows: int) -> int:
+    """Return how many rows choose together: of expressions what stays in the cache meanwhile."""
+    if n_rows <= STRETCH[1] or any(map(is_work, row.eqns)) or is_long(row.eqns):
+        return n_rows
+    return n_rows // -(-n_rows // STRETCH[0]) // BLOCK_SIZES[1] * BLOCK_SIZES[1]
+
+
+def _chunks(row: Jaxpr, n_rows: int) -> int:
+    """Return how many parts the work of all rows has for threads: each is worth handing out."""
+    work = sum(map(work_of, row.eqns)) * n_rows
+    return max(CHUNKS[0], min(CHUNKS[1], int(work / CHUNK_WORK)))
 
 
 def _most(row: Jaxpr) -> int:
@@ -501,12 +523,12 @@ def _block_size(n_rows: int) -> int:
 def _chooses_rows(eqns: Sequence[Eqn]) -> bool:
     """Tell whether so many rows choose that expressions may be worth a list."""
     choosing = (eqn.outvars[0].aval for eqn in eqns if eqn.primitive.name == "select_n")
-    return any(aval.ndim > 0 and aval.shape[0] in LISTED_ROWS for aval in choosing)
+    return any(aval.ndim > 0 and aval.shape[0] >= LISTED_ROWS for aval in choosing)
 
 
 def _are_dear(eqns: Sequence[Eqn], n_rows: int) -> bool:
     """Tell whether expressions of many short rows are worth a list of those that want them."""
-    if n_rows not in LISTED_ROWS:
+    if n_rows < LISTED_ROWS:
         return False
     if sum(map(instructions_of, eqns)) < LEAST_INSTRUCTIONS * n_rows:
         return False

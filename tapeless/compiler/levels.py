@@ -527,7 +527,7 @@ def _loop_span(
     for x in nest.writes:
         wanted = layout.spans.get(x.buffer)
         if wanted is not None and x.step:
-            low = (wanted.low - x.high) // x.step
+            low = -((x.high - wanted.low) // x.step)
             span = Span(low, (wanted.high - 1 - x.low) // x.step + 1).joined(span)
     if span is None:
         return

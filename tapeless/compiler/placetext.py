@@ -2,13 +2,17 @@
 
     flags   n bytes, 0 or 1                  places   int32, n and `MARGIN` more
     found   how many are set, int64          n        int64
+    most    int64: of more than so many `found` is only some number that is more
 
-Where few rows want something, the list of those that do is most of the work (`byrows.py`). Flags
-are looked at in blocks of 64, and blocks without any are passed over. Of others, the numbers of
-each 16 rows are compressed in a register to those that are set, and all of it is stored: what is
-behind the last place is overwritten by the next, which is why the list has a margin.
+Where few rows want something, the list of those that do is most of the work (`byrows.py`), and
+most of that were branches that go either way. So flags are looked at in stretches of 256: none set,
+and it is passed over. Of each 64 in others the first two that are set are stored without a branch,
+whether they are there or not; only where there are more, the numbers of each 16 are compressed in a
+register, and stored. What is behind the last place is overwritten by the next, which is why the
+list has a margin.
 
-What is left of the last block is listed flag by flag. Behind the last place there is no promise.
+What is left of the last 64 is listed flag by flag. Behind the last place is `MARGIN` times the same
+again, for those who take several places at once.
 """
 
 from __future__ import annotations
@@ -16,47 +20,78 @@ from __future__ import annotations
 __all__ = ["MARGIN", "PLACES", "places_text"]
 
 PLACES = "places:"
-MARGIN = 16
+MARGIN = 64
 
 _LANES = 16
 _BLOCK = 64
+_STRETCH = 256
+_FEW = 2
 _HEAD = f"""
 declare <{_LANES} x i32> @llvm.experimental.vector.compress.v{_LANES}i32(
   <{_LANES} x i32>, <{_LANES} x i1>, <{_LANES} x i32>)
 declare i16 @llvm.ctpop.i16(i16)
+declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i8 @llvm.vector.reduce.or.v{_STRETCH}i8(<{_STRETCH} x i8>)
 
 define void @"{PLACES}"(
-  ptr noalias %flags, ptr noalias %places, ptr noalias %found, i64 %n
+  ptr noalias %flags, ptr noalias %places, ptr noalias %found, i64 %n, i64 %most
 ) nounwind {{
 entry:
   %whole = and i64 %n, -{_BLOCK}
   br label %test
 test:
-  %i = phi i64 [0, %entry], [%i.next, %next]
+  %i = phi i64 [0, %entry], [%end, %next]
   %count = phi i64 [0, %entry], [%count.next, %next]
+  %enough = icmp sgt i64 %count, %most
+  br i1 %enough, label %counted, label %go
+go:
   %more = icmp slt i64 %i, %whole
   br i1 %more, label %look, label %rest
 look:
-  %first = getelementptr i8, ptr %flags, i64 %i
-  %block = load <{_BLOCK} x i8>, ptr %first, align 1
-  %set = icmp ne <{_BLOCK} x i8> %block, zeroinitializer
-  %bits = bitcast <{_BLOCK} x i1> %set to i{_BLOCK}
-  %any = icmp ne i{_BLOCK} %bits, 0
-  br i1 %any, label %list, label %next
-list:
-  %low = trunc i64 %i to i32
+  %stop = add i64 %i, {_STRETCH}
+  %end = call i64 @llvm.smin.i64(i64 %stop, i64 %whole)
+  %full = icmp sle i64 %stop, %whole
+  br i1 %full, label %check, label %block
+check:
+  %stretch = getelementptr i8, ptr %flags, i64 %i
+  %all = load <{_STRETCH} x i8>, ptr %stretch, align 1
+  %some = call i8 @llvm.vector.reduce.or.v{_STRETCH}i8(<{_STRETCH} x i8> %all)
+  %any = icmp ne i8 %some, 0
+  br i1 %any, label %block, label %next
+block:
+  %k = phi i64 [%i, %look], [%i, %check], [%k.next, %listed]
+  %c.0 = phi i64 [%count, %look], [%count, %check], [%c.new, %listed]
+  %first = getelementptr i8, ptr %flags, i64 %k
+  %bytes = load <{_BLOCK} x i8>, ptr %first, align 1
+  %set = icmp ne <{_BLOCK} x i8> %bytes, zeroinitializer
+  %rest.0 = bitcast <{_BLOCK} x i1> %set to i{_BLOCK}
+  %few = call i64 @llvm.ctpop.i64(i64 %rest.0)
+  %c.new = add i64 %c.0, %few
+  %low = trunc i64 %k to i32
+  %many = icmp ugt i64 %few, {_FEW}
+  br i1 %many, label %compress, label %pick
+pick:
 """
-_TAIL = """
-  br label %next
+_BETWEEN = """
+  br label %listed
+compress:
+"""
+_TAIL = f"""
+  br label %listed
+listed:
+  %k.next = add i64 %k, {_BLOCK}
+  %goes.on = icmp slt i64 %k.next, %end
+  br i1 %goes.on, label %block, label %next
 next:
-  %count.next = phi i64 [%count, %look], [{count}, %list]
-  %i.next = add i64 %i, {block}
+  %count.next = phi i64 [%count, %check], [%c.new, %listed]
   br label %test
 rest:
-  %j = phi i64 [%whole, %test], [%j.next, %one]
-  %c = phi i64 [%count, %test], [%c.next, %one]
+  %j = phi i64 [%whole, %go], [%j.next, %one]
+  %c = phi i64 [%count, %go], [%c.next, %one]
   %left = icmp slt i64 %j, %n
-  br i1 %left, label %one, label %end
+  br i1 %left, label %one, label %end.of.list
 one:
   %place = getelementptr i32, ptr %places, i64 %c
   %number = trunc i64 %j to i32
@@ -68,8 +103,23 @@ one:
   %c.next = add i64 %c, %step
   %j.next = add i64 %j, 1
   br label %rest
-end:
+end.of.list:
   store i64 %c, ptr %found
+  %end.place = getelementptr i32, ptr %places, i64 %c
+  %last.place = getelementptr i32, ptr %end.place, i64 -1
+  %none = icmp eq i64 %c, 0
+  br i1 %none, label %done, label %fill
+fill:
+  %last = load i32, ptr %last.place
+  %start.fill = insertelement <{MARGIN} x i32> poison, i32 %last, i64 0
+  %copies = shufflevector <{MARGIN} x i32> %start.fill, <{MARGIN} x i32> poison,
+    <{MARGIN} x i32> zeroinitializer
+  store <{MARGIN} x i32> %copies, ptr %end.place, align 4
+  br label %done
+counted:
+  store i64 %count, ptr %found
+  br label %done
+done:
   ret void
 }}
 """
@@ -77,9 +127,36 @@ end:
 
 def places_text() -> str:
     """Give the module that exports the routine."""
+    return _HEAD + _lines(_picked()) + _BETWEEN + _lines(_compressed()) + _TAIL
+
+
+def _lines(lines: list[str]) -> str:
+    """Indent instructions."""
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _picked() -> list[str]:
+    """Store the places of the lowest bits, and of bits that are not there behind them."""
+    lines: list[str] = []
+    for bit in range(_FEW):
+        lines += [
+            f"%zeros.{bit} = call i64 @llvm.cttz.i64(i64 %rest.{bit}, i1 false)",
+            f"%within.{bit} = trunc i64 %zeros.{bit} to i32",
+            f"%picked.{bit} = add i32 %low, %within.{bit}",
+            f"%spot.{bit} = add i64 %c.0, {bit}",
+            f"%pick.{bit} = getelementptr i32, ptr %places, i64 %spot.{bit}",
+            f"store i32 %picked.{bit}, ptr %pick.{bit}",
+            f"%less.{bit} = sub i64 %rest.{bit}, 1",
+            f"%rest.{bit + 1} = and i64 %rest.{bit}, %less.{bit}",
+        ]
+    return lines
+
+
+def _compressed() -> list[str]:
+    """Store the places of all bits, by registers."""
     numbers, flags = f"<{_LANES} x i32>", f"<{_LANES} x i1>"
     lines: list[str] = []
-    count = "%count"
+    count = "%c.0"
     for part in range(_BLOCK // _LANES):
         lanes = range(part * _LANES, (part + 1) * _LANES)
         ramp = ", ".join(f"i32 {lane}" for lane in lanes)
@@ -102,5 +179,4 @@ def places_text() -> str:
             f"%count.{part} = add i64 {count}, %more.{part}",
         ]
         count = f"%count.{part}"
-    body = "\n".join(f"  {line}" for line in lines)
-    return _HEAD + body + _TAIL.format(count=count, block=_BLOCK)
+    return lines

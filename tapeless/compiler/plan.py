@@ -159,7 +159,7 @@ def _call_cost(call: Call) -> float:
         panel = panel_of(call.symbol)
         return max(1, panel.rows * panel.width * math.prod(_sizes(call.args[3:4])) / 8)
     if call.symbol == PLACES:
-        return max(1, math.prod(_sizes(call.args[-1:])) / 4)
+        return max(1, math.prod(_sizes(call.args[3:4])) / 4)
     if call.symbol.startswith(SORTERS):
         (size,) = _sizes(call.args[-3:-2])
         return _SORTED * size * size.bit_length()

@@ -11,6 +11,7 @@ from tapeless import lax
 from tapeless.compiler import levels
 from tapeless.compiler.lower import lower_jaxpr
 from tapeless.compiler.plan import Costs
+from tapeless.kernel.ir import If
 from tests.compiler.programs import noted_arguments
 
 LONG = 300_001
@@ -211,3 +212,12 @@ def test_results_of_a_loop_are_stored_though_its_body_runs_in_blocks():
     for x in xs:
         wanted.append(np.tanh(x @ w + wanted[-1] @ u))
     np.testing.assert_allclose(jax.jit(states)(xs, w, u), wanted[1:], atol=1e-4)
+
+
+def test_rows_that_are_written_out_need_none_of_the_block_before(made):
+    """Of four places of a row the last iteration of a block makes none of the next block."""
+    x = drawn(70_000, 4)
+    program = lower_jaxpr(jax.make_jaxpr(lambda x: jax.nn.softmax(x * 2))(x).jaxpr)
+    (layout,) = made
+    assert {span.low for span in layout.spans.values()} == {0}
+    assert not any(isinstance(s, If) for loop in program.body for s in loop.body)

@@ -250,6 +250,13 @@ def errors_of_callbacks(jax):
     return jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(X))
 
 
+@case("NotImplementedError: IO effect not supported in vmap-of-cond", "[0.0, 1.0, 2.0]")
+def effects_of_common_branches(jax):
+    call = functools.partial(module(jax, "experimental").io_callback, lambda x: x)
+    branch = lambda flag, x: jax.lax.cond(flag, lambda x: call(x, x), lambda x: x, x)  # noqa: E731
+    return str(jax.vmap(branch, (None, 0))(True, X).tolist())
+
+
 @case("uint32", "key<fry>")
 def keys_in_callbacks(jax):
     found = []
