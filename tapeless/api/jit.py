@@ -44,7 +44,6 @@ from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflat
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
 from tapeless.util.chains import function_name, source_name
-from tapeless.util.depth import nested
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
 from tapeless.util.weak import WeakMembers
 
@@ -570,8 +569,7 @@ def trace_program(
 
     debug = DebugInfo(function_name(function), names)
     start = time.perf_counter()
-    with nested():
-        jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
+    jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
     seconds = time.perf_counter() - start
     events.record_event_duration_secs(events.TRACED, seconds, fun_name=debug.function)
     log_compilation("Finished tracing %s for %s in %.9f sec", debug.function, purpose, seconds)

@@ -19,6 +19,7 @@ from tapeless.core.trace import Axis, Context, Tag, Value
 from tapeless.prims.common import batch_dim_to
 from tapeless.transforms.batch import batch_flat
 from tapeless.transforms.stage import stage_flat
+from tapeless.util.depth import nested
 
 __all__ = [
     "CustomCall",
@@ -35,7 +36,8 @@ def call_program(program: Program, args: Sequence[Value]) -> Sequence[Value]:
     """Call a flat function, or evaluate the program that it was staged to."""
     if isinstance(program, Jaxpr):
         return eval_jaxpr(program, program.consts, *args)
-    return program(*args)
+    with nested():
+        return program(*args)
 
 
 def known_arrays(args: Sequence[Value]) -> list[Value]:

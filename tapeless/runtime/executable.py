@@ -33,6 +33,7 @@ from tapeless.transforms.dce import dce_jaxpr
 from tapeless.util import events, lazy
 from tapeless.util.apart import apart
 from tapeless.util.cache import clear_caches
+from tapeless.util.depth import deeply
 from tapeless.util.frames import warn
 
 __all__ = ["Executable", "Template", "donations_read", "usable_donations", "watchers"]
@@ -104,7 +105,7 @@ class Executable:
         if list(map(id, own)) != list(map(id, captured)):  # a program with checks has others
             key = ""
         if not (key and self._recall(key, name, captured)):
-            found = self._compile(jaxpr, name, effort, builder, captured)
+            found = deeply(self._compile, jaxpr, name, effort, builder, captured)
             if key and found is not None:
                 callrecords.save(key, found)
         seconds = time.perf_counter() - start

@@ -31,6 +31,7 @@ from tapeless.core.ref import is_ref
 from tapeless.core.source import UNKNOWN_SOURCE, Source, Sources, new_stack
 from tapeless.core.trace import Tag, Trace, Tracer, Value, context, leaked, under
 from tapeless.util.chains import HAPPENED, transformations
+from tapeless.util.depth import nested
 
 __all__ = [
     "RewriteTrace",
@@ -259,7 +260,7 @@ def stage_flat(
     """
     trace = StageTrace(context.trace, what or debug.function, debug)
     try:
-        with new_stack():
+        with new_stack(), nested():
             atoms = _traced_atoms(trace, function, avals)
     finally:
         trace.tag.alive = False

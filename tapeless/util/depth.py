@@ -1,9 +1,10 @@
 """Room on Python's stack for programs within programs.
 
 Python bounds how deep calls nest, by 1,000 frames unless told otherwise. A function that is
-compiled and calls another one that is compiled, and so on a thousand times, needs more: each level
-is ten frames of ours while it is traced, and a few in each pass over the program. Most take no room
-on the stack of C, so that the bound may be higher while they are there.
+compiled and calls another one that is compiled, and so on a thousand times, needs more, and so do
+branches and loops within each other: each level is ten to thirty frames of ours
+while it is traced, and a few in each pass over the program. Most take no room on the stack of C, so
+that the bound may be higher while they are there.
 
 Two ways lead to it. `nested` counts the levels of user code within user code, and raises the bound
 every so many of them; a function that calls itself for ever ends, by RecursionError. `deeply`
@@ -26,8 +27,8 @@ __all__ = ["deeply", "nested"]
 R = TypeVar("R")
 P = ParamSpec("P")
 
-_STEP = 32  # levels
-_FRAMES_OF_STEP = 16 * _STEP
+_STEP = 16  # levels
+_FRAMES_OF_STEP = 40 * _STEP
 _MOST_LEVELS = 1100  # C has room for more
 _FRAMES_OF_CALL = 1 << 14
 
@@ -58,11 +59,11 @@ def _room(n_frames: int) -> Generator[None, None, None]:
 
 @contextmanager
 def nested() -> Generator[None, None, None]:
-    """Be one level deeper, or raise RecursionError."""
+    """Be one level of user code deeper, or raise RecursionError."""
     if _here.level == _MOST_LEVELS:
         raise RecursionError(
-            f"compiled functions call each other at most {_MOST_LEVELS} deep, and one was called "
-            "deeper. Does a function call itself without an end? Its recursion must end for "
+            f"functions that are traced call each other at most {_MOST_LEVELS} deep, and one was "
+            "called deeper. Does a function call itself without an end? Its recursion must end for "
             "arguments that are known while it is traced"
         )
     _here.level += 1

@@ -8,6 +8,8 @@ import threading
 import pytest
 
 import tapeless as jax
+from tapeless import lax
+from tapeless import numpy as jnp
 from tapeless.util.depth import deeply, nested
 
 
@@ -87,3 +89,67 @@ def test_threads_raise_the_bound_in_any_order():
     assert levels(50, second, first)
     thread.join()
     assert sys.getrecursionlimit() == bound
+
+
+def nest(kind, n_levels):
+    """Return a function with so many constructs of a kind within each other."""
+
+    def f(x):
+        inner = nest(kind, n_levels - 1)
+        return KINDS[kind](inner, x)
+
+    return f if n_levels else jnp.sin
+
+
+def custom_forward(inner, x):
+    """Call a function by a custom rule."""
+    rule = jax.custom_jvp(inner)
+    rule.defjvp(lambda xs, ts: (inner(*xs), jnp.cos(xs[0]) * ts[0]))
+    return rule(x)
+
+
+def custom_backward(inner, x):
+    """Call a function by a custom rule for gradients."""
+    rule = jax.custom_vjp(inner)
+    rule.defvjp(lambda x: (inner(x), x), lambda x, ct: (jnp.cos(x) * ct,))
+    return rule(x)
+
+
+KINDS = {
+    "cond": lambda inner, x: lax.cond(x.sum() > 0, inner, jnp.cos, x),
+    "switch": lambda inner, x: lax.switch(x.sum().astype(int), [jnp.cos, jnp.cos, inner], x),
+    "checkpoint": lambda inner, x: jax.checkpoint(inner)(x),
+    "scan": lambda inner, x: lax.scan(lambda c, _: (inner(c), None), x, None, length=1)[0],
+    "while": lambda inner, x: lax.while_loop(
+        lambda c: c[0] < 1, lambda c: (c[0] + 1, inner(c[1])), (0, x)
+    )[1],
+    "fori": lambda inner, x: lax.fori_loop(0, 1, lambda _, c: inner(c), x),
+    "map": lambda inner, x: lax.map(inner, x[None])[0],
+    "custom_jvp": custom_forward,
+    "custom_vjp": custom_backward,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constructs_nest_deeply(kind):
+    """A hundred and fifty levels are traced and printed at Python's usual bound."""
+    bound = sys.getrecursionlimit()
+    text = str(jax.make_jaxpr(nest(kind, 150))(jnp.ones(2)))
+    assert text.count("sin ") == 1
+    assert sys.getrecursionlimit() == bound
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "custom_jvp", "custom_vjp"])
+def test_what_nests_deeply_is_run_compiled_and_mapped(kind):
+    """Values are those of what is within; a derivative goes through all levels, too."""
+    f, x = nest(kind, 150), jnp.ones(2)
+    assert jnp.allclose(jax.jit(f)(x), jnp.sin(x)) and jnp.allclose(f(x), jnp.sin(x))
+    assert jnp.allclose(jax.vmap(f)(x[None])[0], jnp.sin(x))
+    assert jnp.allclose(jax.grad(lambda x: f(x).sum())(x), jnp.cos(x))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "custom" not in kind])
+def test_endless_nesting_is_an_error_that_says_so(kind):
+    """The room is bounded."""
+    with pytest.raises(RecursionError, match="functions that are traced call each other at most"):
+        jax.make_jaxpr(nest(kind, 10**6))(jnp.ones(2))

@@ -180,9 +180,9 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
         ),
         Mutation(
             "containers in containers are compared",
-            "tapeless/runtime/captures.py",
-            "    if depth > contents.DEEPEST or",
-            "    if depth > 0 or",
+            "tapeless/runtime/contents.py",
+            "parts = parts_of(value) if depth <= DEEPEST else None",
+            "parts = parts_of(value) if depth <= 0 else None",
             CAPTURES + "test_what_containers_in_containers_hold_is_compared",
         ),
         Mutation(
