@@ -650,6 +650,8 @@ _NEUTRAL = {
 
 def _converted(x: Scalar) -> Scalar | None:
     """Return the integer of which the integer x was converted, or None."""
+    if isinstance(x, Affine) and not x.const and len(x.terms) == 1 and x.terms[0][1] == 1:
+        x = x.terms[0][0]
     if not (isinstance(x, Op) and x.name == "convert" and is_integer(x.dtype)):
         return None
     return x.args[0] if is_integer(x.args[0].dtype) else None

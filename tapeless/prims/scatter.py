@@ -86,7 +86,7 @@ __all__ = [
 
 Mode = str | GatherScatterMode | None
 Params = dict[str, Any]
-MANY = 512  # updates; from here on, runs of updates of one element are looked for
+MANY = 512  # updates; from here on, extremes of floats are keys
 _INT32 = np.dtype(np.int32)
 
 
@@ -282,7 +282,11 @@ class ScatterOp(Primitive):
             walk.each(runs.combine, at_once=1)
             runs.end()
 
-        b.switch(b.convert(in_long_runs(b, indices), _INT32), (as_they_are, in_runs))
+        few = self.accumulate == "add" and walk.has_lanes(table, indices.shape[0])
+        if few or walk.has_streams():
+            as_they_are()
+        else:
+            b.switch(b.convert(in_long_runs(b, indices), _INT32), (as_they_are, in_runs))
         if table is not target:
             b.assign(target, b.virtual(target.aval, lambda index: keys.number(table.at(*index))))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
-from tapeless.prims import binary, scatter
+from tapeless.prims import binary, scatter, updates
 from tapeless.prims.indexing import ScatterDimensionNumbers
 from tests.support.harness import laws
 from tests.support.records import FLOATS, INTEGERS, Record, fixed, normal
@@ -136,15 +136,24 @@ def test_dtypes_must_agree():
         scatter.scatter_add(X, np.zeros((2, 1), np.int32), np.ones((2, 4), np.float16), ROWS)
 
 
+def order_of(n_updates):
+    """Return the order in which single updates of a target with one table are combined."""
+    blocks = n_updates // (updates.STREAMS * updates.STREAMED)
+    length = updates.STREAMED * (blocks - 1 | 1) if blocks else 0
+    by_turns = np.arange(updates.STREAMS * length).reshape(updates.STREAMS, length).T.ravel()
+    return [*by_turns, *range(by_turns.size, n_updates)]
+
+
 @pytest.mark.parametrize("mode", ["clip", "drop"])
-@pytest.mark.parametrize("segments", [1, 20, 300])
-def test_long_and_short_runs_of_updates_are_combined_in_order(segments, mode):
-    # 300 segments of 2,000 updates are combined in memory, 20 and one of them in a register.
+@pytest.mark.parametrize("n_updates", [500, 2000])
+@pytest.mark.parametrize("segments", [25, 300])
+def test_updates_are_combined_in_order_or_by_turns_of_their_streams(segments, n_updates, mode):
     draw = np.random.default_rng(0)
-    places = np.sort(draw.integers(-2, segments + 2, 2000))
-    values = draw.normal(size=2000).astype(np.float32)
+    places = np.sort(draw.integers(-2, segments + 2, n_updates))
+    values = draw.normal(size=n_updates).astype(np.float32)
     expected = np.ones(segments, np.float32)
-    for place, value in zip(places, values, strict=True):
+    for i in order_of(n_updates):
+        place, value = places[i], values[i]
         inside = place + segments if place < 0 else place
         if mode == "clip":
             inside = min(max(inside, 0), segments - 1)

@@ -121,3 +121,41 @@ def test_few_elements_have_tables_and_many_have_not():
     start = "] = -0.0"  # what a table of sums starts with
     assert start in text(10)
     assert start not in text(MANY)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_places", [1, 8, 30])
+@pytest.mark.parametrize("n_updates", [600, 5000, MANY])
+def test_sums_of_few_elements_are_near_exact_ones_and_drop_what_is_outside(
+    n_updates, n_places, dtype
+):
+    with jax.enable_x64(True):
+        draw = np.random.default_rng(n_places)
+        indices = draw.integers(-n_places - 2, n_places + 2, n_updates)
+        values = draw.uniform(0.5, 1.5, n_updates).astype(dtype)
+        got = compiled("add", np.ones(n_places, dtype), indices, values)
+        exact = scattered("add", np.ones(n_places), indices, values.astype(np.float64))
+        np.testing.assert_allclose(got, exact, rtol=2000 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -0.0])
+def test_special_numbers_reach_their_own_sum_only(special):
+    values, indices = np.full(3000, -0.0, np.float32), np.arange(3000) % 5
+    values[indices == 2] = special
+    got = compiled("add", np.full(5, -0.0, np.float32), indices, values)
+    expected = np.full(5, -0.0, np.float32)
+    expected[2] = special
+    np.testing.assert_array_equal(got, expected)
+    assert np.signbit(got[[0, 1, 3, 4]]).all()
+
+
+@pytest.mark.parametrize("name", ["add", "max", "multiply"])
+@pytest.mark.parametrize("n_rows", [700, 30_000])
+def test_rows_by_turns_of_streams_are_those_of_numpy(name, n_rows):
+    draw = np.random.default_rng(0)
+    indices = np.sort(draw.integers(-33, 33, n_rows))
+    values = draw.integers(1, 3, (n_rows, 3)).astype(np.int32)
+    target = draw.integers(1, 9, (30, 3)).astype(np.int32)
+    np.testing.assert_array_equal(
+        compiled(name, target, indices, values), scattered(name, target, indices, values)
+    )
