@@ -297,6 +297,17 @@ def _erf_over_x(u: mpf) -> mpf:
     return mpmath.erf(x) / x
 
 
+def _shifted_erfcx(t: mpf) -> mpf:
+    """Return (1 + 2 x) erfcx(x) of t = (x - 15/4) / (x + 15/4): from 1 to 2 / sqrt(pi)."""
+    if t == 1:
+        return 2 / mpmath.sqrt(mpmath.pi)
+    x = mpf("3.75") * (1 + t) / (1 - t)
+    if x < 100:
+        return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
+    terms = [(-1) ** k * mpmath.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12)]
+    return (2 + 1 / x) * mpmath.fsum(terms) / mpmath.sqrt(mpmath.pi)
+
+
 QUARTER_PI = mpmath.pi / 4 * mpf("1.0001")
 HALF_LN2 = mpmath.ln2 / 2 * mpf("1.001")
 ROOT = mpmath.sqrt(2)
@@ -312,6 +323,8 @@ FITS = [
     Fit("cbrt", _cbrt, lambda m: 1 / _cbrt(m), mpf("0.353"), mpf("2.83"), {"f32": 4}),
     Fit("gamma", _log_gamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 9, "f64": 18}),
     Fit("arch", _gamma_arch, lambda t: 1, -mpf(1) / 2, mpf(1) / 2, {"f64": 19}),
+    Fit("shifted_erfcx", _shifted_erfcx, lambda t: 1, -mpf(1), mpf(1), {"f64": 24}),
+    Fit("shifted_erfcx_short", _shifted_erfcx, lambda t: 1, -mpf(1), mpf(1), {"f64": 14}),
     Fit("psi", _digamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 10, "f64": 20}),
     Fit("stirling32", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 16, {"f32": 2}),
     Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),

@@ -22,6 +22,7 @@ from tapeless.api.custom import custom_jvp
 from tapeless.core.trace import Value
 from tapeless.numpy.common import dtype_of, promote_args_inexact
 from tapeless.prims.fused import fused_add
+from tapeless.scipy.special.scaled import erfcx, erfcx_of_double
 from tapeless.scipy.special.wide import (
     array_of_sequence,
     horner,
@@ -79,49 +80,6 @@ def erfinv(x: Any) -> Value:
     Array([0.225, 0.477], dtype=float32)
     """
     return lax.erf_inv(*promote_args_inexact("erfinv", x))
-
-
-def _erfcx(x: Value) -> Value:
-    """Return exp(x**2) erfc(x); the rounding error of x**2 is put back."""
-    size = jnp.minimum(jnp.abs(x), 20.0)
-    square = size * size
-    split = size * 134217729.0
-    high = split - (split - size)
-    error = ((high * high - square) + 2 * high * (size - high)) + (size - high) ** 2
-    near = jnp.exp(square) * (1 + error) * lax.erfc(size)
-    far_x = jnp.maximum(jnp.abs(x), 20.0)
-    inverse = 0.5 / (far_x * far_x)
-    far = horner(inverse, (1.0, -1.0, 3.0, -15.0, 105.0, -945.0)) / (far_x * _SQRT_PI)
-    value = jnp.where(
-        jnp.abs(x) < 20,
-        near,
-        far,
-    )
-    negative = 2 * jnp.exp(x * x) - value
-    return jnp.where(
-        x < 0,
-        negative,
-        value,
-    )
-
-
-_erfcx_function = wide_function(
-    "erfcx",
-    _erfcx,
-    [lambda t, out, x: t * (2 * x * out - 2 / _SQRT_PI)],
-    lambda *args: scipy_special.erfcx(*args),
-)
-
-
-def erfcx(x: Any) -> Value:
-    """Return exp(x**2) erfc(x).
-
-    x: (n,) -> (n,)
-
-    >>> erfcx(100.0)
-    Array(0.00564161, dtype=float32)
-    """
-    return _erfcx_function(x)
 
 
 # Wichura's rational functions for quantiles of the normal distribution, by powers: near one half in
@@ -363,7 +321,7 @@ def ndtr(x: Any) -> Value:
 
 def _log_ndtr(x: Value) -> Value:
     """Return log ndtr(x): by erfcx for negative x, where ndtr vanishes."""
-    low = jnp.log(_erfcx(-jnp.minimum(x, 0) * math.sqrt(0.5)) / 2) - x * x / 2
+    low = jnp.log(erfcx_of_double(-jnp.minimum(x, 0) * math.sqrt(0.5)) / 2) - x * x / 2
     high = jnp.log1p(-lax.erfc(jnp.maximum(x, -1.0) * math.sqrt(0.5)) / 2)
     return jnp.where(
         x < -1,
