@@ -78,7 +78,11 @@ _DEFAULTS: Mapping[type, tuple[np.dtype, np.dtype]] = {
 
 
 def is_python_scalar(value: object) -> bool:
-    """Whether ``value`` is a plain bool, int, float or complex (not a NumPy scalar)."""
+    """Whether ``value`` is a plain bool, int, float or complex (not a NumPy scalar).
+
+    >>> is_python_scalar(1.0), is_python_scalar(np.float32(1.0))
+    (True, False)
+    """
     kind = type(value)
     if kind in _DEFAULTS:
         return True
@@ -86,33 +90,57 @@ def is_python_scalar(value: object) -> bool:
 
 
 def default_dtype_bits() -> int:
-    """Return the width in bits of the default integer and float: 32, or 64 in x64 mode."""
+    """Return the width in bits of the default integer and float: 32, or 64 in x64 mode.
+
+    >>> default_dtype_bits()
+    32
+    """
     return 64 if config.current.jax_enable_x64 else 32
 
 
 def python_scalar_dtype(scalar: type) -> np.dtype:
-    """Return the dtype that a Python scalar of type ``scalar`` becomes."""
+    """Return the dtype that a Python scalar of type ``scalar`` becomes.
+
+    >>> python_scalar_dtype(float)
+    dtype('float32')
+    """
     wide, short = _DEFAULTS[scalar]
     return wide if config.current.jax_enable_x64 else short
 
 
 def default_int_dtype() -> np.dtype:
-    """Return int32, or int64 in x64 mode."""
+    """Return int32, or int64 in x64 mode.
+
+    >>> default_int_dtype()
+    dtype('int32')
+    """
     return python_scalar_dtype(int)
 
 
 def default_uint_dtype() -> np.dtype:
-    """Return uint32, or uint64 in x64 mode."""
+    """Return uint32, or uint64 in x64 mode.
+
+    >>> default_uint_dtype()
+    dtype('uint32')
+    """
     return _U64 if config.current.jax_enable_x64 else _U32
 
 
 def default_float_dtype() -> np.dtype:
-    """Return float32, or float64 in x64 mode."""
+    """Return float32, or float64 in x64 mode.
+
+    >>> default_float_dtype()
+    dtype('float32')
+    """
     return python_scalar_dtype(float)
 
 
 def default_complex_dtype() -> np.dtype:
-    """Return complex64, or complex128 in x64 mode."""
+    """Return complex64, or complex128 in x64 mode.
+
+    >>> default_complex_dtype()
+    dtype('complex64')
+    """
     return python_scalar_dtype(complex)
 
 
@@ -178,6 +206,9 @@ def number_dtype(dtype: Dtype) -> np.dtype:
     """Return the canonical form of a dtype that must be one of numbers.
 
     Raises TypeError for dtypes of keys: they have neither sums nor an order nor a zero.
+
+    >>> number_dtype(np.dtype("float64"))
+    dtype('float32')
     """
     if isinstance(dtype, ExtendedDtype):
         raise TypeError(
@@ -192,6 +223,9 @@ def check_user_dtype_supported(dtype: DTypeLike, fun_name: str | None = None) ->
 
     Python's scalar types mean the default dtypes. Asking for 64 bits without x64 mode warns (or
     raises, or is granted, by ``jax_explicit_x64_dtypes``). ``fun_name`` is for the message.
+
+    >>> check_user_dtype_supported(int)
+    dtype('int32')
     """
     if isinstance(dtype, type) and dtype in _DEFAULTS:
         return python_scalar_dtype(dtype)
@@ -244,7 +278,11 @@ def dtype(x: object) -> Dtype:
 
 
 def scalar_type_of(x: object) -> type:
-    """Return the Python type (bool, int, float or complex) for the elements of a value or dtype."""
+    """Return the Python type (bool, int, float or complex) for the elements of a value or dtype.
+
+    >>> scalar_type_of(np.arange(3)), scalar_type_of("bfloat16")
+    (<class 'int'>, <class 'float'>)
+    """
     element = np.dtype(x) if isinstance(x, (type, str, np.dtype)) else dtype(x)
     if element == _BOOL:
         return bool
@@ -316,7 +354,11 @@ _SCALAR_OPERANDS: Mapping[type, Dtype | type] = {
 
 
 def is_weakly_typed(x: object) -> bool:
-    """Whether a value is weak: a Python number (bool excepted), or an array that says so."""
+    """Whether a value is weak: a Python number (bool excepted), or an array that says so.
+
+    >>> is_weakly_typed(1.0), is_weakly_typed(np.float32(1.0))
+    (True, False)
+    """
     if type(x) in (int, float, complex):
         return True
     return bool(getattr(x, "weak_type", False))
@@ -367,6 +409,9 @@ def lattice_result_type(*args: object) -> tuple[Dtype, bool]:
 
     Each argument is a value (of Python, NumPy, or anything with ``dtype`` and perhaps
     ``weak_type``), a dtype, a type or a dtype's name.
+
+    >>> lattice_result_type(np.int32(1), 2.0)
+    (dtype('float32'), True)
     """
     operands = tuple(map(_operand_of, args))
     try:

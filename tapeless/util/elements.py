@@ -31,11 +31,19 @@ __all__ = [
 
 
 class extended(np.generic):  # noqa: N801 - a scalar type, named as NumPy names its own
-    """The abstract scalar type of all extended dtypes, for ``issubdtype``."""
+    """The abstract scalar type of all extended dtypes, for ``issubdtype``.
+
+    >>> jnp.issubdtype(jax.random.key(0).dtype, jax.dtypes.extended)
+    True
+    """
 
 
 class prng_key(extended):  # noqa: N801
-    """The abstract scalar type of all key dtypes, for ``issubdtype``."""
+    """The abstract scalar type of all key dtypes, for ``issubdtype``.
+
+    >>> jnp.issubdtype(jax.random.key(0).dtype, jax.dtypes.prng_key)
+    True
+    """
 
 
 class ExtendedDtype:
@@ -43,6 +51,11 @@ class ExtendedDtype:
 
     An array of shape ``(*s,)`` is carried by one of shape ``(*s, *physical_shape)`` and dtype
     ``physical_dtype``.
+
+    >>> jax.random.key(0).dtype
+    key<fry>
+    >>> jax.random.key(0).dtype.physical_shape
+    (2,)
     """
 
     __slots__ = ("itemsize", "name", "physical_dtype", "physical_shape")
@@ -64,7 +77,11 @@ class ExtendedDtype:
 
 @record
 class PRNGImpl:
-    """A generator: its name, the tag that programs print, and the number of words of a key."""
+    """A generator: its name, the tag that programs print, and the number of words of a key.
+
+    >>> jax.random.key_impl(jax.random.key(0))
+    'threefry2x32'
+    """
 
     name: str
     tag: str
@@ -177,7 +194,11 @@ def named_dtype(spec: DTypeLike) -> Dtype:
 
 
 def is_supported(element: Dtype) -> bool:
-    """Whether arrays may have the dtype ``element``."""
+    """Whether arrays may have the dtype ``element``.
+
+    >>> is_supported(np.dtype("float32")), is_supported(np.dtype("datetime64[s]"))
+    (True, False)
+    """
     return element in SUPPORTED or isinstance(element, ExtendedDtype)
 
 
@@ -219,7 +240,11 @@ def _scalar_class(spec: DTypeLike) -> type:
 
 
 def itemsize_bits(dtype: DTypeLike) -> int:
-    """Return the number of bits of an element, which for narrow types is less than is stored."""
+    """Return the number of bits of an element, which for narrow types is less than is stored.
+
+    >>> itemsize_bits("int4"), itemsize_bits("float32")
+    (4, 32)
+    """
     element = named_dtype(dtype)
     if element not in SUPPORTED or element == float0:
         raise ValueError(f"unexpected input: dtype={dtype!r}")
@@ -229,7 +254,11 @@ def itemsize_bits(dtype: DTypeLike) -> int:
 
 
 def supports_inf(dtype: DTypeLike) -> bool:
-    """Whether the dtype has an infinity."""
+    """Whether the dtype has an infinity.
+
+    >>> supports_inf("float32"), supports_inf("float8_e4m3fn")
+    (True, False)
+    """
     if not issubdtype(dtype, np.inexact):
         return False
     element = to_floating_dtype(dtype)
@@ -240,7 +269,11 @@ _short_names: dict[Dtype, str] = {float0: "float0", BOOL: "bool", _BF16: "bf16"}
 
 
 def short_dtype_name(dtype: DTypeLike) -> str:
-    """Return the name used in program text: ``f32``, ``i8``, ``bool``, ``key<fry>``."""
+    """Return the name used in program text: ``f32``, ``i8``, ``bool``, ``key<fry>``.
+
+    >>> short_dtype_name("float32"), short_dtype_name("bool")
+    ('f32', 'bool')
+    """
     element = named_dtype(dtype)
     name = _short_names.get(element)
     if name is None:
@@ -253,7 +286,11 @@ def short_dtype_name(dtype: DTypeLike) -> str:
 
 
 def dtype_name(dtype: DTypeLike) -> str:
-    """Return the name used in messages: ``float32``, ``bool``, ``float0``, ``key<fry>``."""
+    """Return the name used in messages: ``float32``, ``bool``, ``float0``, ``key<fry>``.
+
+    >>> dtype_name(np.float32)
+    'float32'
+    """
     element = named_dtype(dtype)
     return "float0" if element == float0 else element.name
 
@@ -271,19 +308,31 @@ _REAL: Mapping[np.dtype, np.dtype] = {_C64: _F32, _C128: _F64}
 
 
 def to_numeric_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return int32 for bool, and every other dtype as it is."""
+    """Return int32 for bool, and every other dtype as it is.
+
+    >>> to_numeric_dtype("bool"), to_numeric_dtype("int8")
+    (dtype('int32'), dtype('int8'))
+    """
     element = np.dtype(dtype)
     return _I32 if element == BOOL else element
 
 
 def to_inexact_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return the float dtype that integers and booleans turn into, and others as they are."""
+    """Return the float dtype that integers and booleans turn into, and others as they are.
+
+    >>> to_inexact_dtype("int8"), to_inexact_dtype("complex64")
+    (dtype('float32'), dtype('complex64'))
+    """
     element = np.dtype(dtype)
     return _INEXACT.get(element, element)
 
 
 def to_floating_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return a real float dtype: that of the parts for complex, as ``to_inexact_dtype`` else."""
+    """Return a real float dtype: that of the parts for complex, as ``to_inexact_dtype`` else.
+
+    >>> to_floating_dtype("complex64")
+    dtype('float32')
+    """
     element = to_inexact_dtype(dtype)
     if not issubdtype(element, np.inexact):
         raise ValueError(f"data type {element!r} not compatible with finfo")
@@ -291,6 +340,10 @@ def to_floating_dtype(dtype: DTypeLike) -> np.dtype:
 
 
 def to_complex_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return the complex dtype whose parts can hold values of ``dtype``."""
+    """Return the complex dtype whose parts can hold values of ``dtype``.
+
+    >>> to_complex_dtype("float32"), to_complex_dtype("float64")
+    (dtype('complex64'), dtype('complex128'))
+    """
     element = to_inexact_dtype(dtype)
     return _C128 if element in (_F64, _C128) else _C64
