@@ -6,7 +6,11 @@ __all__ = ["Space"]
 
 
 class Space(enum.Enum):
-    """Where an array may be."""
+    """Where an array may be.
+
+    >>> [space.name for space in jax.memory.Space]
+    ['Device', 'Host', 'Any']
+    """
 
     Device = enum.auto()
     Host = enum.auto()

@@ -140,7 +140,13 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> NoReturn:
-    """Refuse: there is one memory."""
+    """Refuse: there is one memory.
+
+    >>> offload_dot_with_no_batch_dims("device", "pinned_host")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: offloading moves residuals to the host's memory, ...
+    """
     _no_offloading()
 
 
@@ -151,7 +157,18 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> NoReturn:
-    """Refuse: there is one memory."""
+    """Refuse: there is one memory.
+
+    >>> save_and_offload_only_these_names(
+    ...     names_which_can_be_saved=["a"],
+    ...     names_which_can_be_offloaded=["b"],
+    ...     offload_src="device",
+    ...     offload_dst="pinned_host",
+    ... )
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: offloading moves residuals to the host's memory, ...
+    """
     _no_offloading()
 
 

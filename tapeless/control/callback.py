@@ -311,6 +311,9 @@ def debug_callback(
 
     ordered: keep the order among ordered callbacks (it is program order in any case).  Without a
     callback, return this function with the keywords set.
+
+    >>> x = jax.jit(lambda x: jax.debug.callback(lambda v: print(float(v)), x))(3.0)
+    3.0
     """
     if callback is None:
         return partial(debug_callback, ordered=ordered, partitioned=partitioned)
@@ -464,6 +467,10 @@ def pure_callback(
 
     result_shape_dtypes: a tree of ShapeDtypeStructs.  vmap_method: None, "sequential",
     "expand_dims" or "broadcast_all": how to map it.
+
+    >>> scalar = jax.ShapeDtypeStruct((), np.float32)
+    >>> jax.jit(lambda x: jax.pure_callback(lambda v: v + v, scalar, x))(np.float32(3))
+    Array(6., dtype=float32)
     """
     if vmap_method is not None and vmap_method not in _VMAP_METHODS:
         raise ValueError(

@@ -91,7 +91,13 @@ def freeze(ref: Any) -> Any:
 
 
 def free_ref(ref: Any) -> None:
-    """Give up a reference: it is not to be used any more."""
+    """Give up a reference: it is not to be used any more.
+
+    >>> ref = jax.new_ref(jnp.arange(3))
+    >>> ref[...]
+    Array([0, 1, 2], dtype=int32)
+    >>> jax.free_ref(ref)
+    """
     freeze_p.bind(_whole(ref))
 
 

@@ -58,37 +58,65 @@ def devices(backend: str | None = None) -> list[CpuDevice]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[CpuDevice]:
-    """Return the devices of this process."""
+    """Return the devices of this process.
+
+    >>> jax.local_devices()
+    [CpuDevice(id=0)]
+    """
     return devices(backend)
 
 
 def device_count(backend: str | None = None) -> int:
-    """Return the number of devices: 1, unless more are declared."""
+    """Return the number of devices: 1, unless more are declared.
+
+    >>> jax.device_count()
+    1
+    """
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Return the number of devices of this process: all."""
+    """Return the number of devices of this process: all.
+
+    >>> jax.local_device_count()
+    1
+    """
     return len(devices(backend))
 
 
 def process_index(backend: str | None = None) -> int:
-    """Return 0: there is one process."""
+    """Return 0: there is one process.
+
+    >>> jax.process_index()
+    0
+    """
     return 0
 
 
 def process_count(backend: str | None = None) -> int:
-    """Return 1."""
+    """Return 1.
+
+    >>> jax.process_count()
+    1
+    """
     return 1
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """Return the numbers of all processes: 0."""
+    """Return the numbers of all processes: 0.
+
+    >>> jax.process_indices()
+    [0]
+    """
     return [0]
 
 
 def default_backend() -> str:
-    """Return "cpu"."""
+    """Return "cpu".
+
+    >>> jax.default_backend()
+    'cpu'
+    """
     return "cpu"
 
 
@@ -216,7 +244,11 @@ def _on_host(leaf: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Return `x` when all its arrays are computed: at once, since execution is synchronous."""
+    """Return `x` when all its arrays are computed: at once, since execution is synchronous.
+
+    >>> jax.block_until_ready(jnp.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
     for leaf in tree_leaves(x):
         if isinstance(leaf, Array):
             leaf.block_until_ready()
@@ -224,5 +256,9 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Return `x`: its memory is the host's."""
+    """Return `x`: its memory is the host's.
+
+    >>> jax.copy_to_host_async(jnp.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
     return x

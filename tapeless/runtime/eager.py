@@ -220,4 +220,9 @@ install_base_trace(EvalTrace(None, Tag("evaluation")))
 
 
 def effects_barrier() -> None:
-    """Return when all effects have happened: at once, since execution is synchronous."""
+    """Return when all effects have happened: at once, since execution is synchronous.
+
+    >>> jax.debug.print("now")
+    now
+    >>> jax.effects_barrier()
+    """

@@ -36,6 +36,11 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
-    """Return the arrays that are alive and not deleted."""
+    """Return the arrays that are alive and not deleted.
+
+    >>> x = jnp.arange(3)
+    >>> any(array is x for array in jax.live_arrays())
+    True
+    """
     found = [x for x in gc.get_objects() if type(x) is Array]
     return [array for array in found if not array.is_deleted()]

@@ -34,7 +34,11 @@ __all__ = [
 
 
 class AxisType(enum.Enum):
-    """Who divides arrays along an axis of a mesh: the compiler, the types, or the program."""
+    """Who divides arrays along an axis of a mesh: the compiler, the types, or the program.
+
+    >>> jax.make_mesh((1,), ("x",), (AxisType.Auto,)).axis_types
+    (Auto,)
+    """
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -119,7 +123,11 @@ class _Grid:
 
 
 class AbstractMesh(_Grid):
-    """A mesh without devices: names, sizes and types of axes."""
+    """A mesh without devices: names, sizes and types of axes.
+
+    >>> AbstractMesh((4, 2), ("x", "y")).shape["x"]
+    4
+    """
 
     def __init__(
         self,
@@ -174,7 +182,12 @@ class AbstractMesh(_Grid):
 
 
 class Mesh(_Grid, contextlib.ContextDecorator):
-    """Devices in a grid whose axes have names; as a context manager, the current mesh."""
+    """Devices in a grid whose axes have names; as a context manager, the current mesh.
+
+    >>> mesh = Mesh(np.array(jax.devices()), ("x",))
+    >>> mesh.axis_names, mesh.devices.shape
+    (('x',), (1,))
+    """
 
     def __init__(
         self,
@@ -274,13 +287,22 @@ _NO_AXES = AbstractMesh((), ())
 
 
 def get_mesh() -> Mesh:
-    """Return the current mesh, or the empty one."""
+    """Return the current mesh, or the empty one.
+
+    >>> get_mesh().empty
+    True
+    """
     found = _current.stack[-1] if _current.stack else None
     return found if isinstance(found, Mesh) else _NO_DEVICES
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Return the current mesh without its devices, or the empty one."""
+    """Return the current mesh without its devices, or the empty one.
+
+    >>> with jax.set_mesh(make_mesh((1,), ("x",))):
+    ...     get_abstract_mesh().axis_sizes
+    (1,)
+    """
     return _current.stack[-1].abstract_mesh if _current.stack else _NO_AXES
 
 
@@ -328,7 +350,12 @@ def set_mesh(mesh: Mesh | None) -> _SetMesh:
 
 
 def use_abstract_mesh(mesh: AbstractMesh) -> contextlib.AbstractContextManager[None]:
-    """Make a mesh without devices current for a block."""
+    """Make a mesh without devices current for a block.
+
+    >>> with use_abstract_mesh(AbstractMesh((4,), ("x",))):
+    ...     get_abstract_mesh().axis_sizes
+    (4,)
+    """
     if not isinstance(mesh, AbstractMesh):
         raise ValueError(
             f"Expected mesh of type `jax.sharding.AbstractMesh`. Got type: {type(mesh)}"

@@ -137,7 +137,12 @@ class IndivisibleError(ValueError):
 
 
 class Sharding:
-    """Where the parts of an array are."""
+    """Where the parts of an array are.
+
+    >>> sharding = jnp.ones((4, 2)).sharding
+    >>> sharding.shard_shape((4, 2)), sharding.num_devices
+    ((4, 2), 1)
+    """
 
     memory_kind: str | None = "device"
 
@@ -188,7 +193,11 @@ class Sharding:
 
 
 class SingleDeviceSharding(Sharding):
-    """All of an array on one device."""
+    """All of an array on one device.
+
+    >>> SingleDeviceSharding(jax.devices()[0])
+    SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
+    """
 
     def __init__(self, device: CpuDevice, *, memory_kind: str | None = None) -> None:
         """memory_kind: accepted; there is one memory."""
@@ -214,7 +223,11 @@ class SingleDeviceSharding(Sharding):
 def make_single_device_sharding(
     device: CpuDevice, *, memory_kind: str | None = None
 ) -> SingleDeviceSharding:
-    """Return the sharding of one device."""
+    """Return the sharding of one device.
+
+    >>> make_single_device_sharding(jax.devices()[0]).shard_shape((4, 2))
+    (4, 2)
+    """
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
@@ -223,7 +236,12 @@ class DuplicateSpecError(ValueError):
 
 
 class NamedSharding(Sharding):
-    """A mesh, and which of its axes divide which axes of an array."""
+    """A mesh, and which of its axes divide which axes of an array.
+
+    >>> mesh = jax.make_mesh((1, 1), ("x", "y"))
+    >>> NamedSharding(mesh, PartitionSpec("x", None)).spec
+    P('x', None)
+    """
 
     def __init__(
         self, mesh: Mesh | AbstractMesh, spec: PartitionSpec, *, memory_kind: str | None = None

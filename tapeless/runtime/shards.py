@@ -25,6 +25,10 @@ class Shard:
     """The part of an array on one device: `data`, and where it belongs, `index`.
 
     replica_id: how many devices before this one hold the same part.
+
+    >>> (shard,) = jnp.arange(3).addressable_shards
+    >>> shard.index, shard.data, shard.replica_id
+    ((slice(None, None, None),), Array([0, 1, 2], dtype=int32), 0)
     """
 
     def __init__(self, array: Array, device: CpuDevice, index: Index, replica_id: int) -> None:
@@ -50,7 +54,11 @@ class Shard:
 
 
 def shards_of(array: Array) -> list[Shard]:
-    """Return the parts of an array, one a device."""
+    """Return the parts of an array, one a device.
+
+    >>> len(shards_of(jnp.arange(3)))
+    1
+    """
     found, seen = [], []
     for device, index in array.sharding.devices_indices_map(array.shape).items():
         found.append(Shard(array, device, index, seen.count(index)))
@@ -96,7 +104,12 @@ def _joined(shape: Sequence[int], sharding: Sharding, parts: Sequence[np.ndarray
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: Any, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """Return the array whose part in this process, which is all of it, is `local_data`."""
+    """Return the array whose part in this process, which is all of it, is `local_data`.
+
+    >>> sharding = jax.NamedSharding(jax.make_mesh((1,), ("x",)), jax.P("x"))
+    >>> make_array_from_process_local_data(sharding, np.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
     value = np.asarray(local_data)
     shape = value.shape if global_shape is None else tuple(global_shape)
     if value.shape != shape:
@@ -107,7 +120,12 @@ def make_array_from_process_local_data(
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Sharding, arrays: Sequence[Array], *, dtype: Any = None
 ) -> Array:
-    """Return the array of which `arrays` are the parts, each on one of the sharding's devices."""
+    """Return the array of which `arrays` are the parts, each on one of the sharding's devices.
+
+    >>> sharding = jax.NamedSharding(jax.make_mesh((1,), ("x",)), jax.P("x"))
+    >>> make_array_from_single_device_arrays((3,), sharding, [jnp.arange(3)])
+    Array([0, 1, 2], dtype=int32)
+    """
     held = {device: array for array in arrays for device in array.sharding.device_set}
     if len(arrays) != sharding.num_devices or held.keys() != sharding.device_set:
         raise ValueError(

@@ -55,7 +55,12 @@ _SHARDING = SingleDeviceSharding(cpu_device)
 
 @record
 class ArgInfo:
-    """An argument: its type, and whether it is donated."""
+    """An argument: its type, and whether it is donated.
+
+    >>> traced = jax.jit(lambda x: x * 2).trace(np.float32(1))
+    >>> traced.args_info
+    ((ArgInfo(_aval=ShapedArray(float32[]), donated=False),), {})
+    """
 
     _aval: ShapedArray
     donated: bool
@@ -73,7 +78,12 @@ class ArgInfo:
 
 @record
 class OutInfo:
-    """A result: its shape and dtype."""
+    """A result: its shape and dtype.
+
+    >>> traced = jax.jit(lambda x: x * 2).trace(np.float32(1))
+    >>> traced.out_info.shape, traced.out_info.dtype
+    ((), dtype('float32'))
+    """
 
     shape: tuple[int, ...]
     dtype: Any
@@ -147,7 +157,12 @@ class Stage:
 
 
 class Traced(Stage):
-    """A function as a jaxpr."""
+    """A function as a jaxpr.
+
+    >>> traced = jax.jit(lambda x: x * 2).trace(np.float32(1))
+    >>> traced.jaxpr
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
 
     @property
     def jaxpr(self) -> Jaxpr:
@@ -206,7 +221,12 @@ class Module:
 
 
 class Lowered(Stage):
-    """A function as StableHLO."""
+    """A function as StableHLO.
+
+    >>> lowered = jax.jit(lambda x: x * 2).lower(np.float32(1))
+    >>> "stablehlo.multiply" in lowered.as_text()
+    True
+    """
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the text of the module.
@@ -269,7 +289,12 @@ class Lowered(Stage):
 
 
 class Compiled(Stage):
-    """A function as native code."""
+    """A function as native code.
+
+    >>> compiled = jax.jit(lambda x: x * 2).lower(np.float32(1)).compile()
+    >>> compiled(np.float32(3))
+    Array(6., dtype=float32)
+    """
 
     def __init__(
         self,

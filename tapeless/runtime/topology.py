@@ -17,7 +17,12 @@ __all__ = ["CpuDevice", "cpu_device", "cpu_devices"]
 
 
 class CpuDevice:
-    """The CPU, with all its cores, under a number."""
+    """The CPU, with all its cores, under a number.
+
+    >>> device = jax.devices()[0]
+    >>> device.platform, device.id
+    ('cpu', 0)
+    """
 
     __slots__ = ("id",)
     platform = "cpu"

@@ -64,6 +64,10 @@ class Exported:
 
     fun_name: its name.  in_tree: the structure of (args, kwargs).  in_avals, out_avals: the types
     of the leaves.  mlir_module_serialized: the StableHLO text, UTF-8.
+
+    >>> exported = jax.export.export(jax.jit(lambda x: x * 2))(np.float32(1))
+    >>> exported.out_avals, exported.call(np.float32(3))
+    ((ShapedArray(float32[]),), Array(6., dtype=float32))
     """
 
     fun_name: str
@@ -279,6 +283,10 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     """Return the exported function of a file.  Nothing in the file is executed by reading it.
 
     Raises ValueError for bytes that are no such file, are damaged, or of another version.
+
+    >>> exported = jax.export.export(jax.jit(lambda x: x * 2))(np.float32(1))
+    >>> deserialize(exported.serialize()).call(np.float32(3))
+    Array(6., dtype=float32)
     """
     found = read_blob(blob)
     header = found.header
@@ -381,17 +389,31 @@ def _dtype_named(name: str) -> dtypes.Dtype:
 
 
 def default_export_platform() -> str:
-    """Return the platform that functions are exported for: "cpu"."""
+    """Return the platform that functions are exported for: "cpu".
+
+    >>> default_export_platform()
+    'cpu'
+    """
     return "cpu"
 
 
 def is_symbolic_dim(p: Any) -> bool:
-    """Tell whether an extent is symbolic: never."""
+    """Tell whether an extent is symbolic: never.
+
+    >>> is_symbolic_dim(3)
+    False
+    """
     return False
 
 
 def _refuse_symbolic(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise NotImplementedError: extents are numbers here."""
+    """Raise NotImplementedError: extents are numbers here.
+
+    >>> jax.export.symbolic_args_specs((np.ones(3),), "n")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: symbolic shapes are not supported: ...
+    """
     raise NotImplementedError(
         "symbolic shapes are not supported: export the function once for each shape that it is to "
         "be called with."
@@ -404,7 +426,13 @@ symbolic_dim_bounds = _refuse_symbolic
 
 
 class SymbolicScope:
-    """What symbolic extents would belong to; making one raises NotImplementedError."""
+    """What symbolic extents would belong to; making one raises NotImplementedError.
+
+    >>> SymbolicScope()
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: symbolic shapes are not supported: ...
+    """
 
     def __init__(self, constraints_str: Sequence[str] = ()) -> None:
         """Refuse."""
@@ -412,7 +440,11 @@ class SymbolicScope:
 
 
 class DisabledSafetyCheck:
-    """A check that an export is told to leave out; there are none here that could be."""
+    """A check that an export is told to leave out; there are none here that could be.
+
+    >>> DisabledSafetyCheck.platform()
+    DisabledSafetyCheck(platform)
+    """
 
     def __init__(self, name: str) -> None:
         """name: what is not checked."""

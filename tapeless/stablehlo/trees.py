@@ -88,6 +88,19 @@ def register_pytree_node_serialization(
 
     serialize_auxdata, deserialize_auxdata: from the data of a container to bytes, and back.
     from_children: accepted; containers are rebuilt as they were registered.
+
+    >>> class Pair(list):
+    ...     pass
+    >>> jax.tree_util.register_pytree_node(
+    ...     Pair, lambda pair: (tuple(pair), None), lambda _, children: Pair(children)
+    ... )
+    >>> register_pytree_node_serialization(
+    ...     Pair,
+    ...     serialized_name="example.Pair",
+    ...     serialize_auxdata=lambda _: b"",
+    ...     deserialize_auxdata=lambda _: None,
+    ... )
+    <class 'tapeless.stablehlo.trees.Pair'>
     """
     if node_type_of(nodetype) is None:
         raise ValueError(
