@@ -117,7 +117,10 @@ def jacrev(
         pulled = vmap(lambda *cts: pullback(tree_unflatten(out_tree, cts)))(*_basis(outs))
         columns = [_numbers(ct, x) for ct, x in zip(tree_flatten(pulled)[0], leaves, strict=True)]
         shapes = [typeof(out).shape for out in outs]
-        split = [_split_first(column, shapes) for column in columns]
+        split = [
+            [_of_type(part, leaf) for part in _split_first(column, shapes)]
+            for column, leaf in zip(columns, leaves, strict=True)
+        ]
         by_output = [_inputs(list(row), tree, argnums) for row in zip(*split, strict=True)]
         jacobians = tree_unflatten(out_tree, by_output)
         return (jacobians, aux) if has_aux else jacobians
@@ -188,6 +191,12 @@ def _identity(n: int, dtype: dtypes.Dtype) -> Value:
     """Return the identity matrix (n, n), by comparing rows with columns."""
     rows, columns = (broadcasted_iota(np.int32, (n, n), axis) for axis in (0, 1))
     return convert(eq(add(rows, np.int32(0)), columns), dtype)
+
+
+def _of_type(derivative: Value, argument: Value) -> Value:
+    """Return a derivative in the dtype of what it is by, as weakly typed as that."""
+    aval = typeof(argument)
+    return convert(derivative, aval.dtype, aval.weak_type)
 
 
 def _numbers(tangents: Value, like: Value) -> Value:

@@ -143,7 +143,9 @@ class Scan(ProgramPrimitive):
         nonzero_ys = nonzero_mask(ct_ys)
         # A carry may start at a value (zeros, mostly) and be linear all the same.
         in_body = (*lin_consts, *carried, *lin_xs)
-        body = transposed_body(params["jaxpr"], n_consts, n_carry, in_body, nonzero_ys)
+        ct_carry = list(map(instantiate, ct_carry))
+        strong = tuple(not typeof(ct).weak_type for ct in ct_carry)
+        body = transposed_body(params["jaxpr"], n_consts, n_carry, in_body, nonzero_ys, strong)
         consts, _, xs = split_at(args, n_consts, n_carry)
         ct_consts = [zeros(arg.aval.tangent()) for arg in select(consts, lin_consts)]
         values = select(consts, invert(lin_consts))
@@ -151,7 +153,7 @@ class Scan(ProgramPrimitive):
         inputs = (
             *values,
             *ct_consts,
-            *map(instantiate, ct_carry),
+            *ct_carry,
             *select(ct_ys, nonzero_ys),
             *stacked,
         )
@@ -538,9 +540,9 @@ def _placeholders(avals: Sequence[ShapedArray], linear: Sequence[bool]) -> list[
 
 @weak_identity_cache
 def transposed_body(
-    jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, nonzero_ys: Mask
+    jaxpr: Jaxpr, n_consts: int, n_carry: int, linear: Mask, nonzero_ys: Mask, strong: Mask
 ) -> Jaxpr:
-    """Return the body of the backward loop.
+    """Return the body of the backward loop, for a carry that is weakly typed or `strong`.
 
     [ other consts | ct consts, ct carry | ct ys, other xs ] -> [ ct consts, ct carry | ct xs ]
     """
@@ -548,7 +550,10 @@ def transposed_body(
     in_consts, in_carry, in_xs = split_at(jaxpr.in_avals, n_consts, n_carry)
     values = select(in_consts, invert(lin_consts))
     ct_consts = [aval.tangent() for aval in select(in_consts, lin_consts)]
-    ct_carry = [aval.tangent() for aval in in_carry]
+    ct_carry = [
+        aval.tangent().strong() if flag else aval.tangent()
+        for aval, flag in zip(in_carry, strong, strict=True)
+    ]
     out_ys = jaxpr.out_avals[n_carry:]
     ct_ys = [aval.tangent() for aval in select(out_ys, nonzero_ys)]
     others = select(in_xs, invert(lin_xs))

@@ -69,11 +69,39 @@ jit(jnp.sin)(x)
 jit(lambda c: c * 2)(x)
 """.strip().splitlines()
 
+# Loops whose carry alone has a tangent: its cotangent is strong where it begins so.
+CARRIES = """
+lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=3)[0]
+lax.scan(lambda c, _: (c * c, c), x, None, length=3)[0]
+lax.scan(lambda c, y: (jnp.sin(c) * y, c), x, A)[0]
+lax.scan(lambda c, _: (lax.cond(c > 0, jnp.sin, jnp.cos, c), None), x, None, length=2)[0]
+lax.scan(lambda c, _: (lax.fori_loop(0, 2, lambda i, v: v * v, c), None), x, None, length=2)[0]
+lax.fori_loop(0, 3, lambda i, v: jnp.sin(v) * 2, x)
+""".strip().splitlines()
+
+JACOBIANS = """
+jnp.stack([x, x])[0]
+jnp.stack([x, x * x])
+jnp.broadcast_to(x * x, (3,))[0]
+vmap(lambda y: x * x * 2)(A)
+lax.associative_scan(jnp.multiply, jnp.stack([x, x * x]))[1]
+x * jnp.float32(2)
+x * jnp.float16(2)
+x ** 3
+lax.scan(lambda c, y: (jnp.sin(c) * y, c), x, A)[0]
+lax.fori_loop(0, 3, lambda i, v: v * x, x)
+lax.cond(x > 0, jnp.sin, jnp.cos, x)
+lax.switch(1, [lambda v: v, lambda v: v * x, jnp.sin], x)
+lax.platform_dependent(x, cpu=lambda c: lax.fori_loop(0, 3, lambda i, v: v * x, c))
+checkpoint(lambda c: jnp.sin(c) * c)(x)
+""".strip().splitlines()
+
 
 def function_of(system, expression):
     """Return the function of x that an expression is, in the words of one of the two systems."""
     arange = system.numpy.arange(1.0, 4.0)
     names = {"jnp": system.numpy, "lax": system.lax, "jit": system.jit, "A": arange}
+    names |= {"vmap": system.vmap, "checkpoint": system.checkpoint}
     return eval(f"lambda x: {expression}", names)
 
 
@@ -101,7 +129,20 @@ def test_gradient_of_a_loop_is_weak_where_that_of_jax_is(expression):
     assert (found.dtype, found.weak_type) == (expected.dtype, expected.weak_type)
 
 
-@pytest.mark.parametrize("expression", BRANCHES)
+@pytest.mark.parametrize("expression", JACOBIANS)
+@pytest.mark.parametrize("transform", ["jacrev", "jacfwd", "hessian"])
+def test_jacobian_is_weak_where_that_of_jax_is(expression, transform):
+    import jax as reference
+
+    kinds = []
+    for system in (jax, reference):
+        jacobian = getattr(system, transform)(function_of(system, expression))
+        found = [jacobian(0.7), system.jit(jacobian)(0.7), jacobian(system.numpy.float32(0.7))]
+        kinds.append([(str(x.dtype), x.shape, x.weak_type) for x in found])
+    assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize("expression", BRANCHES + CARRIES)
 @pytest.mark.parametrize("strong", [False, True])
 def test_pullback_is_weak_by_its_cotangent(expression, strong):
     import jax as reference
