@@ -188,6 +188,9 @@ def refusal_of(kind: type) -> Callable[[object], NoReturn] | None:
     """Return what raises for values of a subclass of a known type; None if they are welcome.
 
     Masked arrays of NumPy are not: the elements would be taken without the mask.
+
+    >>> refusal_of(np.ndarray) is None, refusal_of(np.ma.MaskedArray) is None
+    (True, False)
     """
     if issubclass(kind, np.ndarray) and issubclass(kind, np.ma.MaskedArray):
         return _refuse_masked

@@ -52,7 +52,11 @@ __all__ = [
 
 
 class SymbolicZero:
-    """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros` get it."""
+    """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros` get it.
+
+    >>> SymbolicZero(jax.core.ShapedArray((3,), np.dtype("float32")))
+    SymbolicZero(float32[3])
+    """
 
     def __init__(self, aval: ShapedArray) -> None:
         """aval: its type."""
@@ -331,14 +335,22 @@ def _as_zero(x: Any) -> Any:
 
 @record
 class CustomVJPPrimal:
-    """An argument of a rule with `symbolic_zeros`: its value, and whether it is perturbed."""
+    """An argument of a rule with `symbolic_zeros`: its value, and whether it is perturbed.
+
+    >>> CustomVJPPrimal(3.0, perturbed=True)
+    CustomVJPPrimal(value=3.0, perturbed=True)
+    """
 
     value: Any
     perturbed: bool
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """Return the tree of the values of a tree of `CustomVJPPrimal`s."""
+    """Return the tree of the values of a tree of `CustomVJPPrimal`s.
+
+    >>> custom_vjp_primal_tree_values([CustomVJPPrimal(3.0, True), CustomVJPPrimal(4.0, False)])
+    [3.0, 4.0]
+    """
 
     def value_of(leaf: Any) -> Any:
         """Return the value of one argument."""

@@ -41,7 +41,13 @@ def initialize(
     local_device_ids: Any = None,
     **options: Any,
 ) -> None:
-    """Accept a group of one process; refuse a larger one."""
+    """Accept a group of one process; refuse a larger one.
+
+    >>> jax.distributed.initialize(num_processes=2)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: jax.distributed.initialize was asked for 2 processes; there is one
+    """
     if num_processes not in (None, 1):
         raise RuntimeError(
             f"jax.distributed.initialize was asked for {num_processes} processes; there is one"
@@ -52,12 +58,22 @@ def initialize(
 
 
 def is_initialized() -> bool:
-    """Tell whether `initialize` was called."""
+    """Tell whether `initialize` was called.
+
+    >>> jax.distributed.is_initialized()
+    False
+    """
     return _State.initialized
 
 
 def shutdown() -> None:
-    """Leave the group."""
+    """Leave the group.
+
+    >>> jax.distributed.initialize()
+    >>> jax.distributed.shutdown()
+    >>> jax.distributed.is_initialized()
+    False
+    """
     _State.initialized = False
 
 

@@ -134,7 +134,11 @@ _key_dtypes: dict[str, KeyDtype] = {}
 
 
 def key_dtype(impl: str, tag: str, shape: tuple[int, ...]) -> KeyDtype:
-    """Return the dtype of keys of the generator ``impl`` (always the same object)."""
+    """Return the dtype of keys of the generator ``impl`` (always the same object).
+
+    >>> key_dtype("threefry2x32", "fry", (2,)) is jax.random.key(0).dtype
+    True
+    """
     return _key_dtypes.setdefault(impl, KeyDtype(impl, tag, shape))
 
 

@@ -71,11 +71,21 @@ class TraceAnnotation(contextlib.ContextDecorator):
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A step of training: `StepTraceAnnotation("train", step_num=3)`."""
+    """A step of training: `StepTraceAnnotation("train", step_num=3)`.
+
+    >>> with StepTraceAnnotation("train", step_num=3):
+    ...     print(jnp.arange(3).sum())
+    3
+    """
 
 
 def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
-    """Return `func`, its calls annotated with its name."""
+    """Return `func`, its calls annotated with its name.
+
+    >>> double = annotate_function(lambda x: 2 * x, "double")
+    >>> double(3)
+    6
+    """
     label = name or getattr(func, "__qualname__", None) or func.__name__
 
     @functools.wraps(func)
@@ -93,7 +103,15 @@ def start_trace(
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
 ) -> None:
-    """Start to write annotations; `log_dir` is where the file will be."""
+    """Start to write annotations; `log_dir` is where the file will be.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     start_trace(folder)
+    ...     stop_trace()
+    ...     print(len(os.listdir(folder)))
+    1
+    """
     if create_perfetto_link:
         raise NotImplementedError("no server is started: open the file in ui.perfetto.dev")
     if _recorder.folder is not None:
@@ -104,7 +122,13 @@ def start_trace(
 
 
 def stop_trace() -> None:
-    """Stop, and write the file."""
+    """Stop, and write the file.
+
+    >>> stop_trace()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: No profile started
+    """
     folder = _recorder.folder
     if folder is None:
         raise RuntimeError("No profile started")
@@ -120,7 +144,15 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
 ) -> Generator[None, None, None]:
-    """Write the annotations of a block to a file in `log_dir`."""
+    """Write the annotations of a block to a file in `log_dir`.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with trace(folder):
+    ...         x = jnp.arange(3).sum()
+    ...     print(len(os.listdir(folder)))
+    1
+    """
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
         yield
