@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+from tapeless.config import Option
 from tests.meta import names
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +150,50 @@ def test_public_functions_have_examples():
     bare = {name for name, value in functions.items() if ">>>" not in (value.__doc__ or "")}
     assert len(functions) > 1000
     assert bare == set(" ".join(WITHOUT_EXAMPLE.values()).split())
+
+
+# The other modules: here classes are asked for examples too.  (What is an object of `partial`, as
+# `debug.log`, or `Array`, whose home is called `jax`, is not looked at.)
+OTHER_MODULES = (
+    "ad_checkpoint checkpoint_policies custom_batching custom_derivatives debug distributed dlpack "
+    "dtypes export flatten_util image memory monitoring nn.initializers profiler ref sharding "
+    "stages tree tree_util"
+).split()
+# Their functions and classes without an example, by the reason.
+OTHERS_WITHOUT_EXAMPLE = {
+    "stop and wait for commands": "debug.breakpoint",
+    "are shown by the error that they are, with what to write instead": "dtypes.TypePromotionError",
+    "are protocols, which are not called by users": "nn.initializers.Initializer",
+    "have homes in core, whose lines are counted": "ShapeDtypeStruct named_scope ref.AbstractRef",
+    "change settings or wait, and print nothing": "clear_caches",
+    "are called by the facades, not by users": "close_module show_filtered",
+}
+
+
+def other_public_names() -> dict[str, object]:
+    """Return the functions and classes of the facade of facades and of the other modules."""
+    found = {name: getattr(jax, name) for name in jax.__all__}
+    for library in OTHER_MODULES:
+        module = importlib.import_module(f"tapeless.{library}")
+        # (Facades of whole files list their names when they are asked, and have no `__all__`.)
+        listed = getattr(module, "__all__", None) or dir(module)
+        assert listed, library
+        found |= {f"{library}.{key}": getattr(module, key) for key in listed}
+    return {
+        name: value
+        for name, value in found.items()
+        if callable(value)
+        and is_documented_here(name, value)
+        # (Options share the example of their class.)
+        and not isinstance(value, Option)
+    }
+
+
+def test_functions_and_classes_of_other_modules_have_examples():
+    values = other_public_names()
+    bare = {name for name, value in values.items() if ">>>" not in (value.__doc__ or "")}
+    assert len(values) > 200
+    assert bare == set(" ".join(OTHERS_WITHOUT_EXAMPLE.values()).split())
 
 
 # How a docstring says shapes, and the functions whose docstrings do not, by the reason.
