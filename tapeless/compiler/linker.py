@@ -100,7 +100,8 @@ _crowded = False
 
 
 _EVERY = 128  # programs, after which the mappings of the whole process are counted again
-_SPARE = 2 * _EVERY + 1024  # mappings that others may need until then
+# What these programs, of at most four parts with two mappings each, and others may need until then:
+_SPARE = 8 * _EVERY + 1024
 _unlimited = 1 << 30
 
 

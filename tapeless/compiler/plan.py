@@ -66,6 +66,7 @@ __all__ = [
 ]
 
 _WEIGHTS = {"div": 4, "rem": 8, "sqrt": 6, "convert": 1.5, "rare": 2}
+_MOST = 1e18  # operations; loops within a hundred loops are no more, and are no infinity
 _SORTED = 0.5  # for each element, and each halving of a line
 _RECIPE = 22
 _CHEAP = 8
@@ -200,10 +201,10 @@ class Costs:
         return found
 
     def statement(self, statement: Statement) -> float:
-        """The cost of a statement, about the number of operations on elements."""
+        """The cost of a statement, about the number of operations on elements, at most `_MOST`."""
         found = self._known.get(statement)
         if found is None:
-            found = self._known[statement] = self._estimate(statement)
+            found = self._known[statement] = min(_MOST, self._estimate(statement))
         return found
 
     def _estimate(self, statement: Statement) -> float:

@@ -21,6 +21,7 @@ LONG = 300_001
 def whole_trees(monkeypatch):
     """Scan lists of any length by the tree alone, whose levels are what runs in blocks."""
     monkeypatch.setattr("tapeless.control.associative_scan.SHORTEST", 1 << 60)
+    monkeypatch.setattr("tapeless.control.associative_scan.SHORTEST_OF_ROWS", 1 << 60)
 
 
 @pytest.fixture

@@ -94,3 +94,17 @@ def test_no_row_that_is_done_calls_back():
             jax.vmap(lambda x, test=test, step=step: lax.while_loop(test, step, x))(rows)
     common = lambda x: lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, call(c[1])), (0, x))  # noqa: E731
     assert jax.vmap(common)(rows)[1].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_hundred_and_ten_loops_within_loops():
+    def once(f):
+        """Run a function in a loop of one step."""
+        running = lambda c: c[0] < 1  # noqa: E731
+        return lambda x: lax.while_loop(running, lambda c: (c[0] + 1, f(c[1])), (0, x))[1]
+
+    def f(x):
+        return 2 * x + 1
+
+    for _ in range(110):
+        f = once(f)
+    np.testing.assert_array_equal(jax.jit(f)(jnp.ones(2)), [3, 3])
