@@ -52,7 +52,12 @@ _CALLERS: dict[tuple[str, str], tuple[str, str]] = {
     ("control.associative_scan", "associative_scan"): ("associative_scan", "fn"),
     ("numpy.vectorization", "vectorize.<locals>.vectorized"): ("vectorize", "pyfunc"),
 }
-_PURPOSES = {"make_jaxpr": "jit", "checkpoint / remat": "checkpoint"}
+_PURPOSES = {
+    "make_jaxpr": "jit",
+    "checkpoint / remat": "checkpoint",
+    "while_cond": "while_loop",
+    "while_body": "while_loop",
+}
 HAPPENED = "This happened "  # how messages begin a sentence with such words
 _MOST = 3
 

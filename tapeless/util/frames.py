@@ -66,6 +66,7 @@ _MISTAKES = (
 )  # fmt: skip
 _NOTE = "in "
 _AROUND = "inside "
+_LOOKED = "_transformations_are_told"  # attribute of an error
 _SHARED = "<shared>"  # the file of the frame that `user_frame` does not look behind
 _MOST_PARTS = 8
 _MOST_LETTERS = 40
@@ -278,12 +279,14 @@ def _tell_call(error: BaseException, frames: Sequence[types.FrameType]) -> None:
 
 
 def _tell_transformations(error: Exception, frame: types.FrameType) -> None:
-    """Add a note on the transformations around, unless one, or the message, tells them.
+    """Add a note on the transformations around, unless the message tells them, or there is one.
 
-    frame: the innermost that the error left; the boundary nearest to it knows the most.
+    frame: the innermost that the error left; the boundary nearest to it knows the most, and those
+    after it need not go through the stack again.
     """
-    if any(note.startswith(_AROUND) for note in getattr(error, "__notes__", ())):
+    if hasattr(error, _LOOKED):
         return
+    setattr(error, _LOOKED, True)
     around = transformations(frame)
     if around and not _tells(str(error), around):
         error.add_note(around)

@@ -2,6 +2,7 @@
 
 import contextlib
 import traceback
+from functools import partial
 
 import pytest
 
@@ -186,3 +187,17 @@ def test_a_function_that_was_made_bears_its_name_in_tracebacks() -> None:
     frames.name_function(made, "sum", "Array.")
     assert (made.__name__, made.__qualname__) == ("sum", "Array.sum")
     assert names_in_traceback(made) == ["names_in_traceback", "sum"]
+
+
+def test_the_stack_is_searched_once_for_an_error(monkeypatch):
+    searched = []
+    monkeypatch.setattr(frames, "transformations", lambda frame: searched.append(frame) or "")
+
+    @partial(tapeless.custom_jvp, nondiff_argnums=(1,))
+    def deep(x, n):
+        return deep(x, n - 1) if n else jnp.ones(2) + jnp.ones(3)
+
+    deep.defjvp(lambda n, x, t: (deep(x[0], n), t[0]))
+    with pytest.raises((TypeError, ValueError), match="broadcast"):
+        deep(1.0, 20)
+    assert len(searched) == 1
