@@ -83,7 +83,7 @@ def test_code_of_dead_functions_is_freed(monkeypatch):
     # A program with its code takes some 50 kilobytes. Of some thousands machine code is kept as
     # data, 5 kilobytes each.
     monkeypatch.setattr(eager, "templates", BoundedTable(16))
-    assert growth(compile_another, 60) < 60 * 20_000
+    assert growth(compile_another, 150) < 150 * 20_000
 
 
 def test_dead_programs_are_freed(monkeypatch):
