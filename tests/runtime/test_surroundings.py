@@ -89,7 +89,7 @@ both.next = mine
 first, second = [number, 1.0], (number, 1.0)
 settings, nested = {"a": 2.0, "b": 1.0}, [[2.0, 1.0], {"a": [1.0]}, (1.0, [1.0])]
 array, square = np.full(3, 2.0), np.full((2, 2), 2.0, order="F")
-long = np.full(1 << 24, 2.0)
+long = np.full(length, 2.0)
 small = np.array([2.0, [1.0]], dtype=object)
 part = functools.partial(float.__add__, 1.0)
 pair = Pair(2.0, [1.0])
@@ -157,12 +157,13 @@ def linked() -> None:
     fastcall.install()
 
 
-def names() -> dict[str, Any]:
-    """Return the variables above, those of a new module."""
+def names(text: str = "") -> dict[str, Any]:
+    """Return the variables above, those of a new module, for a function of this text."""
     module, another = types.ModuleType("module"), types.ModuleType("another")
     module.rate, another.rate = 2.0, 3.0  # pyrefly: ignore[missing-attribute]
     user = sys.modules["user"] = types.ModuleType("user")
-    vars(user).update(module=module, another=another)
+    length = 1 << 24 if "long" in text else 3  # so long that its memory goes when it is freed
+    vars(user).update(module=module, another=another, length=length)
     exec(compile(SOURCE, "user.py", "exec"), vars(user))
     return vars(user)
 
@@ -178,7 +179,7 @@ def test_a_change_is_noticed_by_the_stub_and_by_python(
     name: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, change = CASES[name]
-    variables = names()
+    variables = names(text)
     if way == "rows":  # as in Python 3.11
         monkeypatch.setattr(watching, "watchers", [])
     f = jax.jit(function(text, variables))
@@ -200,7 +201,7 @@ def test_nothing_of_python_runs_while_nothing_changes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, _ = CASES[name]
-    f = jax.jit(function(text, names()))
+    f = jax.jit(function(text, names(text)))
     with jax.checks(stale=True):
         f(2.0)
         monkeypatch.setattr("tapeless.runtime.captures.Snapshot.compare", None)
