@@ -28,7 +28,7 @@ from tapeless.core.trace import Tracer, Value, context
 from tapeless.prims import convert as conversion
 from tapeless.prims import identity, join, structural
 from tapeless.prims.common import as_value, const, disagreement, scalar_like
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array, array_from_numpy, array_of_dtype
 from tapeless.util import frames
 
 __all__ = [
@@ -617,7 +617,7 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
     """Return the Array of a Python scalar: weak, unless it is a bool or the dtype is given."""
     if dtype is not None:
         dtype = number_dtype(dtype, "array")
-        return _new_array(np.asarray(x, dtype))
+        return _new_array(array_of_dtype(np.asarray(x, dtype)))
     kind = dtypes.python_scalar_dtype(dtypes.scalar_type_of(x))
     try:
         with np.errstate(over="ignore"):
@@ -626,27 +626,26 @@ def _scalar_array(x: Any, dtype: Any) -> Array:
         raise OverflowError(f"Python int {x} too large to convert to {kind}") from None
     if context.trace is not context.base:
         return context.trace.constant(x)  # a program shows the number as it was written
-    return _new_array(value, not isinstance(x, bool))
+    return _new_array(array_from_numpy(value, not isinstance(x, bool)))
 
 
 def _array_of_numpy(value: np.ndarray, x: Any, dtype: Any) -> Array:
     """Return the Array of NumPy's form of the object `x`."""
     if not dtypes.is_supported(value.dtype):
         if dtype is not None:  # NumPy knows how to make numbers of these
-            return _new_array(np.asarray(x, number_dtype(dtype, "array")))
+            return _new_array(array_of_dtype(np.asarray(x, number_dtype(dtype, "array"))))
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of "
             "numeric types are supported by JAX."
         )
     if dtype is None or value.dtype == dtype:
-        return _new_array(value)
+        return _new_array((array_from_numpy if dtype is None else array_of_dtype)(value))
     with np.errstate(all="ignore"):
-        return _new_array(value.astype(number_dtype(dtype, "array")))
+        return _new_array(array_of_dtype(value.astype(number_dtype(dtype, "array"))))
 
 
-def _new_array(value: np.ndarray, weak_type: bool = False) -> Array:
-    """Return an Array of these elements, or a tracer for it while a program is written."""
-    out = array_from_numpy(value, weak_type)
+def _new_array(out: Array) -> Array:
+    """Return a new Array, or a tracer for it while a program is written."""
     return out if context.trace is context.base else context.trace.constant(out)
 
 

@@ -35,7 +35,7 @@ from tapeless.numpy.common import (
     value_of,
 )
 from tapeless.numpy.ufuncs import log10, sign
-from tapeless.runtime.array import Array, array_from_numpy, array_over
+from tapeless.runtime.array import Array, array_from_numpy, array_of_dtype, array_over
 from tapeless.runtime.capsules import numpy_of_producer
 from tapeless.runtime.device import device_put
 
@@ -351,7 +351,7 @@ def _progression(size: int, first: Any, gap: Any, dtype: np.dtype) -> Value:
                 counted = counted * gap
             if first is not None:
                 counted = counted + first
-            return array_from_numpy(counted.astype(dtype))
+            return array_of_dtype(counted.astype(dtype))
     return _counted_at_once(*known, size=size, dtype=dtype)
 
 

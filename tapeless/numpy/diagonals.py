@@ -28,7 +28,7 @@ from tapeless.numpy.creation import ones, zeros
 from tapeless.numpy.indexing import get_item
 from tapeless.numpy.shaping import moveaxis, ravel
 from tapeless.numpy.updates import scatter_update
-from tapeless.runtime.array import Array, array_from_numpy
+from tapeless.runtime.array import Array, array_from_numpy, array_of_dtype
 
 __all__ = [
     "diag",
@@ -107,7 +107,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     if min(shape) < 0:
         raise ValueError(f"eye: negative dimensions are not allowed, got N={N} and M={M}.")
     if context.trace is context.base and isinstance(k, (int, np.integer)):
-        return array_from_numpy(np.eye(*shape, int(k)).astype(kind))
+        return array_of_dtype(np.eye(*shape, int(k)).astype(kind))
     return convert(_on_diagonal(shape, k), kind)
 
 
@@ -139,7 +139,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Array:
     shape = (rows, rows if M is None else _extent("tri", "M", M))
     _check_extents("tri", shape)
     if context.trace is context.base:
-        return array_from_numpy(np.tri(*shape, operator.index(k)).astype(kind))
+        return array_of_dtype(np.tri(*shape, operator.index(k)).astype(kind))
     return convert(_below_diagonal(shape, k), kind)
 
 

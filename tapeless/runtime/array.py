@@ -30,8 +30,8 @@ from tapeless.util.cache import BoundedTable
 from tapeless.util.handlers import with_handler
 
 __all__ = [
-    "Array", "array_from_numpy", "array_of", "array_of_numbers", "array_over", "as_array",
-    "physical", "small_types",
+    "Array", "array_from_numpy", "array_of", "array_of_dtype", "array_of_numbers",
+    "array_over", "as_array", "physical", "small_types",
 ]  # fmt: skip
 
 
@@ -439,6 +439,13 @@ def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) ->
             small_types.put((value.shape, own), aval)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)
+
+
+def array_of_dtype(value: np.ndarray) -> Array:
+    """Return an Array in the dtype that was asked for, of 64 bits where a flag grants them."""
+    if dtypes.canonicalize_dtype(value.dtype) == value.dtype:
+        return array_from_numpy(value)
+    return array_of(value, ShapedArray(value.shape, value.dtype))
 
 
 def array_over(value: np.ndarray) -> Array:
