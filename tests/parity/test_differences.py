@@ -257,6 +257,21 @@ def effects_of_common_branches(jax):
     return str(jax.vmap(branch, (None, 0))(True, X).tolist())
 
 
+@case("Exception: Ordered IO effects not supported in vmap", "[2.0, 3.0, 4.0] [0, 1]")
+def ordered_calls_in_common_loops(jax):
+    seen = []
+    call = functools.partial(module(jax, "experimental").io_callback, seen.append, None)
+
+    def step(count):
+        """Call, and count."""
+        call(count, ordered=True)
+        return count + 1
+
+    out = jax.vmap(lambda x: x + jax.lax.while_loop(lambda n: n < 2, step, 0))(X)
+    jax.effects_barrier()
+    return f"{out.tolist()} {[int(n) for n in seen]}"
+
+
 @case("uint32", "key<fry>")
 def keys_in_callbacks(jax):
     found = []
