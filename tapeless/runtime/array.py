@@ -423,6 +423,13 @@ def _listed(value: np.ndarray) -> Any:
     return found
 
 
+def array_of_dtype(value: np.ndarray) -> Array:
+    """Return an Array in the dtype that was asked for, of 64 bits where a flag grants them."""
+    if dtypes.canonicalize_dtype(value.dtype) == value.dtype:
+        return array_from_numpy(value)
+    return array_of(value, ShapedArray(value.shape, value.dtype))
+
+
 def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) -> Array:
     """Return an Array with a copy of the elements, in the dtype that the 64-bit switch allows."""
     own = value.dtype
@@ -439,13 +446,6 @@ def array_from_numpy(value: np.ndarray | np.generic, weak_type: bool = False) ->
             small_types.put((value.shape, own), aval)
         return Array(aval, data, memory.bytes_address(data))
     return array_of(np.asarray(value), aval)
-
-
-def array_of_dtype(value: np.ndarray) -> Array:
-    """Return an Array in the dtype that was asked for, of 64 bits where a flag grants them."""
-    if dtypes.canonicalize_dtype(value.dtype) == value.dtype:
-        return array_from_numpy(value)
-    return array_of(value, ShapedArray(value.shape, value.dtype))
 
 
 def array_over(value: np.ndarray) -> Array:
