@@ -12,7 +12,7 @@ result, so that a key never has two results.
 
 A result that refers strongly to the first argument keeps it alive: results must not do that,
 unless they are stored on objects that may live as long. A result that is the first argument, as of
-a pass that had nothing to do, is remembered without a reference.
+a pass that had nothing to do, or a tuple that begins with it, is remembered without a reference.
 """
 
 from __future__ import annotations
@@ -44,8 +44,19 @@ _caches: WeakMembers[WeakIdentityCache | _BoundedCache | BoundedTable] = WeakMem
 # Stands for any result that is not there.
 _MISSING: Any = object()
 
-# Stands for a result that is the first argument itself, which must not be kept alive.
-_ITSELF: Any = object()
+
+class _Itself:
+    """A result that is the first argument, or a tuple of it and `others`, without a reference."""
+
+    __slots__ = ("others",)
+
+    def __init__(self, others: tuple | None) -> None:
+        """Take what follows; None if the result is no tuple."""
+        self.others = others
+
+    def result(self, subject: Any) -> Any:
+        """Return the result, of the argument."""
+        return subject if self.others is None else (subject, *self.others)
 
 
 class CacheInfo:
@@ -135,10 +146,12 @@ class WeakIdentityCache(Generic[T, P, R]):
         found = table.get(key, _MISSING)
         if found is _MISSING:
             result: Any = deeply(self._function, subject, *args, **kwargs)
-            found = table.setdefault(key, _ITSELF if result is subject else result)
-        # A function that returns its argument has results of the argument's type.
-        itself: Any = subject
-        return itself if found is _ITSELF else found
+            if result is subject:
+                result = _Itself(None)
+            elif type(result) is tuple and result and result[0] is subject:
+                result = _Itself(result[1:])
+            found = table.setdefault(key, result)
+        return found.result(subject) if type(found) is _Itself else found
 
     def _new_table(self, subject: T) -> Table[R]:
         """Return a table for ``subject`` that goes when it does."""

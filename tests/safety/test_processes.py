@@ -90,16 +90,16 @@ assert forks, "the program was compiled too soon"
 def test_a_fork_waits_for_a_function_that_is_compiled_when_it_is_called() -> None:
     run_program(
         """
-from tapeless.compiler import engine
+from tapeless.compiler import generate
 f, g = jax.jit(jnp.sin), jax.jit(lambda x: jnp.sin(x) * 2)
 large = jnp.full(100, 1e9)
 f(jnp.ones(100)), g(jnp.ones(100))
-begun, compiled = threading.Event(), engine._object
+begun, compiled = threading.Event(), generate._object_of
 def slowly(*args):
     begun.set()
     time.sleep(1)
     return compiled(*args)
-engine._object = slowly
+generate._object_of = slowly
 first = threading.Thread(target=lambda: f(large))
 first.start()
 begun.wait()
@@ -107,7 +107,7 @@ begun.wait()
 others = [threading.Thread(target=time.sleep, args=(2,)) for _ in range(6)]
 for thread in others: thread.start()
 pid = os.fork()
-engine._object = compiled
+generate._object_of = compiled
 if pid == 0:
     signal.alarm(10)  # ends a child that hangs
     assert abs(g(large)[0] - 2 * np.sin(1e9)) < 1e-5

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 
 import tapeless as jax
@@ -105,3 +108,13 @@ def test_branches_shrink_together():
 def test_results_that_are_inputs_are_found():
     jaxpr = stage_flat(lambda x, y: [y, lax.neg(x), 1.0, x], [SCALAR, SCALAR])
     assert forwarded_inputs(jaxpr) == (1, None, None, 0)
+
+
+def test_a_program_of_which_nothing_goes_is_not_kept_by_its_result():
+    jaxpr = jax.make_jaxpr(lambda x: jnp.sin(x) + 1)(1.0).jaxpr
+    for _ in range(2):  # the second answer is the one that was remembered
+        assert dce_jaxpr(jaxpr, (True,), (False,)) == (jaxpr, (True,))
+    alive = weakref.ref(jaxpr)
+    del jaxpr
+    gc.collect()
+    assert alive() is None
