@@ -147,6 +147,7 @@ def wait_until(condition):
 def test_what_is_not_used_goes_back_to_the_system(n_bytes):
     """After a burst the pool is empty within seconds, and no thread is left."""
     memory.trim()
+    wait_until(lambda: memory._watcher.thread is None)  # that of an earlier test
     n_threads = threading.active_count()
     blocks = [memory.allocate(n_bytes) for _ in range((200 << 20) // n_bytes)]
     assert threading.active_count() == n_threads + 1
