@@ -21,11 +21,12 @@ __all__ = ["PRELUDE", "ROOT", "Child", "run_program"]
 
 ROOT = Path(__file__).parent.parent.parent
 PRELUDE = """
-import os, signal, sys, threading, time
+import faulthandler, os, signal, sys, threading, time
 import numpy as np
 import tapeless as jax
 from tapeless import lax, numpy as jnp
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell turns off behind "&"
+faulthandler.register(signal.SIGUSR2)
 """
 
 
@@ -46,7 +47,7 @@ class Child:
             env=variables,
             start_new_session=True,
         )
-        self._watch = threading.Timer(limit, self.kill)
+        self._watch = threading.Timer(limit, self.give_up)
         self._watch.start()
 
     def __enter__(self) -> Child:
@@ -58,6 +59,13 @@ class Child:
         self._watch.cancel()
         self.kill()
         self.process.communicate()
+
+    def give_up(self) -> None:
+        """Have the program and its children write where their threads are, and end them."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGUSR2)
+            time.sleep(1)
+        self.kill()
 
     def kill(self) -> None:
         """End the program and its children."""
