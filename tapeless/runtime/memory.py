@@ -3,9 +3,11 @@
 The problem: the pages of a large fresh allocation are mapped one fault at a time, which costs more
 than most kernels that write them.  The idea: blocks come in size classes (four per power of two,
 so that at most a fifth is wasted), and a block that dies goes to the free list of its class.  What
-the lists hold is bounded; beyond that memory goes back to the system. Large blocks are mapped by
-themselves, where Linux has huge pages to make them of: there are fewer faults, and a processor
-finds where pages are, and reads ahead across their ends.
+the lists hold is bounded; beyond that memory goes back to the system. On Linux, blocks of 128 KiB
+and more are mapped by themselves. In the heap they would take more than they have: NumPy asks for
+huge pages wherever it has had a large array, and the first byte of a block there takes 2 MiB.
+Large blocks are made of huge pages: there are fewer faults, and a processor finds where pages are,
+and reads ahead across their ends.
 
 A `Block` owns its memory: it is alive while an Array, a NumPy view or a DLPack capsule refers to
 it. Small memory is a `bytes` object instead, which Python makes and frees faster than any code of
@@ -58,7 +60,8 @@ _KEPT = 1 << 25  # bytes taken from the system that nobody watches
 _PERIOD = 1.0  # seconds
 _MOST_ADDRESSES = 1 << 62
 _HUGE_PAGE = 1 << 21  # bytes
-_MAPPED = 1 << 22 if sys.platform == "linux" else _MOST_ADDRESSES  # bytes of a large block
+_MAPPED = 1 << 17 if sys.platform == "linux" else _MOST_ADDRESSES  # bytes of a block of its own
+_LARGE = 1 << 22  # bytes of a block of huge pages
 _READ_WRITE, _PRIVATE_ANONYMOUS, _USE_HUGE_PAGES = 3, 0x22, 14  # flags of Linux
 
 _libc = ctypes.CDLL(None)
@@ -214,9 +217,12 @@ def _fresh(n_bytes: int, size: int) -> int | None:
     """
     if size < _MAPPED:
         return _libc.aligned_alloc(ALIGNMENT, size)
-    start = _libc.mmap(None, size + _HUGE_PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+    spare = _HUGE_PAGE if size >= _LARGE else 0
+    start = _libc.mmap(None, size + spare, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
     if start == ctypes.c_void_p(-1).value:
         return None
+    if not spare:
+        return start
     skipped = -start % _HUGE_PAGE
     if skipped:
         _libc.munmap(start, skipped)

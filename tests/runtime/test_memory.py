@@ -130,6 +130,22 @@ def test_large_blocks_begin_with_a_page_and_go_back_to_the_system():
     assert memory.pooled_bytes() == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what is mapped where")
+@pytest.mark.parametrize("n_bytes", [1 << 17, 1 << 20])
+def test_blocks_are_not_in_the_heap_whose_pages_numpy_made_huge(n_bytes):
+    """The first byte of a block takes a page, and not 2 MiB where NumPy has asked for such."""
+    memory.trim()
+    for _ in range(3):  # the first ones are mapped by themselves, then the heap has them
+        np.ones(1 << 20)
+    block = memory.allocate(n_bytes)
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        start, end = [int(part, 16) for part in line.split()[0].split("-")]
+        if start <= block.address < end:
+            assert not line.endswith("[heap]")
+            return
+    raise AssertionError("a block lies in some mapping")
+
+
 def test_what_no_memory_is_left_for_is_an_error():
     with pytest.raises(MemoryError, match="could not be allocated"):
         memory.allocate(1 << 61)
