@@ -23,6 +23,7 @@ __all__ = [
     "gather",
     "interleave",
     "interleaving",
+    "joined",
     "load_lanes",
     "minimum",
     "multiply",
@@ -31,12 +32,15 @@ __all__ = [
     "reverse",
     "scatter",
     "splat_value",
+    "square_of",
     "store_lanes",
     "stream_lanes",
     "tail_mask",
+    "transposed",
 ]
 
 MOST_INTERLEAVED, _FEW_INTERLEAVED = 18, 4  # sequences; 3 x 3 complex numbers have 18
+_SQUARED, _LEAST_SIDE, _WIDEST = (8, 16), 4, 128  # strides, elements, bytes of lanes
 
 
 def carry(text: str, kind: str, origin: Function, region: Region) -> str:
@@ -127,6 +131,20 @@ def interleaving(buffer: Buffer, index: Affine, var: Index, lanes: int = 1) -> i
     return stride if all(step % stride == 0 for _, step in index.terms) else 0
 
 
+def square_of(buffer: Buffer, index: Affine, var: Index, lanes: int) -> int:
+    """Return the side of the squares of elements whose columns are lanes of `var`; 0 if none are.
+
+    Neighbours of the wanted elements are elements too, as in `interleaving`, but rows are
+    registers, so that what has just been stored row by row is found in them.
+    """
+    stride = index.stride(var)
+    if stride not in _SQUARED or lanes * format_of(buffer.dtype).size > _WIDEST:
+        return 0
+    side = min(stride, lanes)
+    fits = buffer.size % stride == 0 and all(step % stride == 0 for _, step in index.terms)
+    return side if fits and side >= _LEAST_SIDE and lanes % side == 0 == stride % side else 0
+
+
 def repeated(region: Region, mask: str, lanes: int, times: int) -> str:
     """Repeat each lane of a mask."""
     order = ", ".join(f"i32 {lane // times}" for lane in range(lanes * times))
@@ -164,6 +182,41 @@ def interleave(region: Region, texts: list[str], element: str, lanes: int) -> st
     return region.emit(
         f"shufflevector {kind} {padded[0]}, {kind} poison, <{times * lanes} x i32> <{order}>"
     )
+
+
+def transposed(region: Region, rows: list[str], kind: str) -> list[str]:
+    """Transpose a square of n registers in log2(n) rounds.
+
+    Each exchanges off-diagonal halves of blocks of half the size of the ones before: rows r and
+    r + d swap the lanes whose numbers differ in bit d.
+    """
+    size = len(rows)
+    distance = size // 2
+    while distance:
+        turned = list(rows)
+        for number in range(size):
+            if number & distance:
+                continue
+            pair = f"{kind} {rows[number]}, {kind} {rows[number | distance]}"
+            low = [n if not n & distance else size + n - distance for n in range(size)]
+            high = [n + distance if not n & distance else size + n for n in range(size)]
+            for place, order in ((number, low), (number | distance, high)):
+                lanes = ", ".join(f"i32 {lane}" for lane in order)
+                turned[place] = region.emit(f"shufflevector {pair}, <{size} x i32> <{lanes}>")
+        rows, distance = turned, distance // 2
+    return rows
+
+
+def joined(region: Region, parts: list[str], element: str, lanes: int) -> str:
+    """Put values of `lanes` lanes one after the other; their number is a power of two."""
+    while len(parts) > 1:
+        kind, order = typed(element, lanes), ramp("i32", 1, 2 * lanes)
+        parts = [
+            region.emit(f"shufflevector {kind} {x}, {kind} {y}, <{2 * lanes} x i32> {order}")
+            for x, y in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        lanes *= 2
+    return parts[0]
 
 
 def tail_mask(wanted: int, lanes: int) -> str:

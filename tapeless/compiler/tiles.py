@@ -13,9 +13,6 @@ each other out: if their runs all begin with a line, rows of tiles are whole lin
 
 A result that no cache holds is *streamed*: whole lines go to memory past the caches, which need not
 fetch them first. Nothing is read twice then, and what the next tiles read is asked for.
-
-The transpose of n registers takes log2(n) rounds; each exchanges off-diagonal halves of blocks of
-twice the size of the one before: rows r and r + d swap the lanes whose numbers differ in bit d.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.compiler.formats import format_of, typed
-from tapeless.compiler.lanes import add, ask
+from tapeless.compiler.lanes import add, ask, transposed
 from tapeless.compiler.plan import static_extent, survey, weight, writes
 from tapeless.compiler.regions import Region, Value
 from tapeless.compiler.values import Values
@@ -232,29 +229,6 @@ def _open_square(
             ask(copy, values.address(copy, load.buffer, load.index, tile.height))
         kind = typed(format_of(load.dtype).register, size)
         loaded = [values.lanes(copy, load, size) for copy in columns]
-        for copy, text in zip(rows, _transpose(region, loaded, kind), strict=True):
+        for copy, text in zip(rows, transposed(region, loaded, kind), strict=True):
             copy.cache[load] = Value(text, size, kind)
-    return rows
-
-
-def _transpose(
-    region: Region,
-    rows: list[str],
-    kind: str,
-) -> list[str]:
-    """Transpose a square of registers."""
-    size = len(rows)
-    distance = size // 2
-    while distance:
-        turned = list(rows)
-        for number in range(size):
-            if number & distance:
-                continue
-            pair = f"{kind} {rows[number]}, {kind} {rows[number | distance]}"
-            low = [n if not n & distance else size + n - distance for n in range(size)]
-            high = [n + distance if not n & distance else size + n for n in range(size)]
-            for place, order in ((number, low), (number | distance, high)):
-                lanes = ", ".join(f"i32 {lane}" for lane in order)
-                turned[place] = region.emit(f"shufflevector {pair}, <{size} x i32> <{lanes}>")
-        rows, distance = turned, distance // 2
     return rows

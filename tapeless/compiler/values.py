@@ -30,6 +30,7 @@ from tapeless.compiler.lanes import (
     gather,
     interleave,
     interleaving,
+    joined,
     load_lanes,
     multiply,
     ramp,
@@ -37,9 +38,11 @@ from tapeless.compiler.lanes import (
     reverse,
     scatter,
     splat_value,
+    square_of,
     store_lanes,
     stream_lanes,
     tail_mask,
+    transposed,
 )
 from tapeless.compiler.operations import from_memory, is_operation, operate, to_memory
 from tapeless.compiler.regions import Region, Value
@@ -408,14 +411,15 @@ class Values:
         if var is None or var not in load.free:
             text = from_memory(region, self._load_one(region, load, form), form, 1)
             return Value(text, 1, form.register)
-        step = interleaving(load.buffer, load.index, var, region.lanes)
-        if step:
-            raw = self._load_interleaved(region, load, step)
-            text = from_memory(region, raw, form, region.lanes)
-            return Value(text, region.lanes, typed(form.register, region.lanes))
         lanes, mask = region.lanes, self._mask(region, load.guard)
         stride = load.index.stride(var)
-        if stride in (1, -1):
+        step = interleaving(load.buffer, load.index, var, lanes)
+        side = 0 if mask else square_of(load.buffer, load.index, var, lanes)
+        if side == lanes or (side and not step):
+            raw = self._load_column(region, load, side)
+        elif step:
+            raw = self._load_interleaved(region, load, step)
+        elif stride in (1, -1):
             shift = 0 if stride == 1 else 1 - lanes
             pointer = self._first_address(region, load, shift)
             if stride == -1:
@@ -461,6 +465,33 @@ class Values:
             value = Value(text, lanes * step, typed(form.memory, lanes * step))
             found = self.remember(region, key, reads, value)
         return every(region, found.text, form.memory, lanes, first, step)
+
+    def _load_column(self, region: Region, load: Load, side: int) -> str:
+        """Load squares row by row and transpose them, and pick one of the columns."""
+        form, lanes = format_of(load.dtype), region.lanes
+        column = load.index.const % side
+        start = load.index.const - column
+        keys = [
+            ("column", load.buffer, load.index.terms, start + number, load.after)
+            for number in range(side)
+        ]
+        reads = self.reads(load)
+        found = self.find(region, keys[column], reads)
+        if found is None:
+            stride = load.index.stride(region.lane_var) or 0
+            places = [stride * row - column for row in range(lanes)]
+            starts = [self.address(region, load.buffer, load.index, shift) for shift in places]
+            rows = [load_lanes(region, place, form, side, None) for place in starts]
+            kind = typed(form.memory, side)
+            squares = [
+                transposed(region, rows[first : first + side], kind)
+                for first in range(0, lanes, side)
+            ]
+            for key, *parts in zip(keys, *squares, strict=True):
+                text = joined(region, parts, form.memory, side)
+                self.remember(region, key, reads, Value(text, lanes, typed(form.memory, lanes)))
+            found = region.cache[keys[column]]
+        return found.text
 
     def _load_one(self, region: Region, load: Load, form: Format) -> str:
         """Load one element; a false guard makes it a load of the constant zero."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tapeless.kernel.value import IndexLike
 __all__ = ["UNROLLED_FOLD", "FoldNodes"]
 
 UNROLLED_FOLD = 8
+_EXTREMES = ("min", "max")
 _IDENTITY = {"add": 0, "mul": 1, "xor": 0}
 
 
@@ -129,13 +131,20 @@ class FoldNodes(PartNodes):
         if len(nodes) > 64 or any(type(node) is Reduce for node in nodes):
             return None
         total = self._as_elements(init, first)
-        for position in np.ndindex(*extents):
-            value = element(tuple(position)) if any(position) else first
-            if isinstance(combine, str):
-                total = self.op(combine, total, value)
-            else:
-                total = combine(total, value)
-        return total
+        values = [element(tuple(position)) for position in np.ndindex(*extents)]
+        if not isinstance(combine, str):
+            return reduce(combine, values, total)
+        if combine in _EXTREMES:
+            values = [self._extreme_of(combine, values)]
+        return reduce(partial(self.op, combine), values, total)
+
+    def _extreme_of(self, combine: str, values: list[Any]) -> Any:
+        """Compare values in pairs, then the better ones: few comparisons wait for each other."""
+        while len(values) > 1:
+            rest = values[len(values) // 2 * 2 :]
+            pairs = zip(values[::2], values[1::2], strict=False)
+            values = [self.op(combine, x, y) for x, y in pairs] + rest
+        return values[0]
 
     def _fold_named(
         self, extents: Sequence[int], element: Callable, combine: str, init: Any

@@ -11,7 +11,8 @@ import pytest
 from tapeless.core.aval import ShapedArray
 from tapeless.dtypes import key_dtype
 from tapeless.kernel.build import KernelBuilder, KernelValue
-from tapeless.kernel.ir import Loop, Reduce, Store
+from tapeless.kernel.graph import loads_in
+from tapeless.kernel.ir import Loop, Op, Reduce, Store
 from tapeless.kernel.parts import Pair, Parts
 from tapeless.kernel.pprint import listing
 
@@ -38,6 +39,20 @@ def summed(b: KernelBuilder, x: KernelValue) -> KernelValue:
         return b.fold(x.shape[-1:], lambda inner: x.at(*index, *inner), "add", 0)
 
     return b.virtual(aval, pull)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_few_extremes_are_compared_in_pairs(n: int) -> None:
+    b = KernelBuilder()
+    x = given(b, n)
+    found = b.fold((n,), lambda index: x.at(*index), "max", x.at(0))
+
+    def depth(node: object) -> int:
+        """The number of comparisons that wait for each other."""
+        return 1 + max(map(depth, node.args)) if isinstance(node, Op) else 0
+
+    assert depth(found) <= 1 + (n - 1).bit_length()
+    assert len(loads_in((found,))) == n
 
 
 def test_a_chain_is_one_flat_loop() -> None:
