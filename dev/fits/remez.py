@@ -325,6 +325,8 @@ FITS = [
     Fit("arch", _gamma_arch, lambda t: 1, -mpf(1) / 2, mpf(1) / 2, {"f64": 19}),
     Fit("shifted_erfcx", _shifted_erfcx, lambda t: 1, -mpf(1), mpf(1), {"f64": 24}),
     Fit("shifted_erfcx_short", _shifted_erfcx, lambda t: 1, -mpf(1), mpf(1), {"f64": 14}),
+    Fit("inverses", lambda s: 1 / (1 + s), lambda s: 1 + s, mpf(0), mpf(1), {"f64": 21}),
+    Fit("inverses_short", lambda s: 1 / (1 + s), lambda s: 1 + s, mpf(0), mpf(1), {"f64": 11}),
     Fit("psi", _digamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 10, "f64": 20}),
     Fit("stirling32", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 16, {"f32": 2}),
     Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),

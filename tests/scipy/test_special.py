@@ -167,6 +167,28 @@ def test_wofz():
         np.testing.assert_allclose(ours.wofz(z), special.wofz(z), rtol=1e-12)
 
 
+@pytest.mark.parametrize("ways", [1, 1j, 1 + 2j, -3 + 1e-3j])
+def test_wofz_of_all_exponents(ways):
+    z = 10.0 ** np.arange(-300, 300, 7) * ways
+    z = np.concatenate([z, [complex(np.inf, 1), complex(-np.inf, 0)]])
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(ours.wofz(z), special.wofz(z), rtol=1e-12)
+
+
+def test_dawson_of_all_exponents():
+    x = np.array([*10.0 ** np.arange(-300, 300, 1.7), -np.inf, np.inf, 1.7e308, -1e-308, np.nan])
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(ours.dawsn(x), special.dawsn(x), rtol=2e-14)
+
+
+def test_owens_function_where_its_ways_meet():
+    h, a = np.meshgrid([0, 1e-200, 0.3, 1.9, 2.1, 4.4, 4.5, 8, 30, 1e200], [0, 0.05, 0.99, 1, 1.01])
+    h, a = np.append(h, [0, 1, -np.inf, np.nan, 1]), np.append(a, [np.inf, -np.inf, 1, 1, np.nan])
+    with jax.enable_x64(True):
+        found = ours.owens_t(h, a)
+        np.testing.assert_allclose(found, special.owens_t(h, a), rtol=1e-12, atol=1e-200)
+
+
 def test_bessel_functions_of_integer_order():
     z = np.array([0.5, 3.0, 10.0, 0.0])
     expected = [[special.jn(order, x) for x in z] for order in range(5)]

@@ -1,11 +1,7 @@
-"""Error functions: of real and complex argument, scaled, inverse, and as normal distributions.
+"""Error functions: of real argument, scaled, inverse, and as normal distributions.
 
-    erfc(x) = 1 - erf(x)        ndtr(x) = erfc(-x / sqrt 2) / 2, the normal distribution
-    erfcx(x) = exp(x**2) erfc(x)
-    w(z) = exp(-z**2) erfc(-i z)        dawsn(x) = sqrt(pi)/2 Im w(x)
-
-w is evaluated in the upper half plane as a polynomial in (L + i z)/(L - i z), by Weideman's
-expansion; w(-z) = 2 exp(-z**2) - w(z) gives the lower one.
+erfc(x) = 1 - erf(x)        ndtr(x) = erfc(-x / sqrt 2) / 2, the normal distribution
+erfcx(x) = exp(x**2) erfc(x)
 """
 
 from __future__ import annotations
@@ -32,7 +28,6 @@ from tapeless.scipy.special.wide import (
 from tapeless.util import lazy
 
 __all__ = [
-    "dawsn",
     "erf",
     "erfc",
     "erfcinv",
@@ -41,8 +36,6 @@ __all__ = [
     "log_ndtr",
     "ndtr",
     "ndtri",
-    "owens_t",
-    "wofz",
 ]
 
 scipy_special = lazy.load("scipy.special")
@@ -425,219 +418,3 @@ def log_ndtr(x: Any, series_order: int = 3) -> Value:
     if series_order > 30:
         raise ValueError("series_order must be <= 30.")
     return _log_ndtr_function(array_of_sequence(x))
-
-
-def _weideman(n: int) -> tuple[float, list[float]]:
-    """Return L and the coefficients of Weideman's expansion with n terms."""
-    m = 2 * n
-    theta = np.arange(1 - m, m) * np.pi / m
-    scale = math.sqrt(n / math.sqrt(2))
-    t = scale * np.tan(theta / 2)
-    f = np.concatenate([[0.0], np.exp(-t * t) * (scale * scale + t * t)])
-    spectrum = np.real(np.fft.fft(np.fft.fftshift(f))) / (2 * m)
-    return scale, spectrum[1 : n + 1].tolist()
-
-
-_SCALE, _COEFFICIENTS = _weideman(40)
-
-
-def _upper_wofz(z: Value) -> Value:
-    """Return w(z) for Im z >= 0."""
-    bottom = _SCALE - 1j * z
-    ratio = (_SCALE + 1j * z) / bottom
-    series = horner(ratio, _COEFFICIENTS)
-    near = 2 * series / (bottom * bottom) + (1 / _SQRT_PI) / bottom
-    # Laplace's continued fraction far away.
-    safe = jnp.where(
-        jnp.abs(z) > 8,
-        z,
-        10j,
-    )
-    fraction = safe
-    for k in range(
-        12,
-        0,
-        -1,
-    ):
-        fraction = safe - (k / 2) / fraction
-    return jnp.where(
-        jnp.abs(z) > 8,
-        (1j / _SQRT_PI) / fraction,
-        near,
-    )
-
-
-def _wofz(z: Value) -> Value:
-    """Return w(z)."""
-    is_lower = z.imag < 0
-    upper = _upper_wofz(
-        jnp.where(
-            is_lower,
-            -z,
-            z,
-        )
-    )
-    square = jnp.where(
-        is_lower,
-        z * z,
-        0,
-    )
-    return jnp.where(
-        is_lower,
-        2 * jnp.exp(-square) - upper,
-        upper,
-    )
-
-
-_wofz_function = wide_function(
-    "wofz",
-    _wofz,
-    [lambda t, out, z: t * (2j / _SQRT_PI - 2 * z * out)],
-    lambda *args: scipy_special.wofz(*args),
-    is_complex=True,
-)
-
-
-def wofz(z: Any) -> Value:
-    """Return the Faddeeva function w(z) = exp(-z**2) erfc(-i z).
-
-    z: (n,) -> (n,)
-
-    >>> wofz(1j)
-    Array(0.42758358+0.j, dtype=complex64)
-    """
-    return _wofz_function(z)
-
-
-def _dawsn(x: Value) -> Value:
-    """Return Dawson's integral: a sum of Gaussians (Rybicki), or its series near zero."""
-    step = 0.25
-    size = jnp.abs(x)
-    middle = 2 * jnp.round(jnp.minimum(size, 50.0) / (2 * step))
-    offset = jnp.minimum(size, 50.0) - middle * step
-    total = jnp.zeros_like(x)
-    for n in range(
-        -31,
-        32,
-        2,
-    ):
-        total = total + jnp.exp(-((offset - n * step) ** 2)) / (middle + n)
-    near = total / _SQRT_PI
-    square = x * x
-    small = jnp.ones_like(x)
-    for k in range(
-        11,
-        0,
-        -1,
-    ):
-        small = 1 - small * square * (2 / (2 * k + 1))
-    inverse = 1 / jnp.maximum(square, 25.0)
-    far = 1 + inverse * (0.5 + inverse * (0.75 + inverse * (1.875 + inverse * 6.5625)))
-    value = jnp.where(
-        size > 40,
-        far / (2 * size),
-        near,
-    )
-    return jnp.where(
-        size < 0.4,
-        x * small,
-        jnp.sign(x) * value,
-    )
-
-
-_dawsn_function = wide_function(
-    "dawsn",
-    _dawsn,
-    [lambda t, out, x: t * (1 - 2 * x * out)],
-    lambda *args: scipy_special.dawsn(*args),
-)
-
-
-def dawsn(x: Any) -> Value:
-    """Return exp(-x**2) times the integral of exp(t**2), t from 0 to x.
-
-    x: (n,) -> (n,)
-
-    >>> jax.scipy.special.dawsn(jnp.array([0.25, 0.5])).round(3)
-    Array([0.24 , 0.424], dtype=float32)
-    """
-    return _dawsn_function(x)
-
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-
-
-def _owens_integral(h: Value, a: Value) -> Value:
-    """Return T(h, a) for h >= 0 and 0 <= a <= 1 by Gauss' rule."""
-    end = jnp.minimum(a, 9.0 / jnp.maximum(h, 1e-300))
-    total = jnp.zeros_like(h)
-    for node, weight in zip(
-        _NODES,
-        _WEIGHTS,
-        strict=True,
-    ):
-        square = (end * (node + 1) / 2) ** 2
-        total = total + weight * jnp.exp(-0.5 * h * h * (1 + square)) / (1 + square)
-    return total * end / (4 * math.pi)
-
-
-def _owens_t(h: Value, a: Value) -> Value:
-    """Return T(h, a), by T(h, a) + T(a h, 1/a) = a product of normal distributions."""
-    size, slope = jnp.abs(h), jnp.abs(a)
-    is_steep = slope > 1
-    inner_h = jnp.where(
-        is_steep,
-        size * slope,
-        size,
-    )
-    inner_h = jnp.where(
-        jnp.isnan(inner_h),
-        0.0,
-        inner_h,
-    )
-    inner_a = jnp.where(
-        is_steep,
-        1
-        / jnp.where(
-            is_steep,
-            slope,
-            1.0,
-        ),
-        slope,
-    )
-    part = _owens_integral(inner_h, inner_a)
-    p, q = lax.erfc(size * math.sqrt(0.5)) / 2, lax.erfc(inner_h * math.sqrt(0.5)) / 2
-    value = jnp.where(
-        is_steep,
-        (p + q) / 2 - p * q - part,
-        part,
-    )
-    return jnp.sign(a) * jnp.where(
-        jnp.isnan(h),
-        jnp.nan,
-        value,
-    )
-
-
-_owens_t_function = wide_function(
-    "owens_t",
-    _owens_t,
-    [
-        lambda t, out, h, a: (
-            -t * jnp.exp(-h * h / 2) * lax.erf(a * h * math.sqrt(0.5)) / math.sqrt(8 * math.pi)
-        ),
-        lambda t, out, h, a: t * jnp.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
-    ],
-    lambda *args: scipy_special.owens_t(*args),
-)
-
-
-def owens_t(h: Any, a: Any) -> Value:
-    """Return the probability of X > h and 0 < Y < a X for independent normal X and Y.
-
-    h, a: shapes that broadcast to (n,) -> (n,)
-
-    >>> jax.scipy.special.owens_t(jnp.array([0.5, 2.0]), 1.5).round(3)
-    Array([0.13 , 0.011], dtype=float32)
-    """
-    return _owens_t_function(h, a)

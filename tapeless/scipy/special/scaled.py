@@ -15,7 +15,6 @@ A float32 takes the same way in float64, where its square is exact, with fewer c
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tapeless import config
@@ -25,7 +24,7 @@ from tapeless.prims.fused import fused_add
 from tapeless.scipy.special.wide import horner, wide_function
 from tapeless.util import lazy
 
-__all__ = ["erfcx", "erfcx_of_double"]
+__all__ = ["erfcx", "erfcx_of_double", "erfcx_of_positive", "erfcx_of_positive_short"]
 
 scipy_special = lazy.load("scipy.special")
 _MIDDLE = 3.75
@@ -76,15 +75,24 @@ _SHIFTED_SHORT = (
 )
 
 
-def _positive(size: Value, coefficients: Sequence[float]) -> Value:
-    """Return erfcx of numbers that are not negative: (n,) -> (n,)."""
+def erfcx_of_positive(size: Value) -> Value:
+    """Return erfcx of float64 that are not negative: (n,) -> (n,)."""
     t = 1 - 2 * _MIDDLE / (size + _MIDDLE)
-    return 0.5 * horner(t, coefficients) / (0.5 + size)
+    return 0.5 * horner(t, _SHIFTED) / (0.5 + size)
+
+
+def erfcx_of_positive_short(size: Value) -> Value:
+    """Return erfcx of float64 that were float32 and are not negative, by one division."""
+    size = jnp.minimum(size, 1e100)
+    first, second = size + _MIDDLE, size + 0.5
+    inverse = 1 / (first * second)
+    t = 1 - (2 * _MIDDLE) * (second * inverse)
+    return horner(t, _SHIFTED_SHORT) * (0.5 * first * inverse)
 
 
 def erfcx_of_double(x: Value) -> Value:
     """Return erfcx of float64: (n,) -> (n,)."""
-    value = _positive(jnp.abs(x), _SHIFTED)
+    value = erfcx_of_positive(jnp.abs(x))
     square = x * x
     growth = jnp.exp(square)
     more = growth * fused_add(x * x, -square)
@@ -96,7 +104,7 @@ def _erfcx_of_single(x: Value) -> Value:
     """Return erfcx of float32: (n,) -> (n,)."""
     with config.enable_x64(True):
         wide = x.astype("float64")
-        value = _positive(jnp.abs(wide), _SHIFTED_SHORT)
+        value = erfcx_of_positive_short(jnp.abs(wide))
         return jnp.where(wide < 0, 2 * jnp.exp(wide * wide) - value, value).astype(x.dtype)
 
 

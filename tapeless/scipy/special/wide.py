@@ -18,7 +18,15 @@ from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.primitive import Values
 from tapeless.core.trace import Value
 from tapeless.numpy.common import asarray, promote_args_inexact, promote_dtypes_complex
-from tapeless.prims.common import COMPLEX, FLOAT, Avals, Elementwise, shape_of, stretch
+from tapeless.prims.common import (
+    COMPLEX,
+    FLOAT,
+    Avals,
+    Elementwise,
+    full_like,
+    shape_of,
+    stretch,
+)
 from tapeless.prims.convert import convert
 from tapeless.prims.fused import fused_add
 from tapeless.prims.structural import broadcast_shapes
@@ -111,9 +119,9 @@ def array_of_sequence(x: Any) -> Any:
 
 def horner(x: Value, coefficients: Sequence[float]) -> Value:
     """Return coefficients[0] + coefficients[1] x + coefficients[2] x**2 + ..."""
-    total = coefficients[-1]
+    total = full_like(x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
-        total = total * x + coefficient
+        total = fused_add(total * x, full_like(x, coefficient))
     return total
 
 
