@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -74,7 +75,7 @@ def vmap(
         leaves, tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", tree, (axes, 0), kws=True)
         names = functools.partial(_descriptions, fun, args, kwargs)
-        dims = [_normalised(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+        in_dims = [_normalised(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
         size = axis_size_of(leaves, dims, axis_size, names, (args, kwargs))
         out_trees: list[PyTreeDef] = []
 
@@ -93,7 +94,7 @@ def vmap(
 
         functools.update_wrapper(flat, fun, (), ())
         with name_scope(VMAP):
-            outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, dims)
+            outs, out_dims = batch_flat(flat, Axis(size, axis_name), leaves, in_dims)
             (out_tree,) = out_trees
             places = flatten_axes("vmap out_axes", out_tree, out_axes)
             if not sum_match:
@@ -158,9 +159,9 @@ def axis_size_of(
     sizes = [None if d is None else typeof(x).shape[d] for x, d in zip(leaves, dims, strict=True)]
     known = {size for size in sizes if size is not None}
     if given is not None:
-        known.add(int(given))
+        known.add(given if known else _checked_size(given))
     if len(known) == 1:
-        return known.pop()
+        return int(known.pop())
     if not known:
         if not leaves:
             args, kwargs = arguments
@@ -172,6 +173,13 @@ def axis_size_of(
             "vmap must have at least one non-None value in in_axes or axis_size must be specified"
         )
     raise ValueError(_inconsistent(leaves, dims, sizes, given, names()))
+
+
+def _checked_size(size: Any) -> int:
+    """Return the size of an axis that no argument has."""
+    if not hasattr(size, "__index__") or operator.index(size) < 0:
+        raise TypeError(f"vmap axis_size must be an integer of at least 0, but got {size!r}.")
+    return operator.index(size)
 
 
 def _descriptions(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:

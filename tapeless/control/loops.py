@@ -74,9 +74,9 @@ def scan(
     if config.current.jax_disable_jit:
         return _scan_in_python(f, init, xs_leaves, xs_tree, n_steps, reverse)
     slices = [typeof(x).update(shape=typeof(x).shape[1:]) for x in xs_leaves]
-    init_leaves, body, y_tree = _scan_body(f, init_leaves, init_tree, slices, xs_tree)
+    init_leaves, body = _scan_body(f, init_leaves, init_tree, slices, xs_tree)
     carry, ys = _bind_scan(body, init_leaves, xs_leaves, n_steps, reverse, unroll)
-    return tree_unflatten(init_tree, carry), tree_unflatten(y_tree, ys)
+    return tree_unflatten(body.out_tree, [*carry, *ys])
 
 
 def _scan_length(leaves: Sequence[Value], length: int | None) -> int:
@@ -125,33 +125,33 @@ def _scan_body(
     init_tree: PyTreeDef,
     slices: list[ShapedArray],
     xs_tree: PyTreeDef,
-) -> tuple[list[Value], Body, PyTreeDef]:
-    """Return the promoted carry, the traced body and the tree of its ys."""
+) -> tuple[list[Value], Body]:
+    """Return the promoted carry and the traced body."""
     in_tree = tree_flatten((tree_unflatten(init_tree, init), tree_unflatten(xs_tree, slices)))[1]
 
-    def trace(values: Sequence[Value]) -> tuple[Body, PyTreeDef, PyTreeDef]:
-        """Trace the body and divide the tree of its result."""
+    def trace(values: Sequence[Value]) -> tuple[Body, PyTreeDef]:
+        """Trace the body; return it and the tree of the next carry."""
         body = trace_body(f, in_tree, [*[typeof(v) for v in values], *slices], "scan")
         children = body.out_tree.children()
         node = body.out_tree.node_data()
-        if node is None or node[0] is not tuple or len(children) != 2:
+        if node is None or node[0] not in (tuple, list) or len(children) != 2:
             result = tree_unflatten(body.out_tree, body.out_avals)
             raise TypeError(
                 f"scan body output must be a pair, got {result}. Return the next carry and what "
                 "shall be stacked, which may be None."
             )
-        return body, children[0], children[1]
+        return body, children[0]
 
-    body, carry_tree, y_tree = trace(init)
+    body, carry_tree = trace(init)
     n_carry = carry_tree.num_leaves
     if carry_tree == init_tree:
         avals = [typeof(v) for v in init]
         init, changed = promote_weak(init, avals, body.out_avals[:n_carry])
         if changed:
-            body, carry_tree, y_tree = trace(init)
+            body, carry_tree = trace(init)
     avals = [typeof(v) for v in init]
     check_carry("scan", carry_name(f), init_tree, avals, carry_tree, body.out_avals[:n_carry])
-    return init, body, y_tree
+    return init, body
 
 
 def _bind_scan(

@@ -242,8 +242,9 @@ class ScatterOp(Primitive):
 
         single: whether windows are single elements.
         """
-        x, indices, updates = args
-        target = b.writable(x)
+        target, indices = b.writable(args[0]), args[1]
+        if not target.aval.size:
+            return target  # every update is outside
         combiner = functools.partial(self._combiner, b, update_jaxpr=update_jaxpr)
         wide = target.dtype.kind in "iuf" and target.dtype.itemsize >= 4
         in_turn = not unique_indices and not walk.batches

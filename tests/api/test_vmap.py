@@ -88,6 +88,23 @@ def test_partial_functions_and_empty_batches():
             "argument b of type float32[3,2]",
         ),
         (
+            lambda: jax.vmap(lambda a, b: a, in_axes=(0, -2))(X, X.T),
+            ValueError,
+            "vmap got inconsistent sizes for array axes to be mapped:\n  * one axis had size 2: "
+            "axis 0 of argument a of type float32[2,3];\n  * one axis had size 3: axis -2 of "
+            "argument b of type float32[3,2]",
+        ),
+        (
+            lambda: jax.vmap(lambda x: x, in_axes=None, axis_size=2.0)(X),
+            TypeError,
+            "vmap axis_size must be an integer of at least 0, but got 2.0.",
+        ),
+        (
+            lambda: jax.vmap(lambda x: x, in_axes=None, axis_size=-1)(X),
+            TypeError,
+            "vmap axis_size must be an integer of at least 0, but got -1.",
+        ),
+        (
             lambda: jax.vmap(lambda x: x, in_axes=(0, 0))(X),
             ValueError,
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "

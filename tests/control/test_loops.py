@@ -70,6 +70,13 @@ def test_without_jit_loops_whose_condition_is_mapped_or_traced_are_operations():
         assert [eqn.primitive.name for eqn in jax.make_jaxpr(count)(3).eqns][-1] == "while"
 
 
+def test_a_body_may_return_a_list_and_so_does_the_scan():
+    carry, ys = found = lax.scan(lambda c, x: [c + x, {"y": c}], 0.0, jnp.arange(3.0))
+    assert type(found) is list
+    assert carry == 3
+    np.testing.assert_array_equal([0, 0, 1], ys["y"])
+
+
 CARRY = "scan body function carry input and carry output must have"
 
 

@@ -159,3 +159,11 @@ def test_rows_by_turns_of_streams_are_those_of_numpy(name, n_rows):
     np.testing.assert_array_equal(
         compiled(name, target, indices, values), scattered(name, target, indices, values)
     )
+
+
+@pytest.mark.parametrize("name", ["add", "max", "multiply"])
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0)])
+def test_an_array_of_no_elements_takes_any_number_of_updates(name, shape):
+    indices = np.arange(MANY) % 5
+    values = np.ones((MANY, *shape[1:]), np.float32)
+    assert compiled(name, np.zeros(shape, np.float32), indices, values).shape == shape
