@@ -112,16 +112,13 @@ class SelectN(Primitive):
         whole = which_dim == case_dims[0] and shape_of(which) == shape_of(cases[0])
         if same_place and whole:
             return self.bind(*args), (case_dims[0],)
-        if which_dim is None and shape_of(which):
-            which, which_dim = batch_dim_to(which, None, 0, axis.size), 0
+        if which_dim is not None or shape_of(which):
+            which, which_dim = batch_dim_to(which, which_dim, 0, axis.size), 0
         cases = [
             batch_dim_to(case, dim, 0, axis.size)
             for case, dim in zip(cases, case_dims, strict=True)
         ]
-        if which_dim is None:
-            return self.bind(which, *cases), (0,)
-        which = move_dim(which, which_dim, 0)
-        if len(shape_of(which)) < len(shape_of(cases[0])):
+        if which_dim is not None and len(shape_of(which)) < len(shape_of(cases[0])):
             which = broadcast_in_dim(which, shape_of(cases[0]), (0,))
         return self.bind(which, *cases), (0,)
 

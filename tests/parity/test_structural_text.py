@@ -155,6 +155,8 @@ SELECTS: tuple[tuple[Any, tuple[Spec, ...]], ...] = (
     ((1, 1, 1), (spec(3, 2, dtype="bool"), spec(3, 2), spec(3, 2))),
     ((0, 1, 0), (spec(2, 3, dtype="bool"), spec(3, 2), M)),
     ((None, 0, 0), (FLAG, M, M)),
+    ((1, 1, None), (spec(3, 2, dtype="bool"), spec(3, 2), V)),
+    ((1, None, 1), (spec(3, 2, dtype="bool"), V, spec(3, 2))),
 )
 
 
