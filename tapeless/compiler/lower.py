@@ -35,9 +35,9 @@ from tapeless.compiler.recent import keep_recent
 from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rolling import rolled
 from tapeless.compiler.rowblocks import choose_by_blocks, rows_choose
-from tapeless.compiler.rowlocal import make_by_rows
+from tapeless.compiler.rowlocal import make_by_rows, shorten_rows
 from tapeless.compiler.rows import fuse_rows
-from tapeless.compiler.settle import settle
+from tapeless.compiler.settle import settle, settle_temporaries
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.forms import program_form, show
 from tapeless.core.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
@@ -82,7 +82,8 @@ def lower_jaxpr(
     rows = make_by_rows(b, fuse_rows(b, whole), outputs)
     rows = branch_on_choices(b, choose_by_blocks(b, rows, outputs))
     blocks = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
-    body = settle(b, blocks, outputs)
+    rows = shorten_rows(b, settle(b, blocks, outputs), outputs)
+    body = settle_temporaries(b, rows, outputs)
     program = buffers.assemble(
         name,
         inputs,

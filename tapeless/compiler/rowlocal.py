@@ -9,13 +9,14 @@ it needs, the copy and the places, are flat nests before it. When these arrays a
 cache, a row at a time is made where it is needed, provided that the nests meet in memory only
 within a row. Where a place is not known, its range is: from a clamp, or from the guard of a store.
 
-A large temporary that nothing else uses has then the memory of one row, one for each thread.
+A large temporary that nothing else uses has then the memory of one row, one for each thread. So has
+one of any other nest over rows, once no pass has to look at whole arrays any more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from tapeless.compiler.plan import buffers_of, static_extent, writes
 from tapeless.compiler.reach import changed_stores, is_nest, roots_of, stores_in, with_roots
@@ -37,12 +38,13 @@ from tapeless.kernel.ir import (
 from tapeless.kernel.nodes import Nodes
 from tapeless.kernel.ranges import Range
 
-__all__ = ["make_by_rows"]
+__all__ = ["make_by_rows", "shorten_rows"]
 
 LARGE = 1 << 20  # bytes of what nests share; less stays in the cache
 LEAST_ROWS = 32
 LEAST_LENGTH = 16  # of a row: it is done in lanes
 LONGEST_ROW = 1 << 16  # bytes
+LEAST_SHORTENED = 1 << 17  # bytes of a temporary of which a row is kept
 _INTEGERS = "iu"
 
 
@@ -66,22 +68,53 @@ def make_by_rows(nodes: Nodes, body: Block, outside: Collection[Buffer]) -> Bloc
     for place, statement in enumerate(result):
         others = {b for b in touched[place] if users[b] > 1 or b in outside}
         is_new = not any(statement is old for old in body)
-        inside = _shortened if is_new else _inside
-        result[place] = inside(nodes, statement, others)
+        if is_new:
+            result[place] = _shortened(nodes, statement, others, LARGE)
+        else:
+            result[place] = _inside(nodes, statement, others, make_by_rows)
     return tuple(result)
 
 
-def _inside(nodes: Nodes, statement: Statement, outside: Collection[Buffer]) -> Statement:
-    """Return a statement in whose blocks nests are joined."""
+def shorten_rows(nodes: Nodes, body: Block, outside: Collection[Buffer]) -> Block:
+    """Return the block of statements with rows in place of temporaries that rows alone need.
+
+    outside: buffers that other statements use, or the caller.
+    """
+    touched = [buffers_of((statement,)) for statement in body]
+    users = Counter(buffer for buffers in touched for buffer in buffers)
+    result: list[Statement] = []
+    for statement, own in zip(body, touched, strict=True):
+        large = [b for b in own if b.space == "temp" and b.n_bytes >= LEAST_SHORTENED]
+        others = {b for b in own if users[b] > 1 or b in outside}
+        if all(buffer in others for buffer in large):
+            result.append(statement)
+        elif isinstance(statement, Loop) and statement.independent:
+            result.append(
+                _shortened(nodes, statement, others, LEAST_SHORTENED)
+                if is_nest(statement) and static_extent(statement) >= LEAST_ROWS
+                else statement
+            )
+        else:
+            result.append(_inside(nodes, statement, others, shorten_rows))
+    return tuple(result)
+
+
+def _inside(
+    nodes: Nodes,
+    statement: Statement,
+    outside: Collection[Buffer],
+    change: Callable[[Nodes, Block, Collection[Buffer]], Block],
+) -> Statement:
+    """Return a statement whose blocks are changed."""
     if isinstance(statement, While):
         tested = buffers_of((While(statement.before, statement.condition, ()),))
-        body = make_by_rows(nodes, statement.body, {*outside, *tested})
+        body = change(nodes, statement.body, {*outside, *tested})
         return While(statement.before, statement.condition, body)
     if isinstance(statement, If):
-        branches = tuple(make_by_rows(nodes, branch, outside) for branch in statement.branches)
+        branches = tuple(change(nodes, branch, outside) for branch in statement.branches)
         return If(statement.which, branches)
     if isinstance(statement, Loop) and not statement.independent:
-        body = make_by_rows(nodes, statement.body, outside)
+        body = change(nodes, statement.body, outside)
         return Loop(statement.var, statement.extent, body, False, statement.reverse)
     return statement
 
@@ -122,15 +155,17 @@ def _joined(nodes: Nodes, flat: Statement, rows: Statement) -> Loop | None:
     return joined if all(fits) else None
 
 
-def _shortened(nodes: Nodes, loop: Statement, outside: Collection[Buffer]) -> Statement:
-    """Return a loop over rows whose large temporaries have the memory of one row."""
+def _shortened(nodes: Nodes, loop: Statement, outside: Collection[Buffer], least: int) -> Statement:
+    """Return a loop over rows whose temporaries of `least` bytes have the memory of one row."""
     assert isinstance(loop, Loop), "nests that were joined are a loop"
     homes: dict[Buffer, Buffer] = {}
     for buffer in sorted(writes((loop,)), key=lambda buffer: buffer.name):
-        if buffer.space != "temp" or buffer in outside or buffer.n_bytes < LARGE:
+        if buffer.space != "temp" or buffer in outside or buffer.n_bytes < least:
             continue
         step = _step(nodes, loop, buffer)
-        if step is not None and step * static_extent(loop) == buffer.size:
+        if step is None or step * buffer.dtype.itemsize > LONGEST_ROW:
+            continue
+        if step * static_extent(loop) == buffer.size:
             homes[buffer] = Buffer((step,), buffer.dtype, "temp", f"{buffer.name}_row")
 
     def within(index: Affine, home: Buffer) -> Affine:

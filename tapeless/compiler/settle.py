@@ -8,7 +8,8 @@ The last loop that reads `t` reads each element once, just where it writes that 
 the memory of the result can have both: less is written, and less must be in the cache. That is
 legal when `t` is no result itself, when the other is not touched before, and when the loop has one
 store of it, for each element once. In a loop over rows all of this is asked for a row, if nothing
-of another row is touched.
+of another row is touched. What is true of a result is true of another temporary from the statement
+on that touches it first: of softmax(x y) z neither the product nor its softmax needs more memory.
 """
 
 from __future__ import annotations
@@ -33,27 +34,43 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["settle"]
+__all__ = ["settle", "settle_temporaries"]
 
 LEAST = 1 << 14  # elements; smaller temporaries stay in the cache
 
 
 def settle(nodes: Nodes, body: Block, outputs: Collection[Buffer]) -> Block:
     """Return the block with temporaries in the results that are made of them."""
-    replaced = set()
     large = [out for out in outputs if out.space == "output" and out.size >= LEAST]
+    return _settled(nodes, body, large, outputs)
+
+
+def settle_temporaries(nodes: Nodes, body: Block, outputs: Collection[Buffer]) -> Block:
+    """Return the block with temporaries in later ones that are made of them."""
+    large = {b for b in buffers_of(body) if b.space == "temp" and b.size >= LEAST}
+    ordered = sorted(large.difference(outputs), key=lambda buffer: buffer.name)
+    return _settled(nodes, body, ordered, outputs)
+
+
+def _settled(
+    nodes: Nodes, body: Block, large: Sequence[Buffer], outputs: Collection[Buffer]
+) -> Block:
+    """Return the block with temporaries in those of the large buffers that are made of them."""
+    replaced: set[Buffer] = set()
     if not large:
         return body
     statements = list(body)
     touched = [buffers_of((statement,)) for statement in body]
     for out in large:
         places = [place for place, buffers in enumerate(touched) if out in buffers]
-        if len(places) != 1:
+        if not places or (out.space == "output" and len(places) != 1):
             continue
         alike = {
             buffer
             for buffer in touched[places[0]]
-            if buffer.space == "temp" and (buffer.size, buffer.dtype) == (out.size, out.dtype)
+            if buffer.space == "temp"
+            and (buffer.size, buffer.dtype) == (out.size, out.dtype)
+            and buffer is not out
         }
         alike.difference_update(outputs, *touched[places[0] + 1 :])  # some outputs are temporaries
         for old in sorted(alike, key=lambda buffer: buffer.name):
@@ -68,12 +85,12 @@ def settle(nodes: Nodes, body: Block, outputs: Collection[Buffer]) -> Block:
 
 
 def _may_share(body: Sequence[Statement], users: Sequence[int], old: Buffer, out: Buffer) -> bool:
-    """Tell whether `out`, which only the last of the users writes, may have the memory of `old`."""
+    """Tell whether `out`, first touched by the last of the users, may have the memory of `old`."""
     if not all(_is_plain(body[place]) for place in users):
         return False
     last = body[users[-1]]
-    if len(users) > 1:
-        return _overwrites(last, old, out, 1)
+    if len(users) > 1 and _overwrites(last, old, out, 1):
+        return True
     if not isinstance(last, Loop) or not isinstance(last.extent, int):
         return False
     if step_of_rows(last, (old, out)) is None:

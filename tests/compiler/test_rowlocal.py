@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapeless as jax
+import tapeless.numpy as jnp
 from tapeless import lax
 from tapeless.compiler import rowlocal
 from tapeless.compiler.lower import lower_jaxpr
@@ -73,6 +74,32 @@ def test_a_row_is_copied_and_updated_while_it_is_in_the_cache(function):
 def test_large_temporaries_have_the_memory_of_rows():
     x, i = rows(4096, 512)
     assert program(jax.vmap(setting), x, i).arena_size < 1 << 16
+
+
+def test_rows_between_two_products_are_in_memory_once():
+    """Of softmax(x y) z the scores are stored, their exponentials a row at a time."""
+    x, y, z = (
+        RNG.normal(size=size).astype(np.float32) for size in ((600, 16), (16, 500), (500, 8))
+    )
+    function = lambda x, y, z: jax.nn.softmax(x @ y, 1) @ z  # noqa: E731
+    scores = x @ y
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    expected = (weights / weights.sum(1, keepdims=True)) @ z
+    np.testing.assert_allclose(jax.jit(function)(x, y, z), expected, rtol=1e-4, atol=1e-5)
+    arena = program(function, x, y, z).arena_size
+    assert scores.nbytes <= arena < 1.25 * scores.nbytes
+
+
+@pytest.mark.parametrize("length", [8, 100, 20_000])
+def test_rows_that_need_each_other_keep_their_arrays(length, monkeypatch):
+    """A row of the one before, or of the other end, is in the memory of no row."""
+    monkeypatch.setattr(rowlocal, "LEAST_SHORTENED", 1)
+    x = RNG.normal(size=(64, length)).astype(np.float32)
+    weights = np.exp(x - x.max(1, keepdims=True))
+    rows = weights / weights.sum(1, keepdims=True)
+    for other in (lambda x: x[::-1], lambda x: x + x[:1]):
+        function = jax.jit(lambda x, other=other: jnp.cumsum(other(jax.nn.softmax(x, 1)), 1))
+        np.testing.assert_allclose(function(x), np.cumsum(other(rows), 1), rtol=1e-4, atol=1e-5)
 
 
 def test_small_arrays_and_short_rows_are_left_alone():

@@ -109,3 +109,24 @@ def test_temporaries_of_blocks_need_no_memory_of_a_result():
     quantiles = jax.jit(jax.scipy.special.ndtri)
     assert temporary_bytes(quantiles, x) < x.nbytes // 100
     np.testing.assert_allclose(jax.scipy.special.ndtr(quantiles(x)), x, rtol=1e-5)
+
+
+def test_an_array_lives_in_the_later_one_that_is_made_of_it():
+    """The product, its activation and the next product's factor are one array."""
+    x, y, z = drawn(), drawn()[:130, :128], drawn()[:128, :8]
+    layer = lambda x, y, z: jnp.tanh(x @ y) @ z  # noqa: E731
+    got = jax.jit(layer)(x, y, z)
+    np.testing.assert_allclose(got, np.tanh(x @ y) @ z, rtol=1e-3, atol=1e-4)
+    assert temporary_bytes(layer, x, y, z) < 1.5 * (x @ y).nbytes
+
+
+def test_an_array_that_is_read_again_lives_beside_what_is_made_of_it():
+    x, y, z = drawn(), drawn()[:130, :128], drawn()[:128, :8]
+
+    def layer(x, y, z):
+        made = x @ y
+        return jnp.tanh(made) @ z, made[::-1] @ z
+
+    made = x @ y
+    for got, expected in zip(jax.jit(layer)(x, y, z), (np.tanh(made), made[::-1]), strict=True):
+        np.testing.assert_allclose(got, expected @ z, rtol=1e-3, atol=1e-4)

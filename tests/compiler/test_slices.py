@@ -10,6 +10,7 @@ import pytest
 import tapeless as jax
 from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.compiler import rowlocal
 from tapeless.compiler.buffers import memory
 from tapeless.compiler.emit import emit_program
 from tapeless.compiler.linker import runtime
@@ -177,8 +178,11 @@ def softmaxes(x: jax.Array) -> jax.Array:
     return jax.nn.softmax(y[:, :32], axis=1).sum(1)
 
 
-def test_what_has_a_part_for_each_row_of_a_shared_loop_overlaps_nothing() -> None:
+def test_what_has_a_part_for_each_row_of_a_shared_loop_overlaps_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Two that share memory would have the rows of two threads at one place."""
+    monkeypatch.setattr(rowlocal, "LEAST_SHORTENED", 1 << 40)
     program = program_of(softmaxes, shape(20_000, 64))
     assert is_shared(program)
     end = 0
@@ -186,6 +190,13 @@ def test_what_has_a_part_for_each_row_of_a_shared_loop_overlaps_nothing() -> Non
         assert offset >= end
         end = offset + buffer.size * buffer.dtype.itemsize
     assert end <= program.arena_size
+
+
+def test_what_rows_alone_need_has_the_memory_of_a_row_for_each_thread() -> None:
+    program = program_of(softmaxes, shape(20_000, 64))
+    ((_, slices),) = program.slices.items()
+    assert slices.size <= 4 * (2 * 64 + 2 * 192 + 2 * 32)
+    assert program.arena_size == slices.count * slices.size
 
 
 def test_many_threads_get_the_numbers_of_one() -> None:
