@@ -43,7 +43,7 @@ class _Text:
         ]
         sums = self.level(0, "entry", ("%x", "%y"), ["zeroinitializer"] * len(self.places))
         for (r, v), value in zip(self.places, sums, strict=True):
-            offset = r * self.strip.out_step + v * self.strip.lanes
+            offset = r * self.strip.out_step + self.strip.start(v)
             place = self.moved("%out", offset, f"%o.{r}.{v}")
             if self.strip.adds:
                 old, total = f"%old.{r}.{v}", f"%total.{r}.{v}"
@@ -88,7 +88,9 @@ class _Text:
             self.add(f"{name} = phi ptr [{start}, %{before}], [{name}.next, %{end}]")
         at = len(self.lines)
         if innermost:
-            new = self.term(names, carried)
+            new = carried
+            for tap in range(len(self.strip.taps)):
+                new = self.term(names, new, tap)
         else:
             new = self.level(depth + 1, head, names, carried)
             self.add(f"br label %{end}")
@@ -105,22 +107,23 @@ class _Text:
         self.lines.append(f"after{depth}:")
         return new
 
-    def term(self, places: tuple[str, str], sums: list[str]) -> list[str]:
+    def term(self, places: tuple[str, str], sums: list[str], tap: int) -> list[str]:
         """Add the products of one term; return the names of the new sums."""
-        strip, (x, y) = self.strip, places
+        strip, (x, y), t = self.strip, places, f"{tap}."
         for v in range(strip.vectors):
-            place = self.moved(y, v * strip.lanes, f"%y.place.{v}")
-            self.add(f"%y.{v} = load {self.vector}, ptr {place}, align {self.width}")
+            place = self.moved(y, strip.taps[tap] + strip.start(v), f"%y.place.{t}{v}")
+            self.add(f"%y.{t}{v} = load {self.vector}, ptr {place}, align {self.width}")
         names = []
         for r in range(strip.rows):
-            place = self.moved(x, r * strip.row_step, f"%x.place.{r}")
-            self.add(f"%x.{r} = load {self.scalar}, ptr {place}, align {self.width}")
-            self.add(f"%one.{r} = insertelement {self.vector} poison, {self.scalar} %x.{r}, i64 0")
-            operands = f"{self.vector} %one.{r}, {self.vector} poison"
-            self.add(f"%all.{r} = shufflevector {operands}, <{strip.lanes} x i32> zeroinitializer")
+            n = f"{t}{r}"
+            place = self.moved(x, tap * strip.rows + r * strip.row_step, f"%x.place.{n}")
+            self.add(f"%x.{n} = load {self.scalar}, ptr {place}, align {self.width}")
+            self.add(f"%one.{n} = insertelement {self.vector} poison, {self.scalar} %x.{n}, i64 0")
+            operands = f"{self.vector} %one.{n}, {self.vector} poison"
+            self.add(f"%all.{n} = shufflevector {operands}, <{strip.lanes} x i32> zeroinitializer")
             for v in range(strip.vectors):
                 old = sums[r * strip.vectors + v]
-                factors = f"{self.vector} %all.{r}, {self.vector} %y.{v}, {self.vector} {old}"
-                self.add(f"%n.{r}.{v} = call {self.vector} {self.fma}({factors})")
-                names.append(f"%n.{r}.{v}")
+                factors = f"{self.vector} %all.{n}, {self.vector} %y.{t}{v}, {self.vector} {old}"
+                self.add(f"%n.{n}.{v} = call {self.vector} {self.fma}({factors})")
+                names.append(f"%n.{n}.{v}")
         return names

@@ -126,13 +126,12 @@ def in_chunks(
     b.loop(chunks, chunk)
 
 
-def interleaved(b: Any, parts: Any, n_parts: int, extent: int) -> Any:
-    """Return the parts of each row, which follow each other, element by element in turns.
+def interleaved(b: Any, parts: Any, extent: int) -> Any:
+    """Return the parts of each row element by element in turns.
 
-    parts: (..., n_parts m) -> (..., extent), with extent <= n_parts m
+    parts: (..., n_parts, m) -> (..., extent), with extent <= n_parts m
     """
-    *outer, whole = parts.shape
-    length = whole // n_parts
+    *outer, n_parts, _ = parts.shape
     out = b.buffer(ShapedArray((*outer, extent), parts.dtype))
 
     def run(first: int, count: int, width: int) -> None:
@@ -142,7 +141,7 @@ def interleaved(b: Any, parts: Any, n_parts: int, extent: int) -> Any:
             """Store an element."""
             *row, place, part = index
             place = b.iadd(place, first)
-            value = parts.at(*row, b.iadd(b.imul(part, length), place))
+            value = parts.at(*row, part, place)
             b.store(out, (*row, b.iadd(b.imul(place, n_parts), part)), value)
 
         b.nest((*outer, count, width), store)

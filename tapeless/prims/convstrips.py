@@ -18,10 +18,9 @@ The images are cut into blocks along the first axis of space. If they are to be 
 transposed, the *room* that a block reads is copied first, to memory that stays in the cache. Strips
 and blocks at an end overlap those before them, so that all have one size.
 
-Images with holes, as a transposed convolution has them, are several convolutions without: places
-whose windows meet the elements in the same way, every second one for example, form a *phase*, which
-needs only the elements of the kernels that do not fall into holes. Where space is innermost, the
-phases of a row are vectors, stored one after the other, and then element by element in turns.
+Images with holes, as a transposed convolution has them, are several convolutions without, one for
+each phase (`convholes.py`). Where space is innermost, the phases of a row are vectors, stored one
+after the other, and then element by element in turns.
 """
 
 from __future__ import annotations
@@ -34,10 +33,17 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.aval import ShapedArray
-from tapeless.kernel.strips import Strip, best_shape, merged
+from tapeless.kernel.strips import Strip, best_shape, merged, strip_work
+from tapeless.prims.convholes import (
+    Phase,
+    is_phased,
+    joined_kernels,
+    joined_windows,
+    phases_of,
+    tapped,
+)
 from tapeless.prims.convoperands import arranged, chunks_of, in_chunks, interleaved
 from tapeless.prims.window import Windows, dilated
-from tapeless.util.records import record
 
 __all__ = ["conv_in_strips", "strips_order"]
 
@@ -46,6 +52,7 @@ FEWEST_UNITS = 8  # blocks of all images, for several cores
 FEWEST_PLACES = 4  # next to each other, as rows
 FEWEST_LANES = 8  # of features
 MOST_WASTE = 1.3  # times the work
+MOST_TAPS = 8  # of a row of a window, which are written out
 
 Spec = Sequence[int]
 
@@ -61,7 +68,7 @@ def strips_order(
 
     features: those of a group; -> 0 images, 1 channels, 2... space, as the strips read images.
     """
-    if b.registers is None or np.dtype(dtype).kind != "f" or not _is_phased(windows):
+    if b.registers is None or np.dtype(dtype).kind != "f" or not is_phased(windows):
         return None
     if math.prod(windows.count) < math.prod(windows.window) or x_spec[0] == len(x_spec) - 1:
         return None
@@ -72,8 +79,8 @@ def strips_order(
     places = -(-windows.count[-1] // windows.base[-1])
     whole = -(-places // lanes) * lanes
     waste = MOST_WASTE * math.prod(windows.base)
-    fits = windows.strides[-1] == 1 and whole <= waste * places
-    return (0, 1, *space) if fits else None
+    fits = windows.strides[-1] == 1 or (len(space) > 1 and windows.window[-1] <= MOST_TAPS)
+    return (0, 1, *space) if fits and whole <= waste * places else None
 
 
 def _registers(b: Any, dtype: Any) -> tuple[int, int]:
@@ -97,9 +104,13 @@ def conv_in_strips(
     space); order: what `strips_order` returns; groups: of channels, each of which has kernels of
     its own.
     """
-    axes = [_phases(windows, axis) for axis in range(len(windows.count))]
+    axes = [phases_of(windows, axis) for axis in range(len(windows.count))]
     apart = windows.base[-1] if order[1] == 1 else 1
     length = -(-windows.count[-1] // apart)
+    if apart > 1 and groups == 1:
+        joined = _joined(b, images, kernels, specs, (windows, axes[-1]), order, dtype)
+        if joined is not None:
+            return joined
     if apart > 1:
         axes[-1] = [phase.alone(length) for phase in axes[-1]]
     sizes = (
@@ -123,90 +134,63 @@ def conv_in_strips(
         specs = order, specs[1]
     for phases in itertools.product(*axes):
         if all(phase.taps for phase in phases):
-            part = _tapped(b, kernels, specs[1], phases)
-            _Strips(b, images, part, specs, (windows, phases), (order, groups), out).run()
-    return (
-        out
-        if apart == 1
-        else interleaved(
-            b,
-            out,
-            apart,
-            windows.count[-1],
-        )
-    )
+            part = tapped(b, kernels, specs[1], phases)
+            _Strips(
+                b,
+                images,
+                part,
+                specs,
+                (windows, phases),
+                (order, groups),
+                out,
+            ).run()
+    if apart == 1:
+        return out
+    parts = ShapedArray((*shape[:-1], apart, length), out.dtype)
+    return interleaved(b, b.reshape(out, parts), windows.count[-1])
 
 
-@record
-class _Phase:
-    """Places of an axis, `start` and every `step`-th, whose windows meet elements in one way.
+def _joined(
+    b: Any,
+    images: Any,
+    kernels: Any,
+    specs: tuple[Spec, Spec],
+    places: tuple[Windows, Sequence[Phase]],
+    order: Spec,
+    dtype: Any,
+) -> Any:
+    """Return the result with the phases of the last axis as features, or None if that takes longer.
 
-    taps: the elements of the window that they need; tap_step: how far apart those are in the image;
-    low: the padding before it.
+    places: the windows, and the phases; the rest is as of `conv_in_strips`.
     """
-
-    start: int
-    step: int
-    count: int
-    taps: range
-    tap_step: int
-    low: int
-
-    def alone(self, length: int) -> _Phase:
-        """Return the phase whose places follow each other, after `length` of each one before."""
-        return _Phase(self.start * length, 1, self.count, self.taps, self.tap_step, self.low)
-
-
-def _is_phased(windows: Windows) -> bool:
-    """Tell whether the places along every axis with holes are next to each other."""
-    pairs = zip(windows.base, windows.strides, strict=True)
-    return all(base == 1 or stride == 1 for base, stride in pairs)
-
-
-def _phases(windows: Windows, axis: int) -> list[_Phase]:
-    """Return the phases of an axis: as many as there are steps from element to element."""
-    base, step, low = windows.base[axis], windows.steps[axis], windows.padding[axis][0]
-    window, count = windows.window[axis], windows.count[axis]
-    apart = base // math.gcd(base, step)
-    found = []
-    for start in range(min(base, count)):
-        fits = [
-            p
-            for p in range(
-                min(
-                    apart,
-                    window,
-                )
-            )
-            if (start + p * step - low) % base == 0
-        ]
-        first = fits[0] if fits else window
-        taps = range(first, window, apart)
-        shift = (low - start - first * step) // base
-        places = -(-(count - start) // base)
-        found.append(_Phase(start, base, places, taps, apart * step // base, shift))
-    return found
-
-
-def _tapped(b: Any, kernels: Any, spec: Spec, phases: Sequence[_Phase]) -> Any:
-    """Return the elements of the kernels that the phases need."""
-    shape = list(kernels.shape)
-    for axis, phase in zip(spec[2:], phases, strict=True):
-        shape[axis] = len(phase.taps)
-    if shape == list(kernels.shape):
-        return kernels
+    (windows, phases), features = places, kernels.shape[specs[1][0]]
+    apart, registers = len(phases), _registers(b, dtype)
+    if not all(phase.taps and phase.tap_step == 1 for phase in phases):
+        return None
+    whole = joined_windows(windows, phases)
+    work = strip_work(features * apart, whole.count[-1], *registers)
+    work *= whole.window[-1]
+    alone = [len(phase.taps) * strip_work(features, phase.count, *registers) for phase in phases]
+    if len(phases) < windows.base[-1] or work >= sum(alone):
+        return None
+    kernels = joined_kernels(b, kernels, specs[1], phases)
+    out = conv_in_strips(
+        b,
+        images,
+        kernels,
+        specs,
+        whole,
+        order,
+        dtype,
+    )
+    shape = (out.shape[0], features, *out.shape[2:-1], apart, out.shape[-1])
 
     def pull(index: Sequence[Any]) -> Any:
-        """Return an element."""
-        place = list(index)
-        for axis, phase in zip(spec[2:], phases, strict=True):
-            place[axis] = b.iadd(
-                b.imul(place[axis], phase.taps.step),
-                phase.taps.start,
-            )
-        return kernels.at(*place)
+        """Return an element of a phase."""
+        image, feature, *space, part, place = index
+        return out.at(image, b.iadd(b.imul(feature, apart), part), *space, place)
 
-    return b.virtual(ShapedArray(tuple(shape), kernels.dtype), pull)
+    return interleaved(b, b.virtual(ShapedArray(shape, out.dtype), pull), windows.count[-1])
 
 
 class _Strips:
@@ -224,7 +208,7 @@ class _Strips:
         images: Any,
         kernels: Any,
         specs: tuple[Spec, Spec],
-        places: tuple[Windows, Sequence[_Phase]],
+        places: tuple[Windows, Sequence[Phase]],
         layout: tuple[Spec, int],
         out: Any,
     ) -> None:
@@ -245,6 +229,8 @@ class _Strips:
         self.steps = [phase.tap_step for phase in self.phases]
         self.count = [phase.count for phase in self.phases]
         self.low, self.extents = [phase.low for phase in self.phases], windows.shape
+        self.apart = 1 if self.channels_last else self.strides[-1]
+        self.moves = [*self.strides[:-1], self.strides[-1] // self.apart]
         in_order = tuple(self.spec[role] for role in order) == tuple(range(len(order)))
         in_place = all(
             map(
@@ -252,7 +238,8 @@ class _Strips:
                 range(len(space)),
             )
         ) and not any(self.low)
-        self.is_copied = not (in_place and in_order and images.dtype == self.dtype)
+        is_plain = in_place and in_order and self.apart == 1
+        self.is_copied = not (is_plain and images.dtype == self.dtype)
         self.images = images if self.is_copied else b.stored(images)
         self.choose_blocks()
         self.strip = self.chosen_strip()
@@ -282,13 +269,16 @@ class _Strips:
         """Choose the shape of strips, and the blocks."""
         count, registers = self.count, _registers(self.b, self.dtype)
         if self.channels_last:
-            height, lanes, vectors = best_shape(count[-1], self.features, *registers)
-            self.along, self.across = height, lanes * vectors
+            height, lanes, vectors = best_shape(count[-1], self.features, *registers, True)
+            self.along = height
+            self.across = width = min(lanes * vectors, self.features)
         else:
-            height, lanes, vectors = best_shape(self.features, count[-1], *registers)
-            self.along, self.across = lanes * vectors, height
-        self.shape = height, lanes, vectors
+            height, lanes, vectors = best_shape(self.features, count[-1], *registers, True)
+            self.along = width = min(lanes * vectors, count[-1])
+            self.across = height
+        self.shape, self.overlap = (height, lanes, vectors), lanes * vectors - width
         self.room = [self.span(axis, size) for axis, size in enumerate(count)]
+        self.room[-1] = -(-self.room[-1] // self.apart) * self.apart
         sizes = self.room if self.is_copied else self.extents
         row_bytes = self.dtype.itemsize * self.all_channels * math.prod(sizes[1:])
         row_bytes *= self.strides[0]
@@ -332,6 +322,8 @@ class _Strips:
         channels = (self.channels, self.pitches[1])
         levels = []
         terms = math.prod(window) * self.channels
+        written_out, taps = ([], (0,)) if self.apart == 1 else (space[-1:], self.taps())
+        space = space[: len(space) - len(written_out)]
         for extent, step in [*space, channels] if self.channels_last else [channels, *space]:
             terms //= extent
             panel_step = terms * self.across
@@ -343,7 +335,20 @@ class _Strips:
         if self.channels_last:
             row_step = self.strides[-1] * self.pitches[-1]
             out_step = self.out_pitches[-1] * self.phases[-1].step
-        return Strip(self.dtype, height, lanes, vectors, row_step, out_step, merged(levels))
+        sizes = (height, lanes, vectors, row_step, out_step)
+        return Strip(
+            self.dtype,
+            *sizes,
+            merged(levels),
+            taps=taps,
+            overlap=self.overlap,
+        )
+
+    def taps(self) -> tuple[int, ...]:
+        """Return where the elements of a row of the window are, columns in turns apart."""
+        length, columns = self.room[-1] // self.apart, range(self.window[-1])
+        places = (divmod(column * self.steps[-1], self.apart) for column in columns)
+        return tuple(turn * length + column for column, turn in places)
 
     def cut(self, kernels: Any, spec: Spec) -> Any:
         """Return the kernels in panels of features, those of a group after each other.
@@ -423,7 +428,8 @@ class _Strips:
         def one(index: Sequence[Any]) -> None:
             """Compute one strip."""
             group, panel, *place, number = index
-            place = [*place, self.start(number, self.along, self.places[-1])]
+            begin = self.start(number, self.along, self.places[-1])
+            place = [*place, begin]
             x = b.iadd(first, b.imul(group, self.channels * self.pitches[1]))
             feature = self.start(panel, self.across, self.features)
             feature = b.iadd(b.imul(group, self.features), feature)
@@ -431,7 +437,7 @@ class _Strips:
             for axis, i in enumerate(place):
                 x = b.iadd(
                     x,
-                    b.imul(i, self.strides[axis] * self.pitches[axis + 2]),
+                    b.imul(i, self.moves[axis] * self.pitches[axis + 2]),
                 )
                 step = self.phases[axis].step * self.out_pitches[axis + 2]
                 out = b.iadd(out, b.imul(i, step))
@@ -470,13 +476,25 @@ class _Strips:
     def clear_edges(self, rooms: Any) -> None:
         """Store zeros where no block has elements of an image."""
         for axis in range(1, len(self.room)):
-            begin, end = self.inside(axis)
-            for first, size in ((0, begin), (end, self.room[axis] - end)):
-                if size:
+            ends = 0, *itertools.chain(*self.runs(axis)), self.room[axis]
+            for first, end in zip(ends[::2], ends[1::2], strict=True):
+                if end > first:
                     at = self.order.index(axis + 2)
                     shape = list(rooms.shape)
-                    shape[at] = size
+                    shape[at] = end - first
                     self.b.nest(shape, self.clearing(rooms, at, first))
+
+    def runs(self, axis: int) -> list[tuple[int, int]]:
+        """Return which parts of a room, along an axis of space, are in the image, in turns.
+
+        Columns that are `apart` are next to each other, and lie behind those of the turns before.
+        """
+        apart = self.apart if axis + 1 == len(self.room) else 1
+        length, found = self.room[axis] // apart, []
+        for turn in range(apart):
+            begin, end = (-(-(edge - turn) // apart) for edge in self.inside(axis))
+            found.append((turn * length + begin, turn * length + end))
+        return found
 
     def clearing(self, rooms: Any, axis: int, first: Any) -> Callable[[Sequence[Any]], None]:
         """Return what stores one zero of a nest that begins at `first` of an axis."""
@@ -498,7 +516,8 @@ class _Strips:
             self.copy_rows(rooms, (chunk, image), first, 0, room)
             return
         before = b.imul(first, -1)
-        begin = b.let(b.max(b.min(before, room), 0))
+        begin = b.max(b.min(before, room), 0)
+        begin = b.let(begin)
         end = b.let(
             b.max(
                 b.min(b.iadd(before, self.extents[0]), room),
@@ -516,15 +535,25 @@ class _Strips:
 
         which: the room and the image; first: the row of the image that row 0 of the room is.
         """
+        for turn in range(self.apart):
+            runs = [self.runs(axis) for axis in range(1, len(self.room))]
+            parts = [part[min(turn, len(part) - 1)] for part in runs]
+            begins = [0, 0, begin, *(part[0] for part in parts)]
+            sizes = [
+                1,
+                self.all_channels,
+                n_rows,
+                *(end - start for start, end in parts),
+            ]
+            if min(sizes[3:], default=1) > 0:
+                self.rows_nest(sizes, self.copying(rooms, which, first, begins, turn))
+
+    def copying(
+        self, rooms: Any, which: tuple[Any, Any], first: Any, begins: Sequence[Any], turn: int
+    ) -> Callable[[tuple], None]:
+        """Return what copies one element of a turn.  begins: where in the room, by role."""
         b, (chunk, image) = self.b, which
-        parts = [self.inside(axis) for axis in range(1, len(self.room))]
-        begins = [0, 0, begin, *(part[0] for part in parts)]
-        sizes = [
-            1,
-            self.all_channels,
-            n_rows,
-            *(part[1] - part[0] for part in parts),
-        ]
+        last = len(self.order) - 1
 
         def store(index: Sequence[Any]) -> None:
             """Copy one element."""
@@ -537,12 +566,16 @@ class _Strips:
             ]
             place = dict(zip(self.order[1:], to, strict=True))
             place[0], place[2] = image, b.iadd(place[2], first)
+            if self.apart > 1:
+                length = self.room[-1] // self.apart
+                column = b.iadd(place[last], -turn * length)
+                place[last] = b.iadd(b.imul(column, self.apart), turn)
             for axis, low in enumerate(self.low[1:], 3):
                 place[axis] = b.iadd(place[axis], -low)
             value = self.images.at(*(place[self.spec.index(axis)] for axis in range(len(place))))
             b.store(rooms, (chunk, *to), b.convert(value, self.dtype))
 
-        self.rows_nest(sizes, store)
+        return store
 
     def clear_rows(self, rooms: Any, chunk: Any, begin: Any, n_rows: Any) -> None:
         """Store zeros in some rows of a room."""

@@ -24,17 +24,21 @@ LEVELS = {
 def expected(strip: Strip, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Add the products up, term by term."""
     out = np.zeros((strip.rows, strip.width))
-    for term in np.ndindex(*(extent for extent, _, _ in strip.levels)):
-        at = [sum(np.multiply(term, steps)) for steps in list(zip(*strip.levels, strict=True))[1:]]
-        rows = x[at[0] + strip.row_step * np.arange(strip.rows)]
-        out += np.outer(rows, y[at[1] : at[1] + strip.width])
+    steps = list(zip(*strip.levels, strict=True))[1:]
+    for *term, tap in np.ndindex(*(extent for extent, _, _ in strip.levels), len(strip.taps)):
+        x_at, y_at = (sum(np.multiply(term, step)) for step in steps)
+        rows = x[x_at + tap * strip.rows + strip.row_step * np.arange(strip.rows)]
+        y_at += strip.taps[tap]
+        out += np.outer(rows, y[y_at : y_at + strip.width])
     return out
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("levels", LEVELS)
-def test_a_strip_adds_up_products(levels, dtype):
-    strip = Strip(np.dtype(dtype), 3, 4, 2, 7, 11, LEVELS[levels])
+@pytest.mark.parametrize(("taps", "overlap"), [((0,), 0), ((0, 20, 1), 0), ((3, 0), 1)])
+def test_a_strip_adds_up_products(levels, dtype, taps, overlap):
+    sizes = (3, 4, 2, 7, 11, LEVELS[levels])
+    strip = Strip(np.dtype(dtype), *sizes, taps=taps, overlap=overlap)
     draw = np.random.default_rng(0)
     x, y = (draw.normal(size=400).astype(dtype) for _ in range(2))
     out = np.zeros(11 * 3, dtype)
@@ -43,8 +47,9 @@ def test_a_strip_adds_up_products(levels, dtype):
     routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address(strip.symbol))
     routine(x.ctypes.data, y.ctypes.data, out.ctypes.data)
     rows = out.reshape(3, 11)
-    np.testing.assert_allclose(rows[:, :8], expected(strip, x, y), rtol=1e-5, atol=1e-5)
-    assert not rows[:, 8:].any()
+    width = strip.width
+    np.testing.assert_allclose(rows[:, :width], expected(strip, x, y), rtol=1e-5, atol=1e-5)
+    assert not rows[:, width:].any()
 
 
 def test_a_strip_may_add_to_what_is_there():

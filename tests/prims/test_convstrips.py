@@ -21,6 +21,16 @@ CASES = {
     "plain": ((2, 8, 21, 34), (20, 8, 3, 3), *PLAIN),
     "padded": ((3, 8, 17, 32), (16, 8, 3, 5), (1, 1), ((1, 1), (2, 2)), (1, 1), (1, 1)),
     "strides": ((3, 8, 27, 35), (33, 8, 3, 4), (2, 3), ((1, 3), (2, 0)), (1, 1), (1, 1)),
+    "wide strides": ((2, 3, 19, 130), (20, 3, 7, 7), (2, 2), ((2, 3), (2, 3)), (1, 1), (1, 1)),
+    "strides, apart": ((2, 4, 20, 97), (5, 4, 2, 3), (1, 2), ((0, 0), (-1, 4)), (1, 1), (2, 3)),
+    "strides past the window": (
+        (2, 4, 20, 130),
+        (5, 4, 2, 2),
+        (1, 3),
+        ((0, 0), (9, 5)),
+        (1, 1),
+        (1, 1),
+    ),
     "apart": ((3, 8, 27, 42), (40, 8, 3, 4), (1, 1), ((2, 2), (3, 3)), (1, 1), (2, 3)),
     "cut": ((3, 8, 17, 35), (16, 8, 3, 5), (1, 1), ((-1, 2), (3, -4)), (1, 1), (1, 1)),
     "holes": ((3, 8, 17, 15), (16, 8, 3, 5), (1, 1), ((1, 2), (3, 0)), (2, 3), (1, 1)),
@@ -31,6 +41,14 @@ CASES = {
         (3, 8, 3, 4),
         (1, 1),
         ((1, 2), (2, 1)),
+        (2, 2),
+        (1, 1),
+    ),
+    "holes, joined phases": (
+        (2, 8, 12, 35),
+        (3, 8, 7, 7),
+        (1, 1),
+        ((4, 3), (4, 3)),
         (2, 2),
         (1, 1),
     ),
@@ -80,7 +98,7 @@ def small_blocks(monkeypatch):
 def test_convolutions_in_strips_equal_sums_over_windows(case, layout):
     x_shape, k_shape, *options = CASES[case]
     in_strips = compare(*draws(x_shape, k_shape), options, LAYOUTS[layout])
-    fits = options[0][1] == 1 and (max(options[2]) > 1 or x_shape[3] >= 32)
+    fits = max(options[2]) > 1 or x_shape[3] >= 32 * options[0][1]
     assert in_strips == (HAS_STRIPS and (layout != "space last" or fits))
 
 
@@ -89,6 +107,12 @@ def test_groups_have_kernels_of_their_own(layout):
     x, k = draws((2, 12, 14, 32), (30, 4, 3, 3))
     options = (1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1)
     assert compare(x, k, options, LAYOUTS[layout], groups=3) == HAS_STRIPS
+
+
+def test_strided_groups_have_kernels_of_their_own():
+    x, k = draws((2, 12, 14, 64), (30, 4, 3, 3))
+    options = (2, 2), ((1, 1), (1, 1)), (1, 1), (1, 1)
+    assert compare(x, k, options, LAYOUTS["space last"], groups=3) == HAS_STRIPS
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float16, 1e-3)])
