@@ -86,12 +86,12 @@ class Child:
         found = self.line()
         assert found == text, f"expected {text!r}, got {found!r}"
 
-    def work(self, seconds: float) -> None:
-        """Let it work for so many seconds of processor time, or idle for as long.
+    def work(self, seconds: float, patience: float = 10) -> None:
+        """Let it work for so many seconds of processor time, or `patience` times as long.
 
-        On a busy machine it may not yet have begun when they have passed.
+        On a busy machine it may not yet have begun when the seconds have passed.
         """
-        first, end = self._spent(), time.monotonic() + 10 * seconds
+        first, end = self._spent(), time.monotonic() + patience * seconds
         time.sleep(seconds)
         while time.monotonic() < end and self._spent() < first + seconds:
             time.sleep(0.01)

@@ -129,16 +129,17 @@ assert not handlers._before
 VERSIONS = pytest.mark.parametrize("first", ["", NEWER], ids=["this_python", "newer"])
 
 
-def interrupted(case: str, limit: float) -> float:
+def interrupted(case: str, limit: float, after: float = 0.05, patience: float = 10) -> float:
     """Return the shortest time, in seconds, from a SIGINT to the exception, of some rounds.
 
-    The rounds end when one has taken less than `limit`.
+    The rounds end when one has taken less than `limit`.  after: how long it has run before the
+    first signal, in seconds of processor time; patience: see `Child.work`.
     """
     with Child((case + LOOP).replace("ROUNDS", str(ROUNDS))) as child:
         latency = math.inf
         for number in range(ROUNDS):
             child.expect("started")
-            child.work(0.05 + 0.1 * number)
+            child.work(after + 0.1 * number, patience)
             sent = child.send(signal.SIGINT)
             caught = child.line()
             assert caught != "finished", "the program was not long enough"
@@ -235,7 +236,9 @@ run, after = lambda: g(x, many), lambda: f(jnp.eye(2), many[:1]).shape == (2, 2)
 
 @pytest.mark.parametrize("name", sorted(LONG_CALLS))
 def test_ctrl_c_does_not_wait_for_a_long_call_of_a_library(name: str) -> None:
-    assert interrupted(LONG_CALLS[name], LATENCY) < LATENCY
+    # What comes before a call of LAPACK looks at signals by itself: none is sent there.
+    after = 0.05 if name in ("fft", "sort") else 0.3
+    assert interrupted(LONG_CALLS[name], LATENCY, after, patience=100) < LATENCY
 
 
 def test_a_loop_that_was_left_in_its_own_thread_ends_at_its_next_poll() -> None:
