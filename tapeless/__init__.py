@@ -179,5 +179,8 @@ from tapeless.runtime.environment import live_arrays, print_environment_info
 from tapeless.runtime.profiling import profile
 
 show_filtered()
+del show_filtered
 
-close_module("jax", globals())
+close_module(
+    "jax", globals(), ("checks", "inspect", "install_as_jax", "profile", "progress", "stablehlo")
+)

@@ -166,7 +166,6 @@ OTHERS_WITHOUT_EXAMPLE = {
     "are protocols, which are not called by users": "nn.initializers.Initializer",
     "have homes in core, whose lines are counted": "ShapeDtypeStruct named_scope ref.AbstractRef",
     "change settings or wait, and print nothing": "clear_caches",
-    "are called by the facades, not by users": "close_module show_filtered",
 }
 
 
