@@ -265,6 +265,21 @@ def _gamma_arch(t: mpf) -> mpf:
     return (mpmath.gamma(1 + t) - 1) / (t * (t - 1))
 
 
+def _lanczos(w: mpf) -> mpf:
+    """gamma(1 + z) exp(t) t**(1/2 - z) / t in w = 1 / t, where t = z + 5/4."""
+    if w < mpf(10) ** -12:
+        return mpmath.sqrt(2 * mpmath.pi)
+    t = 1 / w
+    z = max(t - mpf(5) / 4, mpf(0))
+    return mpmath.exp(mpmath.loggamma(1 + z) + t + (mpf(1) / 2 - z) * mpmath.log(t)) * w
+
+
+def _sine(z: mpf) -> mpf:
+    """sin(pi x) / x in z = x**2."""
+    x = mpmath.sqrt(max(z, mpf(10) ** -30))
+    return mpmath.sin(mpmath.pi * x) / x
+
+
 def _digamma(t: mpf) -> mpf:
     """digamma(2 + t) / (2 + t - root)."""
     return mpmath.digamma(2 + t) / (2 + t - PSI_ROOT)
@@ -327,6 +342,9 @@ FITS = [
     Fit("shifted_erfcx_short", _shifted_erfcx, lambda t: 1, -mpf(1), mpf(1), {"f64": 14}),
     Fit("inverses", lambda s: 1 / (1 + s), lambda s: 1 + s, mpf(0), mpf(1), {"f64": 21}),
     Fit("inverses_short", lambda s: 1 / (1 + s), lambda s: 1 + s, mpf(0), mpf(1), {"f64": 11}),
+    Fit("lanczos", _lanczos, lambda w: 1 / _lanczos(w), mpf(0), mpf(4) / 5, {"f64": 13}),
+    Fit("lanczos_short", _lanczos, lambda w: 1 / _lanczos(w), mpf(0), mpf(4) / 5, {"f64": 8}),
+    Fit("sine", _sine, lambda z: 1, mpf(0), mpf(1) / 4, {"f64": 6}),
     Fit("psi", _digamma, lambda t: 1, mpf("-0.501"), mpf("0.501"), {"f32": 10, "f64": 20}),
     Fit("stirling32", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 16, {"f32": 2}),
     Fit("stirling64", _stirling, mpmath.sqrt, mpf(0), mpf(1) / 36, {"f64": 6}),

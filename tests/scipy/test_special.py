@@ -167,6 +167,25 @@ def test_wofz():
         np.testing.assert_allclose(ours.wofz(z), special.wofz(z), rtol=1e-12)
 
 
+def test_gamma_of_float32_is_nearly_rounded_correctly():
+    x = np.concatenate([np.linspace(-34, 35, 20001), numbers_of_all_exponents(1e-38, 35.0)])
+    x = x.astype("float32")
+    x = np.concatenate([x[x != np.round(x)], np.arange(1, 35, dtype="float32")])
+    expected = special.gamma(x.astype(float))
+    unit = np.spacing(np.abs(expected).astype("float32")).astype(float)
+    assert (np.abs(np.asarray(ours.gamma(x)) - expected) / unit).max() < 0.51
+    found = ours.gamma(np.array([0.0, -0.0, -1, -2, -np.inf, np.inf, np.nan, -50.5], "float32"))
+    np.testing.assert_array_equal(found, [np.inf, -np.inf, *[np.nan] * 3, np.inf, np.nan, 0])
+
+
+@pytest.mark.parametrize("power", [-30, -6, 0, 3, 8, 30])
+def test_betaln_of_float32_at_all_exponents(power):
+    a = (10.0 ** between(power - 1, power + 1)).astype("float32")
+    b = (10.0 ** between(-30, 30)).astype("float32")
+    expected = special.betaln(a.astype(float), b.astype(float))
+    np.testing.assert_allclose(ours.betaln(a, b), expected, rtol=2e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("ways", [1, 1j, 1 + 2j, -3 + 1e-3j])
 def test_wofz_of_all_exponents(ways):
     z = 10.0 ** np.arange(-300, 300, 7) * ways

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import dtypes, lax
+from tapeless import config, dtypes, lax
 from tapeless import numpy as jnp
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
@@ -76,6 +76,45 @@ _ARCH = (
     0.00040327995745162643,
     -0.0002851607945475956,
 )
+# gamma(z) z / t = exp(-t) t**(z-1/2) times a polynomial in 1 / t, where t = z + 5/4 and z > 0, and
+# a shorter one; sin(pi x) / x by powers of x**2, |x| <= 1/2: dev/fits/remez.py, "lanczos", "sine".
+_SHIFT = 1.25
+_LANCZOS = (
+    2.5066282746309403,
+    0.6005463574963044,
+    0.1698556131140754,
+    0.04264032706716543,
+    0.007671876289317635,
+    0.001943746142613567,
+    0.001859307704498604,
+    0.0012327422939036748,
+    -0.003953124431920889,
+    0.004892077110040209,
+    -0.003436858183402706,
+    0.0014360699492407328,
+    -0.0003099618797994101,
+    2.1495104400339668e-05,
+)
+_LANCZOS_SHORT = (
+    2.5066282745450366,
+    0.6005463707468398,
+    0.16985530561803602,
+    0.04264208048866617,
+    0.007681559546431988,
+    0.0017820321585336947,
+    0.002712463200770859,
+    -0.0012320951321997133,
+    0.00041225709668764473,
+)
+_SINE = (
+    3.141592653589636,
+    -5.167712779988174,
+    2.5501640359164677,
+    -0.5992644340997789,
+    0.08214479593127637,
+    -0.007364009947923766,
+    0.00044749804814941745,
+)
 _MIDDLE = 24  # below it factors are multiplied
 _MOST = 400.0  # gamma of more is infinite, and its inverse zero
 
@@ -115,9 +154,15 @@ def gammasgn(x: Any) -> Value:
     (x,) = promote_args_inexact("gammasgn", x)
     floor = jnp.floor(x)
     is_integer = (x < 0) & (x == floor)
-    sign = jnp.where((x < 0) & (floor % 2 != 0), -1.0, 1.0)
+    sign = jnp.where(x < 0, _sign_of_parity(floor), 1.0)
     sign = jnp.where(x == 0, jnp.copysign(1.0, x), sign)
     return jnp.where(is_integer | jnp.isnan(x), jnp.nan, sign).astype(jnp.result_type(x))
+
+
+def _sign_of_parity(whole: Value) -> Value:
+    """Return 1 for even whole numbers and -1 for odd ones; a remainder would take a call each."""
+    half = 0.5 * whole
+    return jnp.where(half == jnp.floor(half), 1.0, -1.0)
 
 
 def _gamma(x: Value) -> Value:
@@ -130,7 +175,7 @@ def _gamma(x: Value) -> Value:
     tail = root * jnp.exp(-z) * horner(1 / z, _STIRLING_FACTORS)
     first, second = jnp.where(is_middle, product, root), jnp.where(is_middle, arch, tail)
     nearest = jnp.round(x)
-    sine = jnp.sin(math.pi * (x - nearest)) * (1 - 2 * (nearest % 2))
+    sine = jnp.sin(math.pi * (x - nearest)) * _sign_of_parity(nearest)
     value = jnp.where(turned, math.pi / sine / first / second, first * second)
     value = jnp.where((x < 0) & (x == nearest), jnp.nan, value)
     return jnp.where(x == 0, jnp.copysign(jnp.inf, x), value)
@@ -154,11 +199,33 @@ def _gamma_middle(z: Value) -> tuple[Value, Value]:
     return jnp.where(is_low, 1 / z, product), arch
 
 
+def _gamma_of_single(x: Value) -> Value:
+    """Return gamma(x) of float32: (n,) -> (n,).
+
+    There is no choice between ways, only between parts of one quotient: that would take rows apart.
+    """
+    with config.enable_x64(True):
+        wide = x.astype("float64")
+        turned = wide < 0.5
+        z = jnp.minimum(jnp.where(turned, 1 - wide, wide), 60.0)
+        t = z + _SHIFT
+        power = jnp.exp((z - 0.5) * jnp.log(t) - t)
+        value = power * t * horner(1 / t, _LANCZOS_SHORT)
+        nearest = jnp.round(wide)
+        rest = jnp.where(nearest == 0, wide, wide - nearest)  # zero keeps its sign
+        sine = rest * horner(rest * rest, _SINE) * _sign_of_parity(nearest)
+        top = jnp.where(turned, math.pi * z, value)
+        bottom = jnp.where(turned, sine * value, z)
+        is_pole = (wide < 0) & (rest == 0)
+        return (top / bottom * jnp.where(is_pole, jnp.nan, 1.0)).astype(x.dtype)
+
+
 _gamma_function = wide_function(
     "gamma",
     _gamma,
     [lambda t, out, x: t * out * lax.digamma(x)],
     lambda *args: scipy_special.gamma(*args),
+    narrow=_gamma_of_single,
 )
 
 
@@ -223,6 +290,31 @@ def _betaln(a: Value, b: Value) -> Value:
     return jnp.where((small < 0) | jnp.isinf(large), plain, value)
 
 
+def _betaln_of_single(a: Value, b: Value) -> Value:
+    """Return log B(a, b) of float32: (n,), (n,) -> (n,).
+
+    Of a + b what is large cancels in quotients: with t = z + 5/4 for each of a, b and a + b it is
+
+        a log(t_a / t_ab) + b log(1 - a / t_ab) + log of what is no power
+    """
+    with config.enable_x64(True):
+        small, large = jnp.minimum(a, b).astype("float64"), jnp.maximum(a, b).astype("float64")
+        total = small + large
+        shifted = [z + _SHIFT for z in (small, large, total)]
+        inverses = [1 / t for t in shifted]
+        first, second, both = (horner(w, _LANCZOS) for w in inverses)
+        first, second = first * shifted[0], second * shifted[1]
+        both *= shifted[2] * small * large
+        powers = small * jnp.log(shifted[0] * inverses[2])
+        powers += large * jnp.log1p(-small * inverses[2])
+        # The square root of t_ab / (t_a t_b), and gamma z / t of each.
+        rest = jnp.log(first * second * total / both)
+        rest += 0.5 * jnp.log(shifted[2] * inverses[0] * inverses[1])
+        value = powers + rest - _SHIFT
+        plain = lax.lgamma(small) + (lax.lgamma(large) - lax.lgamma(total))
+        return jnp.where(small < 0, plain, value).astype(a.dtype)
+
+
 _betaln_function = wide_function(
     "betaln",
     _betaln,
@@ -231,6 +323,7 @@ _betaln_function = wide_function(
         lambda t, out, a, b: t * (lax.digamma(b) - lax.digamma(a + b)),
     ],
     lambda *args: scipy_special.betaln(*args),
+    narrow=_betaln_of_single,
 )
 
 
