@@ -33,7 +33,7 @@ from tapeless.control.gamma_expansions import (
     uniform,
 )
 from tapeless.control.incomplete_gamma import random_gamma_grad
-from tapeless.control.loops import while_loop
+from tapeless.control.loops import scan, while_loop
 from tapeless.core.aval import typeof
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, div, max, min, mul, sub
@@ -44,8 +44,9 @@ from tapeless.prims.convert import convert
 from tapeless.prims.exponential import exp, expm1, log, log1p
 from tapeless.prims.reduce import reduce_or
 from tapeless.prims.select import select_n
+from tapeless.prims.slice import pad, slice
 from tapeless.prims.special import digamma, lgamma
-from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes
+from tapeless.prims.structural import broadcast_in_dim, broadcast_shapes, reshape
 from tapeless.prims.unary import abs, bitwise_not, neg
 from tapeless.util import lazy
 
@@ -62,6 +63,7 @@ __all__ = [
 scipy_special = lazy.load("scipy.special")
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _MOST_STEPS = 10000
+_BLOCK = 256
 
 
 def in_float64(function: Callable, *args: Value) -> Value:
@@ -69,6 +71,39 @@ def in_float64(function: Callable, *args: Value) -> Value:
     dtype = typeof(args[-1]).dtype
     with config.enable_x64(True):
         return convert(function(*widened(args)), dtype)
+
+
+def in_blocks(function: Callable, *args: Value) -> Value:
+    """Do as `in_float64`, of blocks of elements whose loops end with their own slowest one.
+
+    Meanwhile all that a loop carries stays in the first cache.
+    """
+    shape = broadcast_shapes(*map(shape_of, args))
+    size = math.prod(shape)
+    if size < 2 * _BLOCK:
+        return in_float64(function, *args)
+    missing = -size % _BLOCK
+    n_blocks = (size + missing) // _BLOCK
+    whole = []
+    for x in args:
+        flat = reshape(stretch(x, shape), (size,))
+        if missing:
+            flat = pad(flat, const(flat, 0.5), ((0, missing, 0),))
+        blocks = reshape(flat, (n_blocks, _BLOCK))
+        whole.append(blocks)
+
+    def body(
+        carry: tuple,
+        block: Sequence[Value],
+    ) -> tuple:
+        """Compute one block."""
+        return carry, in_float64(function, *block)
+
+    _, values = scan(body, (), tuple(whole))
+    flat = reshape(values, (size + missing,))
+    if missing:
+        flat = slice(flat, (0,), (size,))
+    return reshape(flat, shape)
 
 
 def widened(args: Sequence[Value]) -> list[Value]:
@@ -337,7 +372,7 @@ class IGamma(Elementwise):
         **params: object,
     ) -> tuple:
         """Compute in float64."""
-        return (in_float64(lambda a, x: _both(a, x)[0], *args),)
+        return (in_blocks(lambda a, x: _both(a, x)[0], *args),)
 
     numpy = staticmethod(lambda *args: scipy_special.gammainc(*args))
 
@@ -358,7 +393,7 @@ class IGammaC(Elementwise):
         **params: object,
     ) -> tuple:
         """Compute in float64."""
-        return (in_float64(lambda a, x: _both(a, x)[1], *args),)
+        return (in_blocks(lambda a, x: _both(a, x)[1], *args),)
 
     numpy = staticmethod(lambda *args: scipy_special.gammaincc(*args))
 
@@ -375,7 +410,7 @@ class IGammaGradA(Elementwise):
         **params: object,
     ) -> tuple:
         """Compute in float64."""
-        return (in_float64(_slope_a, *args),)
+        return (in_blocks(_slope_a, *args),)
 
     @staticmethod
     def numpy(a: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -3,8 +3,8 @@
     I(a, b, x) = 1/B(a, b) * integral of t**(a-1) (1-t)**(b-1), t from 0 to x
 
 is x**a (1-x)**b / (a B(a, b)) times a continued fraction, which converges fast where
-x < (a+1)/(a+b+2); elsewhere I(a, b, x) = 1 - I(b, a, 1-x).  The fraction is evaluated by Lentz'
-method, in float64 for narrow dtypes.
+x < (a+1)/(a+b+2); elsewhere I(a, b, x) = 1 - I(b, a, 1-x).  The fraction is evaluated forwards, in
+float64 for narrow dtypes.
 
 For large a and b the logarithm of B is taken by Stirling's formula, in which the big terms cancel.
 """
@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from tapeless.control.igamma import in_float64, run_masked, where
+from tapeless.control.igamma import in_blocks, in_float64, run_masked, where
+from tapeless.core.aval import typeof
 from tapeless.core.linear import Zero
 from tapeless.core.trace import Value
 from tapeless.prims.binary import add, div, max, min, mul, sub
@@ -90,50 +91,65 @@ def _fraction(
     a: Value,
     b: Value,
     x: Value,
+    eps: float,
 ) -> Value:
-    """Return the continued fraction, for x < (a+1)/(a+b+2)."""
-    one, eps, tiny = (const(a, v) for v in (1.0, float(np.finfo(np.float64).eps), 1e-300))
+    """Return the continued fraction, for x < (a+1)/(a+b+2), up to a relative change of eps.
 
-    def away_from_zero(value: Value) -> Value:
-        """Return the value, or a tiny one in place of zero."""
-        return where(lt(abs(value), tiny), 1e-300, value)
+    It is a / (b_0 + a_1/(b_1 + a_2/(b_2 + ...))), where with e = a + 2 m
 
-    def convergent(
-        numerator: Value,
-        c: Value,
-        d: Value,
-    ) -> tuple[Value, Value]:
-        """Return what Lentz' method carries, one term further."""
-        d = div(one, away_from_zero(add(one, mul(numerator, d))))
-        return away_from_zero(add(one, div(numerator, c))), d
+        a_m = (a+m-1) (a+b+m-1) m (b-m) x**2 / (e-1)**2
+        b_m = m + m (b-m) x / (e-1) + (a+m) (a + 1 - (a+b) x + m (2-x)) / (e+1)
+
+    Both are multiplied by (e-1)**2 (e+1) / (a+1)**3, so that a step has one division, by the
+    denominator of the convergent, which is 1 thereafter.
+    """
+    one, two = const(a, 1.0), const(a, 2.0)
+    total = add(a, b)
+    unit = div(one, add(a, one))
+    ahead = sub(add(a, one), mul(total, x))
 
     def step(
         m: Value,
-        c: Value,
-        d: Value,
         value: Value,
+        before: Value,
+        inverse: Value,
     ) -> tuple[Value, ...]:
-        """Multiply by the ratios of two pairs of convergents: an even and an odd term."""
+        """Go to the next convergent; before, inverse: the parts of the one before this."""
         end = add(a, add(m, m))
-        even = div(mul(mul(m, sub(b, m)), x), mul(sub(end, one), end))
-        c, d = convergent(even, c, d)
-        value = mul(value, mul(c, d))
-        odd = div(mul(mul(add(a, m), add(add(a, b), m)), x), mul(end, add(end, one)))
-        c, d = convergent(neg(odd), c, d)
-        ratio = mul(c, d)
-        return le(abs(sub(ratio, one)), eps), c, d, mul(value, ratio)
+        low = mul(sub(end, one), unit)
+        high = mul(add(end, one), unit)
+        share = mul(m, sub(b, m))
+        share = mul(mul(share, x), unit)
+        growth = add(ahead, mul(m, sub(two, x)))
+        growth = mul(mul(add(a, m), unit), growth)
+        beside = mul(add(mul(m, low), share), high)
+        beside = mul(add(beside, mul(growth, low)), low)
+        powers = mul(sub(add(a, m), one), unit)
+        above = mul(sub(add(total, m), one), x)
+        above = mul(mul(powers, above), share)
+        above = mul(above, high)
+        scale = mul(mul(low, low), high)
+        part = add(beside, mul(above, inverse))
+        part = div(one, part)
+        new = mul(beside, value)
+        new = add(new, mul(above, before))
+        new = mul(new, part)
+        change = abs(sub(new, value))
+        is_done = le(change, mul(const(new, eps), abs(new)))
+        scale = mul(scale, part)
+        return is_done, new, mul(scale, value), scale
 
-    first = div(mul(add(a, b), x), add(a, one))
-    start = div(one, away_from_zero(sub(one, first)))
-    return run_masked(active, (full_like(x, 1.0), start, start), step)[2]
+    start = (mul(mul(a, unit), ahead), full_like(x, 1.0), full_like(x, 0.0))
+    return div(a, run_masked(active, start, step)[0])
 
 
 def _regularized(
     a: Value,
     b: Value,
     x: Value,
+    eps: float,
 ) -> Value:
-    """Return I(a, b, x) in float64."""
+    """Return I(a, b, x) in float64; eps: where its fraction ends."""
     zero, one, inf = (const(a, v) for v in (0.0, 1.0, math.inf))
     bad = bitwise_or(bitwise_or(ne(a, a), ne(b, b)), ne(x, x))
     bad = bitwise_or(bad, bitwise_or(bitwise_or(lt(a, zero), lt(b, zero)), lt(x, zero)))
@@ -151,7 +167,7 @@ def _regularized(
     low = where(flipped, b, a)
     high = where(flipped, a, b)
     at = where(flipped, sub(one, x), x)
-    part = div(mul(exp(log_integrand(a, b, x)), _fraction(active, low, high, at)), low)
+    part = div(mul(exp(log_integrand(a, b, x)), _fraction(active, low, high, at, eps)), low)
     value = where(flipped, sub(one, part), part)
     return where(
         bad,
@@ -257,8 +273,10 @@ class RegularizedIncompleteBeta(Elementwise):
         *args: Value,
         **params: object,
     ) -> tuple:
-        """Compute in float64."""
-        return (in_float64(_regularized, *args),)
+        """Compute in float64, as far as the dtype can tell."""
+        is_wide = typeof(args[-1]).dtype == np.float64
+        eps = float(np.finfo(np.float64).eps) if is_wide else 1e-9
+        return (in_blocks(lambda a, b, x: _regularized(a, b, x, eps), *args),)
 
     numpy = staticmethod(lambda *args: scipy_special.betainc(*args))
 

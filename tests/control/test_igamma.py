@@ -81,6 +81,15 @@ def test_incomplete_beta_in_float32():
     np.testing.assert_allclose(lax.betainc(*narrow), expected, rtol=2e-7, atol=1e-37)
 
 
+@pytest.mark.parametrize("shape", [(511,), (512,), (513,), (7, 333), (2, 256), (3, 0), ()])
+def test_blocks_of_elements_fit_every_shape(shape):
+    a, b, x = RANDOM.uniform(0.1, 1, (3, *shape))
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(lax.betainc(a, b, x), special.betainc(a, b, x), rtol=1e-11)
+        np.testing.assert_allclose(lax.igamma(a, b), special.gammainc(a, b), rtol=1e-11)
+        np.testing.assert_allclose(lax.igammac(a, b), special.gammaincc(a, b), rtol=1e-11)
+
+
 def test_edges_of_the_incomplete_beta_function():
     # SciPy 1.18 has the same; 1.15 has NaN at 0 and infinity.
     limits = [1, 0, np.nan, 0, 1, np.nan, np.nan, np.nan, 0, 1, 0, 1]
