@@ -53,6 +53,7 @@ FEWEST_PLACES = 4  # next to each other, as rows
 FEWEST_LANES = 8  # of features
 MOST_WASTE = 1.3  # times the work
 MOST_TAPS = 8  # of a row of a window, which are written out
+MOST_HALVES = 128  # features, by strides and vectors of fewer lanes; beyond, patches pay for BLAS
 
 Spec = Sequence[int]
 
@@ -79,7 +80,11 @@ def strips_order(
     places = -(-windows.count[-1] // windows.base[-1])
     whole = -(-places // lanes) * lanes
     waste = MOST_WASTE * math.prod(windows.base)
-    fits = windows.strides[-1] == 1 or (len(space) > 1 and windows.window[-1] <= MOST_TAPS)
+    fits = windows.strides[-1] == 1 or (
+        len(space) > 1
+        and windows.strides[-1] < windows.window[-1] <= MOST_TAPS
+        and (places >= lanes or features <= MOST_HALVES)
+    )
     return (0, 1, *space) if fits and whole <= waste * places else None
 
 

@@ -23,9 +23,9 @@ CASES = {
     "strides": ((3, 8, 27, 35), (33, 8, 3, 4), (2, 3), ((1, 3), (2, 0)), (1, 1), (1, 1)),
     "wide strides": ((2, 3, 19, 130), (20, 3, 7, 7), (2, 2), ((2, 3), (2, 3)), (1, 1), (1, 1)),
     "strides, apart": ((2, 4, 20, 97), (5, 4, 2, 3), (1, 2), ((0, 0), (-1, 4)), (1, 1), (2, 3)),
-    "strides past the window": (
+    "strides far outside": (
         (2, 4, 20, 130),
-        (5, 4, 2, 2),
+        (5, 4, 2, 4),
         (1, 3),
         ((0, 0), (9, 5)),
         (1, 1),
@@ -107,6 +107,13 @@ def test_groups_have_kernels_of_their_own(layout):
     x, k = draws((2, 12, 14, 32), (30, 4, 3, 3))
     options = (1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1)
     assert compare(x, k, options, LAYOUTS[layout], groups=3) == HAS_STRIPS
+
+
+@pytest.mark.parametrize("window", [1, 2])
+def test_windows_that_share_nothing_are_left_to_blas(window):
+    x, k = draws((2, 12, 14, 64), (30, 12, window, window))
+    options = (2, 2), ((0, 0), (0, 0)), (1, 1), (1, 1)
+    assert not compare(x, k, options, LAYOUTS["space last"])
 
 
 def test_strided_groups_have_kernels_of_their_own():
