@@ -87,25 +87,35 @@ def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
     return tree_map(lambda leaf: kind(typeof(leaf).tangent()), x)
 
 
-@weak_identity_cache
-def _known_signature(fun: Callable) -> inspect.Signature:
-    """Return the signature of a function; it is read once."""
-    return inspect.signature(fun)
+def _read_signature(fun: Callable) -> tuple[inspect.Signature, int]:
+    """Return a function's signature, and how many arguments it takes if all are by position.
+
+    The number is -1 if it varies, or if some are by name.
+    """
+    signature = inspect.signature(fun)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    by_position = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    return signature, len(signature.parameters) if kinds <= by_position else -1
 
 
-def _signature(fun: Callable) -> inspect.Signature:
-    """Return the signature of a callable, or raise ValueError if it has none."""
+_known_signature = weak_identity_cache(_read_signature)
+
+
+def _signature(fun: Callable) -> tuple[inspect.Signature, int]:
+    """Return what `_read_signature` does; of a function, it is read once."""
     try:
         return _known_signature(fun)
     except TypeError:  # a callable that cannot be referred to weakly
-        return inspect.signature(fun)
+        return _read_signature(fun)
 
 
 def resolve(fun: Callable, args: tuple, kwargs: dict, kind: str) -> tuple:
     """Return all arguments by position, defaults filled in; kind: what messages call `fun`."""
     try:
-        signature = _signature(fun)
+        signature, n_positions = _signature(fun)
     except ValueError:
+        return args
+    if not kwargs and len(args) == n_positions:
         return args
     try:
         bound = signature.bind(*args, **kwargs)

@@ -40,11 +40,12 @@ from tapeless.runtime.stages import Traced, effort_of
 from tapeless.transforms.references import takes_references
 from tapeless.transforms.stage import refuse_returned_references, stage_flat
 from tapeless.tree.arguments import argument_names, argument_numbers
-from tapeless.tree.flatten import leaves_of_structure, tree_flatten, tree_unflatten
+from tapeless.tree.flatten import flatten_arguments, leaves_of_structure, tree_flatten
 from tapeless.tree.treedef import PyTreeDef
 from tapeless.util import cache, events, lazy
 from tapeless.util.chains import function_name, source_name
 from tapeless.util.frames import api_boundary, call_shared, filter_traceback
+from tapeless.util.garbage import Sparing
 from tapeless.util.weak import WeakMembers
 
 __all__ = [
@@ -250,7 +251,7 @@ class JitFunction:
             if self.options["keep_unused"]:
                 params["keep_unused"] = True
             outs = jit_p.bind(*traced.tracers, *leaves, **params)
-        return tree_unflatten(traced.out_tree, outs)
+        return traced.out_tree.unflatten(outs)
 
     def _remember(
         self,
@@ -306,7 +307,7 @@ class JitFunction:
     def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Value], PyTreeDef, TracedProgram]:
         """Return the leaves of the dynamic arguments, their tree, and the program for them."""
         dynamic, named, static = self.static.divide(args, kwargs)
-        leaves, tree = tree_flatten((dynamic, named))
+        leaves, tree = flatten_arguments(dynamic, named)
         avals = tuple([self.aval(leaf, number, args, kwargs) for number, leaf in enumerate(leaves)])
         key = (tree, avals, static, config.trace_context(), context.axes)
         try:
@@ -554,7 +555,7 @@ def trace_program(
 
     def flat(*leaves: Value) -> list[Value]:
         """Call the function and flatten its result."""
-        args, kwargs = tree_unflatten(tree, leaves)
+        args, kwargs = tree.unflatten(leaves)
         full, named = join_static(args, kwargs, static)
         outs, out_tree = tree_flatten(call_shared(function, full, named))
         out_trees.append(out_tree)
@@ -569,7 +570,8 @@ def trace_program(
 
     debug = DebugInfo(function_name(function), names)
     start = time.perf_counter()
-    jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
+    with Sparing():
+        jaxpr = stage_flat(flat, avals, f"{purpose} of {source_name(function)}", debug)
     seconds = time.perf_counter() - start
     events.record_event_duration_secs(events.TRACED, seconds, fun_name=debug.function)
     log_compilation("Finished tracing %s for %s in %.9f sec", debug.function, purpose, seconds)

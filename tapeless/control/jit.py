@@ -11,7 +11,6 @@ The compiler inlines it; the run time compiles it whole when it is reached eager
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from tapeless.control.common import (
@@ -26,19 +25,21 @@ from tapeless.control.common import (
 )
 from tapeless.core.aval import ShapedArray
 from tapeless.core.effects import Effects
-from tapeless.core.interpret import eval_jaxpr
-from tapeless.core.jaxpr import Jaxpr
+from tapeless.core.interpret import eval_jaxpr, operand
+from tapeless.core.jaxpr import Eqn, Jaxpr, Literal, Var
 from tapeless.core.primitive import Mask, Primitive, Split, Values
+from tapeless.core.source import Source, Walk
 from tapeless.core.trace import Axis, Value, under
 from tapeless.transforms.batch import batch_jaxpr_at
 from tapeless.transforms.dce import dce_jaxpr
 from tapeless.transforms.jvp import jvp_jaxpr
 from tapeless.transforms.linearize import SplitJaxpr, split_jaxpr
+from tapeless.transforms.stage import StageTrace, StageTracer
 from tapeless.transforms.transpose import transpose_jaxpr
 from tapeless.util.cache import weak_identity_cache
 from tapeless.util.seqs import invert, select, split_at
 
-__all__ = ["IN_PLACE", "Jit", "jit_p", "split_with_forwarding"]
+__all__ = ["IN_PLACE", "Jit", "jit_p", "split_with_forwarding", "write_equations"]
 
 
 # A value of `inline`: the program has this caller alone, so that its equations keep their lines.
@@ -121,9 +122,8 @@ class Jit(ProgramPrimitive):
     def stage(self, trace: Any, args: Values, params: dict[str, Any]) -> tuple[Value, ...]:
         """Write one equation, or the program's equations when `inline` is set."""
         if params.get("inline"):
-            jaxpr = params["jaxpr"]
-            inline = partial(eval_jaxpr, keeps_sources=params["inline"] == IN_PLACE)
-            return under(trace, inline, jaxpr, jaxpr.consts, *args)
+            in_place = params["inline"] == IN_PLACE
+            return under(trace, write_equations, trace, params["jaxpr"], args, in_place)
         return trace.emit(self, args, params)
 
     def decompose(self, *args: Value, jaxpr: Jaxpr, **params: Any) -> tuple[Value, ...]:
@@ -137,6 +137,54 @@ class Jit(ProgramPrimitive):
     def hlo(self, b: Any, args: Sequence, outs: tuple, *, jaxpr: Jaxpr, **params: Any) -> tuple:
         """Call the program's function."""
         return b.call(params["name"], jaxpr, args)
+
+
+def write_equations(
+    trace: StageTrace,
+    jaxpr: Jaxpr,
+    args: Values,
+    keeps_sources: bool,
+) -> tuple[Value, ...]:
+    """Write the equations of a program into the one that `trace` builds; return the results.
+
+    The operands have the types of the inputs, so that types, effects and parameters are copied.
+    keeps_sources: whether equations come from where they did, or from the caller; they have the
+    names of both.
+    """
+    env: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    sources: dict[Any, Source] = {}
+    with Walk() as walk:
+        reach = walk.reach if keeps_sources else walk.reach_names
+        for eqn in jaxpr.eqns:
+            origin = eqn.source
+            operands = [operand(x) if type(x) is Literal else env[x] for x in eqn.invars]
+            if eqn.primitive.has_stage:  # which may write something else for these operands
+                reach(origin)
+                outs = trace.process(eqn.primitive, operands, eqn.params.copy())
+            else:
+                key = origin if keeps_sources else origin.names
+                source = sources.get(key)
+                if source is None:
+                    reach(origin)
+                    source = sources[key] = trace.sources.current()
+                outs = _copied(trace, eqn, operands, source)
+            env.update(zip(eqn.outvars, outs, strict=True))
+    return tuple([operand(x) if type(x) is Literal else env[x] for x in jaxpr.outvars])
+
+
+def _copied(
+    trace: StageTrace,
+    eqn: Eqn,
+    operands: Values,
+    source: Source,
+) -> list[StageTracer]:
+    """Write an equation with other operands of the same types; return its results."""
+    atoms = list(map(trace.atom, operands))
+    outvars = [Var(var.aval) for var in eqn.outvars]
+    new = Eqn(eqn.primitive, atoms, outvars, eqn.params, eqn.effects, source)
+    trace.builder.eqns.append(new)
+    return [StageTracer(trace, var.aval, var, source) for var in outvars]
 
 
 def split_with_forwarding(

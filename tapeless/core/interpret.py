@@ -23,21 +23,16 @@ def eval_jaxpr(
     jaxpr: Jaxpr,
     consts: Sequence[Value],
     *args: Value,
-    keeps_sources: bool = True,
 ) -> tuple[Value, ...]:
-    """Return the outputs of `jaxpr` for these constants and inputs.
-
-    keeps_sources: whether what is traced comes from where the equations do, or from the caller; it
-    has the names of both.
-    """
+    """Return the outputs of `jaxpr` for these constants and inputs."""
     env: dict[Atom, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     with Walk() as walk:
-        reach = walk.reach if keeps_sources else walk.reach_names
         process = context.trace.process
         for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-            reach(eqn.source)
-            outs = process(eqn.primitive, _read(env, eqn.invars), eqn.params.copy())
+            walk.reach(eqn.source)
+            args = _read(env, eqn.invars)
+            outs = process(eqn.primitive, args, eqn.params.copy())
             env.update(zip(eqn.outvars, outs, strict=True))
             for var in dying:
                 del env[var]

@@ -96,8 +96,8 @@ def _zero_like(x: Value) -> Any:
 
 def broadcast(x: Value, shape: tuple[int, ...]) -> Value:
     """Return `x` broadcast to `shape` by NumPy's rules."""
-    rank = typeof(x).ndim
     old = typeof(x).shape
+    rank = len(old)
     if old == shape:
         return x
     if rank > len(shape):

@@ -25,6 +25,7 @@ from tapeless import config, dtypes, errors
 from tapeless.core.aval import ShapedArray, is_value, typeof
 from tapeless.core.ref import is_ref
 from tapeless.core.trace import Tracer, Value, context
+from tapeless.numpy.numbers import usual_number, with_numbers
 from tapeless.prims import convert as conversion
 from tapeless.prims import identity, join, structural
 from tapeless.prims.common import as_value, const, disagreement, scalar_like
@@ -73,9 +74,7 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 # Dtypes of operands that need no promotion when they are alike.
 _INEXACT = frozenset(map(np.dtype, "efdFD")) | {np.dtype(dtypes.bfloat16)}
 _PLAIN = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
-# Dtypes that a Python number becomes by their constructor, if it is not too large.
-_WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
-_LARGE = 3e38  # below the largest float32
+_NUMERIC = _PLAIN - {np.dtype(np.bool_)}
 _shape_together = functools.lru_cache(1024)(structural.broadcast_shapes)
 
 
@@ -303,6 +302,10 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
         if aval.dtype is dtype and aval.weak_type == weak_type:
             return x
         return conversion.convert(x, dtype, weak_type)
+    if (kind is float or kind is int) and not weak_type:
+        number = usual_number(x, kind, dtype)
+        if number is not None:
+            return number
     if not isinstance(x, (*_PYTHON_SCALARS, np.generic, np.ndarray)):
         return conversion.convert(value_of(x), dtype, weak_type)
     if isinstance(x, int) and not isinstance(x, (bool, np.generic)):
@@ -324,8 +327,6 @@ def convert(x: Any, dtype: dtypes.Dtype, weak_type: bool = False) -> Value:
         return conversion.convert(x, dtype)
     # A value that is not an Array has no extended dtype.
     element: Any = dtype
-    if type(x) is float and dtype in _WIDE_FLOATS and -_LARGE < x < _LARGE:
-        return element.type(x)
     elements = np.asarray(x)
     with np.errstate(all="ignore"):
         return elements.astype(element)[() if elements.ndim == 0 else ...]
@@ -493,28 +494,28 @@ def _brought_together(
     return promote_shapes(fun_name, *values) if len(arrays) > 1 else values
 
 
+def _usual(args: Sequence[Any], allowed: frozenset) -> Sequence[Value] | None:
+    """Return arguments of one rank and an allowed dtype, if a look at their types tells how."""
+    aval = alike(args)
+    return args if aval is not None and aval.dtype in allowed else with_numbers(args, allowed)
+
+
 def promote_args(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one dtype and one rank."""
-    aval = alike(args)
-    if aval is not None and aval.dtype in _PLAIN:
-        return args
-    return _brought_together(fun_name, args, promote_dtypes, promote_args)
+    found = _usual(args, _PLAIN)
+    return found or _brought_together(fun_name, args, promote_dtypes, promote_args)
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one rank and one dtype, not bool."""
-    aval = alike(args)
-    if aval is not None and aval.dtype in _PLAIN and aval.dtype != np.bool_:
-        return args
-    return _brought_together(fun_name, args, promote_dtypes_numeric, promote_args_numeric)
+    found = _usual(args, _NUMERIC)
+    return found or _brought_together(fun_name, args, promote_dtypes_numeric, promote_args_numeric)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> Sequence[Value]:
     """Return checked arguments of one rank and one floating or complex dtype."""
-    aval = alike(args)
-    if aval is not None and aval.dtype in _INEXACT:
-        return args
-    return _brought_together(fun_name, args, promote_dtypes_inexact, promote_args_inexact)
+    found = _usual(args, _INEXACT)
+    return found or _brought_together(fun_name, args, promote_dtypes_inexact, promote_args_inexact)
 
 
 def strong_args_inexact(name: str, *args: Any) -> list[Value]:

@@ -73,7 +73,7 @@ def shape_argument(shape: Any) -> tuple[int, ...]:
         sizes = tuple(map(operator.index, shape))
     except TypeError:
         raise shape_error(shape) from None
-    if any(size < 0 for size in sizes):
+    if sizes and min(sizes) < 0:
         raise TypeError(
             f"broadcast_in_dim shape must have every element be nonnegative, got {sizes}."
         )

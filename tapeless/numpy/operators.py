@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tapeless import config, dtypes, lax
+from tapeless import dtypes, lax
 from tapeless.core.trace import Tracer
 from tapeless.numpy import arithmetic, products, rounding, ufuncs
 from tapeless.numpy.common import convert, is_arraylike
+from tapeless.numpy.numbers import number_beside
 from tapeless.numpy.ufunc_class import compiled_outside
 from tapeless.runtime.array import Array
 
@@ -29,10 +30,6 @@ _UNSIGNED = frozenset(map(np.dtype, "BHILQ"))
 _NUMBERS = _FLOATS | _SIGNED | _UNSIGNED
 _REALS = _NUMBERS - {np.dtype(np.complex64), np.dtype(np.complex128)}
 _BITS = _SIGNED | _UNSIGNED | {np.dtype(np.bool_)}
-_WIDE_FLOATS = frozenset(map(np.dtype, "fd"))
-_DOUBLE = frozenset(map(np.dtype, "dlqLQ"))  # an array from x64 mode is narrowed outside it
-_LARGE = 3e38  # below the largest float32
-_LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 def _binary(
@@ -56,7 +53,7 @@ def _binary(
             if other.aval is aval and aval.dtype in direct:
                 return bind(other, self)[0] if swapped else bind(self, other)[0]
         elif kind is float or kind is int:
-            number = _constant(other, kind, aval)
+            number = number_beside(other, kind, aval)
             if number is not None and aval.dtype in direct:
                 return bind(number, self)[0] if swapped else bind(self, number)[0]
         elif not is_arraylike(other):
@@ -65,24 +62,6 @@ def _binary(
         return whole(other, self) if swapped else whole(self, other)
 
     return operator
-
-
-def _constant(
-    number: float,
-    kind: type,
-    aval: Any,
-) -> Any:
-    """Return a Python number as a scalar of the array's dtype, where that changes nothing else."""
-    dtype = aval.dtype
-    if kind is int and not _LEAST <= number <= _MOST:
-        return None  # only 64-bit mode has such integers, whatever the dtype of the array
-    if aval.weak_type or (dtype in _DOUBLE and not config.current.jax_enable_x64):
-        return None
-    if dtype in _WIDE_FLOATS:
-        return dtype.type(number) if -_LARGE < number < _LARGE else None
-    if kind is int and (0 <= number < 128 or (-128 <= number < 0 and dtype in _SIGNED)):
-        return dtype.type(number) if dtype in _SIGNED or dtype in _UNSIGNED else None
-    return None
 
 
 def _refuse(

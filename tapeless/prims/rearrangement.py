@@ -103,6 +103,6 @@ def shape_argument(
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
         ) from None
-    if any(size < 0 for size in sizes):
+    if sizes and min(sizes) < 0:
         raise TypeError(f"{complaint}, got {sizes}.")
     return sizes

@@ -47,6 +47,7 @@ from tapeless.tree.treedef import (
 
 __all__ = [
     "all_leaves",
+    "flatten_arguments",
     "is_stop",
     "leaves_of_structure",
     "tree_flatten",
@@ -74,6 +75,8 @@ _SIZED = frozenset({tuple, list, dict})
 
 _expected: dict[Outside, Node] = {}
 _also_expected: dict[Outside, list[Node]] = {}
+# The structures of so many positional arguments that are leaves, and no others.
+_trees_of_arguments: dict[int, PyTreeDef] = {}
 _leaf_types: set[type] = set()
 _are_leaves = _leaf_types.issuperset
 _only_strings = frozenset({str}).issuperset
@@ -349,6 +352,23 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], P
     if walk is None:
         return [tree], LEAF_TREEDEF
     return _flatten_by_walking(tree, outside, walk)
+
+
+def flatten_arguments(args: tuple, kwargs: dict[str, Any]) -> tuple[list[Any], PyTreeDef]:
+    """Take the arguments of a call apart, which are mostly leaves, as the tree (args, kwargs).
+
+    >>> flatten_arguments((1, 2), {"x": 3})
+    ([1, 2, 3], PyTreeDef(((*, *), {'x': *})))
+    """
+    if kwargs or not _are_leaves(map(type, args)):
+        return tree_flatten((args, kwargs))
+    size = len(args)
+    treedef = _trees_of_arguments.get(size)
+    if treedef is None:
+        treedef = tree_structure((args, kwargs))
+        if size <= _LARGEST_REMEMBERED_SEQUENCE:
+            _trees_of_arguments[size] = treedef
+    return list(args), treedef
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:

@@ -156,16 +156,14 @@ def user_frame(skip: int = 1) -> types.FrameType | None:
     skip: the number of callers of this function that are passed over: they are internal.
     """
     frame: types.FrameType | None = sys._getframe(skip)
-    known = _internal
+    known = _internal.get
     while frame is not None:
         filename = frame.f_code.co_filename
-        internal = known.get(filename)
-        if internal is False:
-            return frame
-        if internal is None:
+        internal = known(filename)
+        if not internal:
             if filename == _SHARED:
                 return None
-            if not is_internal(filename):
+            if internal is False or not is_internal(filename):
                 return frame
         frame = frame.f_back
     return None

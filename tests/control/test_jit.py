@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import tapeless as jax
+from tapeless import lax
 from tapeless import numpy as jnp
+from tapeless.control.jit import IN_PLACE, jit_p
 
 X = np.array([0.1, 0.2, 0.3], np.float32)
 
@@ -52,3 +54,54 @@ def test_captured_tracers_are_differentiated():
 def test_an_inlined_function_leaves_no_equation():
     f = jax.jit(jnp.sin, inline="early")
     assert [eqn.primitive.name for eqn in equations(f, X)] == ["sin"]
+
+
+def test_written_equations_come_from_the_caller_or_from_where_they_did():
+    inner = jax.make_jaxpr(lambda x: lax.sin(x))(1.0)
+
+    def run(x, inline):
+        with jax.named_scope("outside"):
+            return jit_p.bind(x, name="inner", jaxpr=inner, inline=inline)
+
+    for inline, function in ((IN_PLACE, "<lambda>"), (True, "run")):
+        (eqn,) = jax.make_jaxpr(run, static_argnums=1)(1.0, inline).eqns
+        assert (eqn.source.frame.function, eqn.source.name_stack) == (function, "outside")
+
+
+def test_written_equations_have_the_names_outside_and_inside():
+    @jax.jit(inline="early")
+    def inner(x):
+        with jax.named_scope("inside"):
+            y = jnp.sin(x)
+        return jnp.cos(y)
+
+    def run(x):
+        with jax.named_scope("outside"):
+            return inner(x)
+
+    assert [eqn.source.name_stack for eqn in equations(run, X)] == ["outside/inside", "outside"]
+
+
+def test_a_program_is_written_as_if_it_were_traced_there():
+    """Literals are converted, what is captured comes in the order of its use, calls stay calls."""
+    captured = [jnp.arange(3.0), jnp.arange(3.0) + 1]
+
+    def body(x, y):
+        z = lax.convert_element_type(y, jnp.float32) * captured[1]
+        return jax.jit(jnp.sin)(x) + captured[0] * z, y, 2.0, x
+
+    written = jax.jit(body, inline="early")
+    for y in (3, jnp.int32(3)):
+        expected, found = jax.make_jaxpr(body)(X, y), jax.make_jaxpr(written)(X, y)
+        assert str(found) == str(expected)
+        first, second = (jax.make_jaxpr(lambda x, f=f, y=y: f(x, y))(X) for f in (body, written))
+        assert str(second) == str(first)
+
+
+def test_a_program_may_be_written_twice():
+    @jax.jit(inline="early")
+    def double(x):
+        return x * 2
+
+    assert len(equations(lambda x: double(double(x)), X)) == 2
+    np.testing.assert_array_equal(jax.jit(lambda x: double(double(x)))(X), 4 * X)

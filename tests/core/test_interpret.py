@@ -75,15 +75,14 @@ def test_values_are_dropped_after_their_last_use():
     assert left == [None]
 
 
-def test_sources_are_those_of_the_equations_or_of_the_caller():
+def test_sources_are_those_of_the_equations():
     inner = jax.make_jaxpr(lambda x: lax.sin(x))(1.0)
 
-    def run(x, keeps_sources):
-        return eval_jaxpr(inner, (), x, keeps_sources=keeps_sources)
+    def run(x):
+        return eval_jaxpr(inner, (), x)
 
-    for keeps_sources, function in ((True, "<lambda>"), (False, "run")):
-        (eqn,) = jax.make_jaxpr(run, static_argnums=1)(1.0, keeps_sources).eqns
-        assert eqn.source.frame.function == function
+    (eqn,) = jax.make_jaxpr(run)(1.0).eqns
+    assert eqn.source.frame.function == "<lambda>"
 
 
 def test_library_functions_come_from_the_lines_that_call_them():
