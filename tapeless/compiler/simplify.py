@@ -29,6 +29,7 @@ from tapeless.compiler.counters import without_counters
 from tapeless.compiler.inplace import added_in_place, readers_first
 from tapeless.compiler.orientation import results_turned, untransposed
 from tapeless.compiler.products import products_after, products_ahead, sums_after
+from tapeless.compiler.residuals import fewer_residuals
 from tapeless.compiler.signs import adds_zero, has_no_sign, makes_no_sign, signs_once
 from tapeless.compiler.writeout import written_out
 from tapeless.control.linear_solve import CustomLinearSolve
@@ -56,8 +57,13 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
         (*jaxpr.consts, *pass_.consts),
         jaxpr.debug,
     )
-    everything = (True,) * len(outvars)
-    return results_turned(dce_jaxpr(simple, everything, (True,) * len(jaxpr.invars))[0])
+    simple = fewer_residuals(_without_dead(simple), simplify)
+    return results_turned(_without_dead(simple))
+
+
+def _without_dead(jaxpr: Jaxpr) -> Jaxpr:
+    """Return a program of all inputs and results without what these do not need."""
+    return dce_jaxpr(jaxpr, (True,) * len(jaxpr.outvars), (True,) * len(jaxpr.invars))[0]
 
 
 class _Pass:
