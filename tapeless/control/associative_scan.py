@@ -11,20 +11,24 @@ would combine twice as often, and tear rows apart and join them again. So are el
 whose combination takes less time than going through memory again (`latency.py`). Others are
 combined side by side in the recursion, whose slices are taken from the end where that is the start.
 After a few levels loops do what is left (`prefixes.py`), so that the program does not grow with the
-length.
+length.  Where the list is the last axis of several, its rows are done one after the other, each in
+the cache, if the function does not tell rows apart (`of_elements`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapeless import config
-from tapeless.control.latency import is_quick
+from tapeless.control.custom_jvp import custom_jvp_call_p
+from tapeless.control.latency import is_quick, of_elements
+from tapeless.control.loops import scan
 from tapeless.control.prefixes import (
     SHORTEST,
     SHORTEST_OF_ROWS,
+    Combine,
     prefixes_by_tiles,
     prefixes_in_order,
 )
@@ -35,7 +39,8 @@ from tapeless.prims.bitwise import bitwise_or
 from tapeless.prims.common import scalar_like
 from tapeless.prims.join import concatenate
 from tapeless.prims.slice import pad, slice_in_dim
-from tapeless.prims.structural import rev
+from tapeless.prims.structural import reshape, rev
+from tapeless.transforms.jvp import jvp_flat
 from tapeless.tree.flatten import tree_flatten, tree_unflatten
 from tapeless.util.frames import api_boundary
 from tapeless.util.records import record
@@ -83,17 +88,56 @@ def associative_scan(
         result = fn(tree_unflatten(tree, earlier), tree_unflatten(tree, later))
         return tree_flatten(result)[0]
 
-    n = 0 if config.current.jax_disable_jit else max(lengths)
+    return tree_unflatten(tree, _prefixes(combine, leaves, axis, reverse))
+
+
+def _prefixes(combine: Combine, leaves: list[Value], axis: int, reverse: bool) -> list[Value]:
+    """Return all prefixes of arrays of one length along an axis."""
+    n = 0 if config.current.jax_disable_jit else typeof(leaves[0]).shape[axis]
     if n > SHORTEST_OF_ROWS and any(_is_wide(leaf, axis) for leaf in leaves):
-        return tree_unflatten(tree, prefixes_in_order(combine, leaves, axis, reverse))
+        return prefixes_in_order(combine, leaves, axis, reverse)
     is_long = n > SHORTEST
     if is_long and is_quick(combine, leaves, axis):
-        return tree_unflatten(tree, prefixes_in_order(combine, leaves, axis, reverse))
+        return prefixes_in_order(combine, leaves, axis, reverse)
+    if is_long and math.prod(typeof(leaves[0]).shape[:axis]) > 1:
+        of_row = of_elements(combine, leaves, axis)
+        if of_row is not None:
+            return _row_by_row(of_row, leaves, reverse)
     if reverse and not is_long:
         leaves = [rev(leaf, (axis,)) for leaf in leaves]
         combined = _Levels(combine, axis, False).prefixes(leaves)
-        return tree_unflatten(tree, [rev(leaf, (axis,)) for leaf in combined])
-    return tree_unflatten(tree, _Levels(combine, axis, reverse).prefixes(leaves))
+        return [rev(leaf, (axis,)) for leaf in combined]
+    return _Levels(combine, axis, reverse).prefixes(leaves)
+
+
+def _row_by_row(combine: Combine, leaves: list[Value], reverse: bool) -> list[Value]:
+    """Return the prefixes along the last axis, of one row after the other: (..., n) -> (..., n).
+
+    combine: of arrays of any shape.  Derivatives are those of the recursion on whole arrays: what
+    they keep of each row would have to be stacked.
+    """
+    shape = typeof(leaves[0]).shape
+    whole, single = [_Levels(combine, axis, reverse) for axis in (len(shape) - 1, 0)]
+
+    def by_rows(*arrays: Value) -> list[Value]:
+        """Return the prefixes of all rows."""
+        rows = [reshape(x, (math.prod(shape[:-1]), shape[-1])) for x in arrays]
+        _, out = scan(lambda _, row: ((), single.prefixes(row)), (), rows)
+        return [reshape(x, shape) for x in out]
+
+    def derivative(primals: Sequence[Value], tangents: Sequence) -> tuple:
+        """Return the prefixes and their tangents."""
+        return jvp_flat(lambda *arrays: whole.prefixes([*arrays]), primals, tangents)
+
+    found = custom_jvp_call_p.bind(
+        *leaves,
+        name="associative_scan",
+        call_jaxpr=by_rows,
+        jvp=derivative,
+        num_consts=0,
+        symbolic_zeros=True,
+    )
+    return [*found]
 
 
 def _is_wide(leaf: Value, axis: int) -> bool:
@@ -106,7 +150,7 @@ def _is_wide(leaf: Value, axis: int) -> bool:
 class _Levels:
     """The recursion, along an axis, from its start or, `backward`, from its end."""
 
-    combine: Callable
+    combine: Combine
     axis: int
     backward: bool
 

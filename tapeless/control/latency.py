@@ -18,11 +18,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from tapeless.core.aval import ShapedArray, typeof
+from tapeless.core.interpret import eval_jaxpr
 from tapeless.core.jaxpr import Eqn, Jaxpr, Var, subjaxprs
 from tapeless.core.trace import Value
+from tapeless.prims.common import Elementwise
 from tapeless.transforms.stage import stage_flat
 
-__all__ = ["is_quick"]
+__all__ = ["is_quick", "of_elements"]
 
 CACHE = 1 << 23  # bytes
 CACHED, UNCACHED = 0.11, 0.2  # nanoseconds for a byte of an element, level by level
@@ -66,16 +68,44 @@ def is_quick(
     sizes = [aval.dtype.itemsize for aval in avals]
     places = avals[0].size
     rate = CACHED if places * sum(sizes) <= CACHE else UNCACHED
-    ones = [_one_along(aval, axis) for aval in avals]
-    count = len(ones)
+    program, count = _of_pair(combine, avals, axis), len(avals)
+    waits = _times(program, [0.0] * count + [NEVER] * count)
+    return max(waits) < rate * sum(sizes)
+
+
+def of_elements(
+    combine: Callable[[list[Value], list[Value]], list[Value]],
+    leaves: Sequence[Value],
+    axis: int,
+) -> Callable[[list[Value], list[Value]], list[Value]] | None:
+    """Return what combines arrays of any shape as `combine` does slices along an axis.
+
+    There is such a function if numbers meet those in the same place only, and constants.
+    """
+    avals = [typeof(leaf) for leaf in leaves]
+    program = _of_pair(combine, avals, axis)
+    types = [atom.aval for atom in program.invars]
+    pointwise = all(isinstance(eqn.primitive, Elementwise) for eqn in program.eqns)
+    kept = [atom.aval for atom in program.outvars] * 2 == types
+    alike = len({aval.shape for aval in avals}) == 1
+    if program.constvars or not (pointwise and kept and alike):
+        return None
+    return lambda earlier, later: [*eval_jaxpr(program, (), *earlier, *later)]
+
+
+def _of_pair(
+    combine: Callable[[list[Value], list[Value]], list[Value]],
+    avals: Sequence[ShapedArray],
+    axis: int,
+) -> Jaxpr:
+    """Return the program that combines two elements along an axis."""
+    ones, count = [_one_along(aval, axis) for aval in avals], len(avals)
 
     def pair(*args: Value) -> list[Value]:
         """Combine two elements."""
         return combine([*args[:count]], [*args[count:]])
 
-    program = stage_flat(pair, ones * 2, "the function of associative_scan")
-    waits = _times(program, [0.0] * count + [NEVER] * count)
-    return max(waits) < rate * sum(sizes)
+    return stage_flat(pair, ones * 2, "the function of associative_scan")
 
 
 def _one_along(aval: ShapedArray, axis: int) -> ShapedArray:

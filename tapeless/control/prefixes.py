@@ -36,7 +36,7 @@ from tapeless.prims.structural import (
     transpose,
 )
 
-__all__ = ["SHORTEST", "SHORTEST_OF_ROWS", "prefixes_by_tiles", "prefixes_in_order"]
+__all__ = ["SHORTEST", "SHORTEST_OF_ROWS", "Combine", "prefixes_by_tiles", "prefixes_in_order"]
 
 Combine = Callable[[list[Value], list[Value]], list[Value]]
 

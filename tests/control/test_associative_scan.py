@@ -67,3 +67,59 @@ def test_even_and_odd_elements_are_stored_side_by_side() -> None:
     text = listing(lower_jaxpr(jax.make_jaxpr(prefixes)(x).jaxpr).body)
     assert "%" not in re.sub(r"%\d+", "", text)
     np.testing.assert_array_equal(jax.jit(prefixes)(x), np.cumsum(x))
+
+
+def recurrence(first, then):
+    """Compose two maps `a x + b`."""
+    return first[0] * then[0], first[1] * then[0] + then[1]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("combine", [jnp.add, jnp.maximum, recurrence])
+def test_rows_along_the_last_axis_have_the_bits_of_each_row(combine, reverse):
+    rows = np.random.default_rng(0).uniform(0.9, 1.1, (6, 700)).astype(np.float32)
+
+    def scanned(x):
+        """Scan along the last axis."""
+        elements = (x, 0.5 * x) if combine is recurrence else x
+        return jax.tree.leaves(lax.associative_scan(combine, elements, reverse, x.ndim - 1))
+
+    wanted = [np.stack(leaf) for leaf in zip(*map(scanned, rows), strict=True)]
+    blocks = rows.reshape(2, 3, 700)
+    program = jax.make_jaxpr(scanned)(blocks)
+    assert program.eqns[-1].primitive.name == "custom_jvp_call"
+    for want, found in zip(wanted, jax.jit(scanned)(blocks), strict=True):
+        np.testing.assert_array_equal(want, np.reshape(found, (6, 700)))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_of_rows_along_the_last_axis_are_those_of_each_row(order):
+    rows = np.random.default_rng(0).uniform(0.99, 1.01, (3, 600)).astype(np.float32)
+
+    def loss(x, axis):
+        """Combine, and make a number of it."""
+        return jnp.sum(lax.associative_scan(jnp.multiply, x, axis=axis) ** 2) / x.size
+
+    derived = lambda axis: lambda x: loss(x, axis)  # noqa: E731
+    gradient = lambda axis: jax.grad(derived(axis))  # noqa: E731
+    if order == 2:
+        once = gradient
+        gradient = lambda axis: lambda x: jax.jvp(once(axis), (x,), (x,))[1]  # noqa: E731
+    wanted = jnp.stack([gradient(0)(row) for row in rows])
+    np.testing.assert_allclose(wanted / 3, gradient(1)(rows), rtol=1e-4)
+    mapped = jax.vmap(gradient(1))(np.stack([rows, rows]))
+    np.testing.assert_allclose(wanted / 3, mapped[1], rtol=1e-4)
+
+
+def test_functions_that_tell_rows_apart_see_all_rows():
+    rows = np.ones((4, 600), np.float32)
+    factors = np.arange(4, dtype=np.float32)[:, None]
+
+    @jax.jit
+    def scanned(x, c):
+        """Add what depends on the row, which is captured."""
+        return lax.associative_scan(lambda a, b: jnp.maximum(a, b) + 0 * c, c + x, axis=1)
+
+    np.testing.assert_array_equal(rows + factors, scanned(rows, factors))
+    halved = lambda a, b: jnp.maximum(a, b) + 0 * a.shape[0]  # noqa: E731
+    np.testing.assert_array_equal(rows, lax.associative_scan(halved, rows, axis=1))
