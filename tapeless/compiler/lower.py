@@ -36,7 +36,7 @@ from tapeless.compiler.reroll import reroll
 from tapeless.compiler.rolling import rolled
 from tapeless.compiler.rowblocks import choose_by_blocks, rows_choose
 from tapeless.compiler.rowlocal import make_by_rows, shorten_rows
-from tapeless.compiler.rows import fuse_rows
+from tapeless.compiler.rows import fuse_rows, fuse_short_rows
 from tapeless.compiler.settle import settle, settle_temporaries
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.forms import program_form, show
@@ -81,6 +81,7 @@ def lower_jaxpr(
     whole = joined_in_place(b, prune(b.finish(), outputs), outputs)
     rows = make_by_rows(b, fuse_rows(b, whole), outputs)
     rows = branch_on_choices(b, choose_by_blocks(b, rows, outputs))
+    rows = prune(fuse_short_rows(b, rows), outputs)
     blocks = in_blocks(b, keep_recent(b, reroll(b, rows)), outputs)
     rows = shorten_rows(b, settle(b, blocks, outputs), outputs)
     body = settle_temporaries(b, rows, outputs)

@@ -11,14 +11,24 @@ legal when everything that one loop writes and the other touches is indexed `s *
 It pays when the loops do more than store an element per iteration. A loop that only stores joins
 others if it reduces along contiguous rows; reductions along columns want the loop's own variable as
 vector lanes, and stay alone.
+
+    for i: q[3 i] = a                for i: q[3 i] = a
+    for i: q[3 i + 1] = b            for i: q[3 i + 1] = b, q[3 i + 2] = c, s[i] = a * b + c
+    for i: q[3 i + 2] = c
+    for i: s[i] = q[3 i] * q[3 i + 1] + q[3 i + 2]
+
+Of short rows that are written column by column, lanes store all columns at once, and what reads
+them has them in registers (`forwarding.py`). Loops of one store in between may run afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from tapeless.compiler.forwarding import forwarded
+from tapeless.compiler.plan import static_extent
 from tapeless.compiler.reach import changed_stores
 from tapeless.kernel.graph import walk
 from tapeless.kernel.ir import (
@@ -37,36 +47,64 @@ from tapeless.kernel.ir import (
 )
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["fuse_rows", "meet_in_rows", "step_of_rows"]
+__all__ = ["fuse_rows", "fuse_short_rows", "meet_in_rows", "step_of_rows"]
 
 MAX_STATEMENTS = 24
+SHORT_ROW = 4  # elements: lanes store so many at once on all machines
+_Join = Callable[[Nodes, Statement, Statement], Loop | None]
 
 
 def fuse_rows(nodes: Nodes, body: Block) -> Block:
     """Return the block with neighbouring row loops joined, in nested blocks, too."""
+    return _fused(nodes, body, _joined)
+
+
+def fuse_short_rows(nodes: Nodes, body: Block) -> Block:
+    """Return the block with loops joined that write short rows column by column."""
+    return _fused(nodes, body, _joined_short)
+
+
+def _fused(nodes: Nodes, body: Block, join: _Join) -> Block:
+    """Join statements of a block with those before them."""
     result: list[Statement] = []
     for statement in body:
-        statement = _inside(nodes, statement)
-        joined = _joined(nodes, result[-1], statement) if result else None
-        if joined is None:
-            result.append(statement)
-        else:
-            result[-1] = joined
+        result.append(_inside(nodes, statement, join))
+        while len(result) > 1:
+            joined = join(nodes, result[-2], result[-1])
+            if joined is not None:
+                result[-2:] = [joined]
+                continue
+            if len(result) > 2 and join is _joined_short and _are_apart(result[-2], result[-1]):
+                joined = join(nodes, result[-3], result[-1])
+            if joined is None:
+                break
+            result[-3:] = [joined, result[-2]]
     return tuple(result)
 
 
-def _inside(nodes: Nodes, statement: Statement) -> Statement:
+def _are_apart(copy: Statement, other: Statement) -> bool:
+    """Tell whether a loop of one store may as well run after another loop."""
+    if not (_is_candidate(copy) and _is_candidate(other)) or len(copy.body) > 1:
+        return False
+    mine, others = _survey(copy), _survey(other)
+    if not (mine.plain and others.plain):
+        return False
+    touched = others.writes.keys() | others.reads.keys()
+    return touched.isdisjoint(mine.writes) and mine.reads.keys().isdisjoint(others.writes)
+
+
+def _inside(nodes: Nodes, statement: Statement, join: _Join) -> Statement:
     """Join loops in the blocks of a statement."""
     if isinstance(statement, Loop) and any(not isinstance(s, Store) for s in statement.body):
-        inner = fuse_rows(nodes, statement.body)
+        inner = _fused(nodes, statement.body, join)
         if inner != statement.body:
             flags = (statement.independent, statement.reverse)
             return Loop(statement.var, statement.extent, inner, *flags)
     if isinstance(statement, While):
-        body = fuse_rows(nodes, statement.body)
-        return While(fuse_rows(nodes, statement.before), statement.condition, body)
+        body = _fused(nodes, statement.body, join)
+        return While(_fused(nodes, statement.before, join), statement.condition, body)
     if isinstance(statement, If):
-        branches = tuple(fuse_rows(nodes, branch) for branch in statement.branches)
+        branches = tuple(_fused(nodes, branch, join) for branch in statement.branches)
         return If(statement.which, branches)
     return statement
 
@@ -86,8 +124,20 @@ def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
     """Return one loop for two, or None if that is illegal or does not pay."""
     if not (_is_candidate(first) and _is_candidate(second) and first.extent == second.extent):
         return None
-    if not _pays(first, second):
+    return _in_one(nodes, first, second) if _pays(first, second) else None
+
+
+def _joined_short(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
+    """Return one loop for two that write short rows, or None."""
+    if not (_is_candidate(first) and _is_candidate(second) and first.extent == second.extent):
         return None
+    first, second = _written_out(nodes, first), _written_out(nodes, second)
+    loop = _in_one(nodes, first, second) if _share_short_rows(first, second) else None
+    return loop and Loop(loop.var, loop.extent, forwarded(nodes, loop.body))
+
+
+def _in_one(nodes: Nodes, first: Loop, second: Loop) -> Loop | None:
+    """Return one loop for two that meet in memory only within a row."""
     one, other = _survey(first), _survey(second)
     if not (one.plain and other.plain) or one.n_statements + other.n_statements > MAX_STATEMENTS:
         return None
@@ -95,6 +145,38 @@ def _joined(nodes: Nodes, first: Statement, second: Statement) -> Loop | None:
         return None
     body = (*first.body, *changed_stores(nodes, second.body, {second.var: nodes.affine(first.var)}))
     return Loop(first.var, first.extent, body)
+
+
+def _written_out(nodes: Nodes, loop: Loop) -> Loop:
+    """Return a loop over short rows without the loops along them."""
+    body: list[Statement] = []
+    for statement in loop.body:
+        short = _is_candidate(statement) and static_extent(statement) <= SHORT_ROW
+        if not short or not all(isinstance(each, Store) for each in statement.body):
+            body.append(statement)
+            continue
+        for place in range(static_extent(statement)):
+            body += changed_stores(nodes, statement.body, {statement.var: nodes.affine(place)})
+    return Loop(loop.var, loop.extent, tuple(body), loop.independent, loop.reverse)
+
+
+def _share_short_rows(first: Loop, second: Loop) -> bool:
+    """Tell whether loops only store, and one writes short rows that the other touches.
+
+    Lanes of one loop then store whole rows at once, and have what they read in registers.
+    """
+    if not all(isinstance(each, Store) for each in (*first.body, *second.body)):
+        return False
+    one, other = _survey(first), _survey(second)
+    if one.extents or other.extents:
+        return False
+    for mine, var, others in ((one, first.var, other), (other, second.var, one)):
+        for buffer, places in mine.writes.items():
+            if buffer in others.writes or buffer in others.reads:
+                steps = {_step(index, var, {}) or 0 for index in places}
+                if 2 <= max(steps) <= SHORT_ROW:
+                    return True
+    return False
 
 
 def _is_candidate(statement: Statement) -> TypeGuard[Loop]:

@@ -17,7 +17,16 @@ from typing import Any
 from tapeless.kernel.ir import Affine, Const, Index, Load, Op, Reduce, Scalar
 from tapeless.kernel.nodes import Nodes
 
-__all__ = ["children", "collapse", "loads_in", "merge_reductions", "replace", "substitute", "walk"]
+__all__ = [
+    "children",
+    "collapse",
+    "exchange",
+    "loads_in",
+    "merge_reductions",
+    "replace",
+    "substitute",
+    "walk",
+]
 
 
 def children(node: Scalar) -> tuple[Scalar, ...]:
@@ -101,6 +110,22 @@ def replace(
         if not below.isdisjoint(changes) or not below.isdisjoint(rebuilt):
             rebuilt[id(node)] = _rebuild(nodes, node, new)
     return tuple(map(new, roots))
+
+
+def exchange(
+    nodes: Nodes, roots: Sequence[Scalar], changes: Mapping[int, Scalar]
+) -> tuple[Scalar, ...]:
+    """Return the expressions with some nodes, given by their ids, replaced by what stays as is."""
+    new = dict(changes)
+
+    def changed(node: Scalar) -> Scalar:
+        """Return what a node has become."""
+        return new.get(id(node), node)
+
+    for node in walk(roots):
+        if id(node) not in new and any(id(child) in new for child in children(node)):
+            new[id(node)] = _rebuild(nodes, node, changed)
+    return tuple(map(changed, roots))
 
 
 def _changed(

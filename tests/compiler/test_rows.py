@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+import tapeless as jax
+from tapeless import numpy as jnp
+from tapeless.compiler.emit import emit_program
+from tapeless.compiler.lower import lower_jaxpr
+from tapeless.compiler.target import named_target
 from tests.compiler.programs import F32, aval, bind, broadcast, exp, lowered, nests, run, total
 
 ROWS = (90, 70)
@@ -62,3 +67,40 @@ def test_plain_loops_are_left_to_the_builder() -> None:
         return tuple(bind("add", x, F32(i + 1)) for i in range(12))
 
     assert [extents for extents, _ in nests(lowered(function, aval(*ROWS)))] == [(6300,), (6300,)]
+
+
+def test_columns_of_short_rows_are_stored_together() -> None:
+    """Of cross products, sums and joined arrays of rows of three and four, one loop remains."""
+
+    def turned(x: jax.Array, y: jax.Array) -> jax.Array:
+        """Return what one row has."""
+        product = jnp.cross(x, x * y[1:])
+        return jnp.concatenate([-(x @ y[1:])[None], y[0] * x + product])
+
+    def steps(x: jax.Array, y: jax.Array) -> jax.Array:
+        """Turn rows often."""
+        return jax.lax.fori_loop(0, 9, lambda _, y: jax.vmap(turned)(x, y), y)
+
+    x, y = (np.random.default_rng(n).standard_normal((300, n)).astype(F32) for n in (3, 4))
+    program = lower_jaxpr(jax.make_jaxpr(steps)(x, y).jaxpr)
+    (loop,) = (statement for statement in program.body if statement.extent == 9)
+    assert [inner.extent for inner in loop.body] == [300, 1200]  # the second is a copy
+    assert "scatter" not in emit_program(program, named_target("x86-64-v3")).text
+    got = jax.jit(steps)(x, y)
+    for _ in range(9):
+        whole = y[:, :1] * x + np.cross(x, x * y[:, 1:])
+        y = np.concatenate([-(x * y[:, 1:]).sum(1, keepdims=True), whole], axis=1)
+    np.testing.assert_allclose(got, y, rtol=1e-4, atol=1e-4 * np.abs(y).max())
+
+
+def test_carried_short_rows_are_those_of_the_step_before() -> None:
+    def step(_: int, state: tuple) -> tuple:
+        """Turn each by the other."""
+        x, y = state
+        return y + 0.1 * jnp.cross(x, y), x - 0.1 * jnp.cross(y, x)
+
+    x, y = np.random.default_rng(0).standard_normal((2, 37, 3)).astype(F32)
+    got = jax.jit(lambda x, y: jax.lax.fori_loop(0, 7, step, (x, y)))(x, y)
+    for _ in range(7):
+        x, y = y + F32(0.1) * np.cross(x, y), x - F32(0.1) * np.cross(y, x)
+    np.testing.assert_allclose(got, (x, y), rtol=1e-4, atol=1e-5)
