@@ -81,6 +81,9 @@ class Scan(ProgramPrimitive):
         sizes = params["num_consts"], params["num_carry"]
         consts, carry, xs = split_at(avals, *sizes)
         _, ys = split_at(outs, params["num_carry"])
+        length = params["length"]
+        if any(x.shape[:1] != (length,) for x in xs):
+            raise TypeError(f"scan of length {length} has inputs of the types {xs}")
         x_rows = [x.update(shape=x.shape[1:]) for x in xs]
         y_rows = [y.update(shape=y.shape[1:]) for y in ys]
         in_avals = [*consts, *carry, *x_rows]

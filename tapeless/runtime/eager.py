@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapeless import config
+from tapeless.control import fitting
 from tapeless.control.reference_rules import program_to_run
 from tapeless.core.aval import ShapedArray, typeof
 from tapeless.core.effects import NO_EFFECTS
@@ -122,6 +123,7 @@ def _run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> tuple[Value, ...]:
         outs = found.run(*args)
         if outs is not NotImplemented:
             return outs
+    fitting.check_arguments(jaxpr, args)
     executable = executable_of(jaxpr)
     outs = executable(args)
     if found is None:
@@ -212,6 +214,7 @@ def compiled(
     captured: list[Any] | None = None,
 ) -> Executable:
     """Compile a program, with the checks that are asked for; the rest is as of `Executable`."""
+    fitting.check_programs(jaxpr)
     program = checked(jaxpr, Executable)
     return Executable(program, donated, effort, source=source, captured=captured)
 

@@ -6,8 +6,8 @@
     ... --oracle                                         compare with jax, where it is there
 
 An input is an expression.  Calls are templates whose holes are filled with random arrays, shapes,
-dtypes, axes, indices and modes, many of them wrong; programs, modules and files are numbers (see
-`inputs.py`).  A call may return anything or raise an ordinary error.  What counts as a finding:
+dtypes, axes, indices and modes, many of them wrong; programs, jaxprs, modules and files are numbers
+(see `inputs.py`).  A call may return anything or raise an ordinary error.  What is a finding:
 
     crash       the process ends by a signal
     hang        an expression takes more than its time
@@ -47,7 +47,7 @@ from tests.safety.templates import FILLERS, TEMPLATES
 
 __all__ = ["KINDS", "Report", "check", "expressions", "fuzz"]
 
-KINDS = ("calls", "programs", "modules", "exports", "cache")
+KINDS = ("calls", "programs", "jaxprs", "modules", "exports", "cache")
 
 ROOT = Path(__file__).parent.parent.parent
 LIMIT = 20  # seconds for one expression

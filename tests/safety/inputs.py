@@ -3,6 +3,7 @@
 Each input is an expression, so that it can be printed, run again, and sent to a child process:
 
     program(7, 'grad', 'float32', 3)    a random program of tests/laws, and what is done to it
+    jaxpr(7)                            a random jaxpr (see `jaxprs.py`)
     module(7)                           a damaged StableHLO module, loaded, and called if it loads
     export(7)                           a damaged file of an exported function
     cached(7)                           a damaged file of the cache of compiled programs
@@ -28,6 +29,7 @@ from tapeless.compiler.objects import ObjectCache
 from tapeless.stablehlo.blobs import read_blob, write_blob
 from tests.laws.recipes import cook, drawn
 from tests.safety.damage import CHANGES, damaged_bytes, damaged_json
+from tests.safety.jaxprs import evaluated
 from tests.stablehlo.corpus import cases
 
 __all__ = ["Endless", "helpers", "other_inputs"]
@@ -78,6 +80,7 @@ def _programs(rng: random.Random, oracle: bool) -> str:
 
 KINDS: dict[str, Callable[[random.Random, bool], str]] = {
     "programs": _programs,
+    "jaxprs": lambda rng, oracle: f"jaxpr({rng.randrange(2**31)})",
     "modules": lambda rng, oracle: f"module({rng.randrange(2**31)})",
     "exports": lambda rng, oracle: f"export({rng.randrange(2**31)})",
     "cache": lambda rng, oracle: f"cached({rng.randrange(2**31)})",
@@ -106,6 +109,7 @@ def helpers(jax: ModuleType) -> dict[str, Callable]:
     found = {"program": program}
     if jax.__name__ == "tapeless":
         found |= {
+            "jaxpr": functools.partial(evaluated, jax),
             "module": functools.partial(_module, jax),
             "export": functools.partial(_export, jax),
             "cached": functools.partial(_cached, jax),

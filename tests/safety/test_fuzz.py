@@ -19,7 +19,9 @@ SECONDS_LONG = float(os.environ.get("FUZZ_SECONDS", "600"))
 
 
 # How many inputs of a kind `make test` tries.
-BUDGET = {"calls": 400, "programs": 40, "modules": 100, "exports": 200, "cache": 300}
+BUDGET = {
+    "calls": 400, "programs": 40, "jaxprs": 40, "modules": 100, "exports": 200, "cache": 300,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", fuzz.KINDS)

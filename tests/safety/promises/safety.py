@@ -9,7 +9,6 @@ __all__ = ["PROMISES"]
 SIGNALS = "tests/safety/test_signals.py::"
 VIEWS = "tests/safety/test_views.py::"
 PROCESSES = "tests/safety/test_processes.py::"
-THREADS = "tests/safety/test_many_threads.py::"
 FUZZ = "tests/safety/test_fuzz.py::"
 
 PROMISES: dict[str, tuple[Mutation, ...]] = {
@@ -417,10 +416,24 @@ PROMISES: dict[str, tuple[Mutation, ...]] = {
             "tapeless/core/trace.py",
             "class Context(threading.local):",
             "class Context:",
-            THREADS + "test_threads_that_mix_everything_neither_hang_nor_err",
+            "tests/safety/test_many_threads.py::test_threads_that_mix_everything_neither_hang_nor_err",
         ),
     ),
     "Nothing that a user can pass crashes the process": (
+        Mutation(
+            "programs fit what holds them",
+            "tapeless/runtime/eager.py",
+            "    fitting.check_programs(jaxpr)\n",
+            "",
+            "tests/control/test_fitting.py::test_arguments_of_other_types_than_traced_are_an_error[jit-scan]",
+        ),
+        Mutation(
+            "arguments fit their program",
+            "tapeless/runtime/eager.py",
+            "    fitting.check_arguments(jaxpr, args)\n",
+            "",
+            "tests/control/test_fitting.py::test_arguments_of_other_types_than_traced_are_an_error[eager-jit]",
+        ),
         Mutation(
             "memory is kept for functions that are compiled when they are called",
             "tapeless/compiler/ondemand.py",
