@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from tapeless.api.jit import StaticSpec, described_type, trace_program
@@ -114,7 +114,19 @@ def _array_of(leaf: Any) -> Any:
     return zeros(abstract(leaf)) if isinstance(leaf, ShapeDtypeStruct) else leaf
 
 
-named_scope = name_scope
+def named_scope(name: str) -> AbstractContextManager[None]:
+    """Return a context in which operations carry a name, in the name stacks of programs.
+
+    >>> import tapeless as jax
+    >>> def double(x):
+    ...     with jax.named_scope("twice"):
+    ...         return x * 2
+    >>> print(jax.make_jaxpr(double)(1.0).pretty_print(name_stack=True, use_color=False))
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) } # [twice]
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a scope must be text, but named_scope got {name!r}")
+    return name_scope(name)
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:

@@ -60,6 +60,16 @@ def test_scopes_name_equations():
     assert eqn.source.names == ("outer", "inner")
 
 
+def test_names_of_scopes_are_text():
+    with pytest.raises(TypeError, match="must be text, but named_scope got 3"):
+        jax.named_scope(3)
+
+
+def test_a_scope_is_a_decorator():
+    (eqn,) = jax.make_jaxpr(jax.named_scope("outer")(lambda x: jnp.sin(x)))(1.0).eqns
+    assert eqn.source.names == ("outer",)
+
+
 def test_a_named_call_is_a_scope():
     f = jax.named_call(functools.partial(jnp.sin), name="my_sine")
     (eqn,) = jax.make_jaxpr(f)(1.0).eqns

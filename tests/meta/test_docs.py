@@ -164,7 +164,7 @@ OTHERS_WITHOUT_EXAMPLE = {
     "stop and wait for commands": "debug.breakpoint",
     "are shown by the error that they are, with what to write instead": "dtypes.TypePromotionError",
     "are protocols, which are not called by users": "nn.initializers.Initializer",
-    "have homes in core, whose lines are counted": "ShapeDtypeStruct named_scope ref.AbstractRef",
+    "have homes in core, whose lines are counted": "ShapeDtypeStruct ref.AbstractRef",
     "change settings or wait, and print nothing": "clear_caches",
 }
 
@@ -211,7 +211,7 @@ WITHOUT_SHAPES = {
         "lax.after_all lax.axis_size lax.create_token lax.dce_sink"
     ),
     "take functions of any shapes, and change none": (
-        "checks clear_caches closure_convert inspect jit make_jaxpr named_call reshard"
+        "checks clear_caches closure_convert inspect jit make_jaxpr named_call named_scope reshard"
     ),
 }
 

@@ -314,6 +314,12 @@ def axes_of_repeated_numbers(jax):
     return jax.numpy.repeat(1.5, 3, axis=-4).shape
 
 
+@case("TypeError: rev dimensions must have every element be nonnegative, got (-1,).", "[[6, 5, 3]]")
+def prefixes_backwards_along_the_last(jax):
+    x = jax.numpy.arange(1, 4)[None]
+    return str(jax.lax.associative_scan(jax.numpy.add, x, reverse=True, axis=-1).tolist())
+
+
 @case("int32", "float32")
 def transforms_of_numbers(jax):
     return str(module(jax, "scipy.fft").dctn(4).dtype)

@@ -186,6 +186,13 @@ def test_betaln_of_float32_at_all_exponents(power):
     np.testing.assert_allclose(ours.betaln(a, b), expected, rtol=2e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_logarithm_of_beta_of_one_and_one_is_zero(dtype):
+    with jax.enable_x64(True):
+        one = np.ones(3, dtype)
+        np.testing.assert_array_equal(ours.betaln(one, one), 0)
+
+
 @pytest.mark.parametrize("ways", [1, 1j, 1 + 2j, -3 + 1e-3j])
 def test_wofz_of_all_exponents(ways):
     z = 10.0 ** np.arange(-300, 300, 7) * ways

@@ -2,13 +2,13 @@
 
 import gc
 import os
-import threading
 import weakref
 
 import pytest
 
 import tapeless as jax
 from tapeless.util.garbage import Sparing
+from tests.safety.children import run_program
 
 
 @pytest.fixture(autouse=True)
@@ -50,25 +50,29 @@ def test_collection_that_is_off_stays_off():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_has_the_setting_of_before_when_another_thread_is_in_a_block():
-    before = gc.get_threshold()
-    entered, ended = threading.Event(), threading.Event()
-
-    def stay():
-        with Sparing():
-            entered.set()
-            ended.wait()
-
-    thread = threading.Thread(target=stay)
-    thread.start()
-    entered.wait()
-    child = os.fork()
-    if not child:
-        os._exit(gc.get_threshold() != before)
-    ended.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
+    run_program(
+        """
+import gc
+from tapeless.util.garbage import Sparing
+before = gc.get_threshold()
+entered, ended = threading.Event(), threading.Event()
+def stay():
+    with Sparing():
+        entered.set()
+        ended.wait()
+thread = threading.Thread(target=stay)
+thread.start()
+entered.wait()
+assert gc.get_threshold() != before
+child = os.fork()
+if not child:
+    os._exit(gc.get_threshold() != before)
+ended.set()
+thread.join()
+assert os.waitpid(child, 0)[1] == 0 and gc.get_threshold() == before
+"""
+    )
 
 
 def test_an_error_ends_the_block():

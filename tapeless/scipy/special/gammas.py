@@ -115,6 +115,7 @@ _SINE = (
     -0.007364009947923766,
     0.00044749804814941745,
 )
+_ERROR = 1e-13  # of what is computed from `_LANCZOS`
 _MIDDLE = 24  # below it factors are multiplied
 _MOST = 400.0  # gamma of more is infinite, and its inverse zero
 
@@ -311,6 +312,7 @@ def _betaln_of_single(a: Value, b: Value) -> Value:
         rest = jnp.log(first * second * total / both)
         rest += 0.5 * jnp.log(shifted[2] * inverses[0] * inverses[1])
         value = powers + rest - _SHIFT
+        value = jnp.where(jnp.abs(value) < _ERROR, 0.0, value)  # where B is one, as of (1, 1)
         plain = lax.lgamma(small) + (lax.lgamma(large) - lax.lgamma(total))
         return jnp.where(small < 0, plain, value).astype(a.dtype)
 
