@@ -20,8 +20,9 @@ with None at the first surprise.  In outline, for ``[{"w": *, "b": *}, (*, *)]``
 A few leaves are asked one by one.  There is no sorting, no search for nodes, no call per
 container, and no nesting: depth costs nothing.  Dict keys are compared
 by identity and in the order of insertion, both as in the example tree: that is cheap, and
-cannot take ``True`` for ``1``.  Another order is a surprise like any
-other, after which the caller walks the tree in the ordinary way.
+cannot take ``True`` for ``1``.  A few strings may also be in the order in which trees are
+rebuilt, as programs take what they made together with what they were given.  Another order is a
+surprise like any other, after which the caller walks the tree in the ordinary way.
 
 Invariant: a list that is returned is what the ordinary walk would return, and the structure
 of the tree is the expected one.
@@ -69,6 +70,11 @@ class _Writer:
     def require(self, condition: str) -> None:
         """Write a guard: give up unless a condition holds."""
         self.lines.append(f"if not ({condition}): return None")
+
+    def require_any(self, ways: list[list[str]]) -> None:
+        """Write a guard: give up unless all conditions of one of some lists hold."""
+        if all(ways):
+            self.require(" or ".join(" and ".join(conditions) for conditions in ways))
 
     def unpack(self, source: str, count: int) -> list[str]:
         """Write the unpacking of ``count`` items; return their names."""
@@ -127,15 +133,23 @@ class _Writer:
     ) -> None:
         """Write the guards for keys and values of a mapping of the expected length.
 
-        Values of a few strings are looked up; more are unpacked, which costs less for each.
+        Values of a few strings are looked up, so that the sorted order of trees that are rebuilt
+        will do as well; more are unpacked, which costs less for each.
         """
         keys = list(tree)
         constant_of = {key: self.constant(key) for key in keys}
-        pairs = zip(self.unpack(name, len(keys)), constant_of.values(), strict=True)
-        checks = [f"{key_name} is {constant}" for key_name, constant in pairs]
-        if checks:
-            self.require(" and ".join(checks))
-        if len(keys) <= _FEW_KEYS and all(type(key) is str for key in keys):
+        are_few = len(keys) <= _FEW_KEYS and all(type(key) is str for key in keys)
+        places = self.unpack(name, len(keys))
+        orders = [tuple(keys)]
+        if are_few and tuple(in_order) != orders[0]:
+            orders.append(tuple(in_order))
+        self.require_any(
+            [
+                [f"{place} is {constant_of[key]}" for place, key in zip(places, order, strict=True)]
+                for order in orders
+            ]
+        )
+        if are_few:
             name_of = dict(zip(keys, self.new_names(len(keys)), strict=True))
             self.lines += [f"{name_of[key]} = {name}[{constant_of[key]}]" for key in keys]
         else:

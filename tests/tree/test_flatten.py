@@ -157,6 +157,23 @@ def test_fields_of_dataclasses_may_be_odd_strings():
     assert leaves == [1, 2]
 
 
+def test_what_was_made_and_what_was_rebuilt_are_both_expected():
+    """The keys of one are in the user's order, those of the other are sorted."""
+    made = [{"w": (1, 2), "b": 3, "a": [4]}, (5, 6)]
+    rebuilt = tree_util.tree_map(lambda x: x, made)
+    assert list(made[0]) != list(rebuilt[0])
+    for _ in range(200):
+        for tree in (made, rebuilt):
+            assert tree_flatten(tree) == ([4, 3, 1, 2, 5, 6], tree_structure(tree))
+    match = tree_structure(made).node.match
+    assert match(made) == match(rebuilt) == [4, 3, 1, 2, 5, 6]
+    third = [{"b": 3, "w": (1, 2), "a": [4]}, (5, 6)]
+    others = [{"w": (1, 2), "b": 3, "c": [4]}, (5, 6)], [{"w": (1, 2), "b": 3}, (5, 6)]
+    assert [match(other) for other in (third, *others)] == [None] * 3
+    assert tree_leaves(third) == [4, 3, 1, 2, 5, 6]
+    assert tree_leaves(others[0]) == [3, 4, 1, 2, 5, 6]
+
+
 def test_expected_defaultdicts_do_not_hide_others():
     expected = defaultdict(list, {"b": 1, "a": (2,)})
     for _ in range(200):
